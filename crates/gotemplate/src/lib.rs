@@ -1,0 +1,1 @@
+//! Go's text/template, with Go's values, messages and positions.

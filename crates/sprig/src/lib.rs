@@ -1,0 +1,1 @@
+//! The functions of Sprig and their values, for Go templates.

@@ -1,0 +1,1 @@
+//! Turns a Helm chart into a Kubernetes operator.
