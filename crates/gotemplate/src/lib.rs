@@ -1,1 +1,19 @@
-//! Go's text/template, with Go's values, messages and positions.
+//! Go's `text/template` in Rust: the same values, the same output, the same messages.
+//!
+//! A [`TemplateSet`] is parsed once, is immutable after that, and is shared by all threads.
+//! [`TemplateSet::execute`] evaluates one of its templates with a [`Value`] as the dot.
+//! Functions come from a [`FunctionTable`]; what they may do besides computing on their
+//! arguments goes through a [`Runtime`], and what they learn from outside (clock, random
+//! numbers, look-ups) through the [`World`] that the caller hands in.
+//!
+//! Behaviour is defined by Go 1.26's packages `text/template`, `fmt` and `strconv`.
+//!
+//! The crate reads no file, clock, environment or random source.
+
+pub mod function;
+pub mod value;
+pub mod world;
+
+pub use function::{Effect, Failure, Function, FunctionTable, Parameter, Runtime};
+pub use value::{Encoded, List, ListType, Map, MapType, Object, Signature, Str, Value};
+pub use world::{LookupQuery, Timestamp, World};

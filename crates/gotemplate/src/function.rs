@@ -1,0 +1,187 @@
+//! Functions that templates can call: their signatures, and what they can reach.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::value::{Str, Value};
+use crate::world::World;
+
+/// The Go type of a parameter, which decides what an argument is converted to and which
+/// message a wrong one gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// `interface {}`: whatever the argument is; [`Value::Nil`] for a nil.
+    Any,
+    /// `reflect.Value`: like `Any`, but tells a missing value ([`Value::Invalid`]) from nil.
+    Reflect,
+    /// `bool`.
+    Bool,
+    /// `int`.
+    Int,
+    /// `int64`.
+    Int64,
+    /// `float64`.
+    Float64,
+    /// `string`.
+    String,
+    /// `map[string]interface {}`; a nil argument arrives as [`Value::Nil`].
+    Map,
+    /// `[]interface {}`; a nil argument arrives as [`Value::Nil`].
+    List,
+    /// `[]string`.
+    Strings,
+    /// A named Go type other than these, such as `time.Time` or `sprig.certificate`;
+    /// arguments are objects that answer to this [`type_name`](crate::value::Object::type_name).
+    Named(&'static str),
+}
+
+/// What a call can depend on or change, besides its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// The result follows from the arguments alone, and no argument is changed.
+    Pure,
+    /// Changes one of its arguments in place (`set`, `unset`, `merge`, …).
+    Mutates,
+    /// Reads the clock.
+    Clock,
+    /// Draws random numbers.
+    Random,
+    /// Asks the cluster.
+    Lookup,
+    /// Executes a template, which can do anything that it calls.
+    Template,
+}
+
+/// One function: what it is called, what it takes, and what it does.
+#[derive(Clone, Copy)]
+pub struct Function {
+    /// The name in templates.
+    pub name: &'static str,
+    /// The types of its parameters.
+    pub parameters: &'static [Parameter],
+    /// Whether the last parameter may be given any number of times, also none.
+    pub variadic: bool,
+    /// What a call depends on or changes.
+    pub effect: Effect,
+    /// One sentence for people.
+    pub summary: &'static str,
+    /// The body. The arguments were checked against `parameters` and converted to them.
+    pub call: fn(&mut dyn Runtime, &[Value]) -> Result<Value, Failure>,
+}
+
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function")
+            .field("name", &self.name)
+            .field("parameters", &self.parameters)
+            .field("variadic", &self.variadic)
+            .field("effect", &self.effect)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All functions that a set of templates can call, by name.
+///
+/// Built once and shared; a later function replaces an earlier one of the same name.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionTable {
+    functions: Vec<Function>,
+    ids: BTreeMap<&'static str, u16>,
+}
+
+impl FunctionTable {
+    /// A table of all functions in `groups`, later ones replacing earlier ones.
+    #[must_use]
+    pub fn new(groups: &[&[Function]]) -> Self {
+        let mut table = Self::default();
+        for function in groups.iter().copied().flatten() {
+            table.insert(*function);
+        }
+        table
+    }
+
+    fn insert(&mut self, function: Function) {
+        if let Some(id) = self.ids.get(function.name) {
+            self.functions[usize::from(*id)] = function;
+        } else {
+            self.ids.insert(function.name, self.functions.len() as u16);
+            self.functions.push(function);
+        }
+    }
+
+    /// The number of the function of this name, valid for this table.
+    #[must_use]
+    pub fn id(&self, name: &str) -> Option<u16> {
+        self.ids.get(name).copied()
+    }
+
+    /// The function of this number.
+    #[must_use]
+    pub fn get(&self, id: u16) -> Option<&Function> {
+        self.functions.get(usize::from(id))
+    }
+
+    /// All functions, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &Function> {
+        self.ids.values().filter_map(|id| self.get(*id))
+    }
+}
+
+/// Why a function did not give a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// Go's text for it, without the `error calling NAME: ` that the template adds.
+    pub message: String,
+    /// Whether this is a spent budget, which nothing in a template can catch.
+    pub exhausted: bool,
+}
+
+impl Failure {
+    /// A failure with this text.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            exhausted: false,
+        }
+    }
+
+    /// A failure because a limit was reached; `message` names the limit.
+    pub fn exhausted(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            exhausted: true,
+        }
+    }
+}
+
+/// What a running template offers to the functions it calls.
+pub trait Runtime {
+    /// The clock, randomness and look-ups of this rendering.
+    fn world(&self) -> &dyn World;
+
+    /// Accounts for `bytes` of values about to be made, before they are made.
+    ///
+    /// # Errors
+    /// An exhausted [`Failure`] when the rendering's memory budget does not allow it.
+    fn reserve(&mut self, bytes: usize) -> Result<(), Failure>;
+
+    /// Accounts for `steps` of work about to be done, in units of about one node executed.
+    ///
+    /// # Errors
+    /// An exhausted [`Failure`] when the rendering's step budget does not allow it.
+    fn spend(&mut self, steps: u64) -> Result<(), Failure>;
+
+    /// The output of the template called `name` with `data` as its dot.
+    ///
+    /// # Errors
+    /// The template does not exist, fails, or includes itself too deeply.
+    fn include(&mut self, name: &str, data: &Value) -> Result<Str, Failure>;
+
+    /// The output of `text`, parsed as a template of the running set, with `data` as its dot.
+    /// Templates that `text` defines are visible to it alone.
+    ///
+    /// # Errors
+    /// `text` does not parse or fails, or expansions are nested too deeply.
+    fn expand(&mut self, text: &str, data: &Value) -> Result<Str, Failure>;
+}

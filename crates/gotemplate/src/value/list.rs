@@ -1,0 +1,76 @@
+//! Go's slices.
+
+use std::rc::Rc;
+
+use super::Value;
+
+/// The Go type of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListType {
+    /// `[]interface {}`.
+    Any,
+    /// `[]string`.
+    String,
+    /// `[]int`.
+    Int,
+    /// `[][]interface {}`.
+    Lists,
+    /// A slice of some other type, by Go's name of it, such as `[]*chart.Maintainer`.
+    Named(&'static str),
+}
+
+impl ListType {
+    /// Go's name of the type.
+    #[must_use]
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Self::Any => "[]interface {}",
+            Self::String => "[]string",
+            Self::Int => "[]int",
+            Self::Lists => "[][]interface {}",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+/// A slice: a sequence that no template function changes in place.
+#[derive(Clone, Debug)]
+pub struct List {
+    list_type: ListType,
+    items: Rc<[Value]>,
+}
+
+impl List {
+    /// A list of these items, which the caller vouches to be of `list_type`.
+    #[must_use]
+    pub fn new(list_type: ListType, items: Vec<Value>) -> Self {
+        Self {
+            list_type,
+            items: items.into(),
+        }
+    }
+
+    /// The Go type.
+    #[must_use]
+    pub fn list_type(&self) -> ListType {
+        self.list_type
+    }
+
+    /// The items.
+    #[must_use]
+    pub fn items(&self) -> &[Value] {
+        &self.items
+    }
+
+    /// The number of items.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there are no items.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}

@@ -1,0 +1,171 @@
+//! Go's maps with string keys: shared by reference, ordered by key.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::{Str, Value};
+
+/// The Go type of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapType {
+    /// `map[string]interface {}`.
+    Any,
+    /// `map[string]string`.
+    String,
+    /// A named map type that can stand in for `map[string]interface {}`, such as
+    /// `common.Values`, by Go's name of it.
+    Named(&'static str),
+}
+
+impl MapType {
+    /// Go's name of the type.
+    #[must_use]
+    pub fn type_name(self) -> &'static str {
+        match self {
+            Self::Any => "map[string]interface {}",
+            Self::String => "map[string]string",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+/// A map. Clones are the same map: what is set through one is seen through all.
+///
+/// No method keeps the map borrowed when it returns, so a map may be changed while a
+/// snapshot of it is being walked.
+#[derive(Clone, Debug)]
+pub struct Map {
+    map_type: MapType,
+    /// Sorted by key, which is the order in which Go's templates walk and print maps.
+    entries: Rc<RefCell<Vec<(Str, Value)>>>,
+}
+
+impl Map {
+    /// An empty map.
+    #[must_use]
+    pub fn new(map_type: MapType) -> Self {
+        Self {
+            map_type,
+            entries: Rc::default(),
+        }
+    }
+
+    /// A map of these entries; of two with the same key the later one stays.
+    pub fn from_entries<K: Into<Str>>(
+        map_type: MapType,
+        entries: impl IntoIterator<Item = (K, Value)>,
+    ) -> Self {
+        let map = Self::new(map_type);
+        for (key, value) in entries {
+            map.insert(key, value);
+        }
+        map
+    }
+
+    /// The Go type.
+    #[must_use]
+    pub fn map_type(&self) -> MapType {
+        self.map_type
+    }
+
+    /// The value of `key`.
+    #[must_use]
+    pub fn get(&self, key: &[u8]) -> Option<Value> {
+        let entries = self.entries.borrow();
+        let place = entries
+            .binary_search_by(|(name, _)| name.as_bytes().cmp(key))
+            .ok()?;
+        entries.get(place).map(|(_, value)| value.clone())
+    }
+
+    /// Whether there is a value for `key`.
+    #[must_use]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.entries
+            .borrow()
+            .binary_search_by(|(name, _)| name.as_bytes().cmp(key))
+            .is_ok()
+    }
+
+    /// Sets the value of `key`, and gives the one it had.
+    pub fn insert(&self, key: impl Into<Str>, value: Value) -> Option<Value> {
+        let key = key.into();
+        let mut entries = self.entries.borrow_mut();
+        // Most maps are filled in the order of their keys.
+        if entries.last().is_none_or(|(last, _)| *last < key) {
+            entries.push((key, value));
+            return None;
+        }
+        match entries.binary_search_by(|(name, _)| name.cmp(&key)) {
+            Ok(place) => entries
+                .get_mut(place)
+                .map(|entry| std::mem::replace(&mut entry.1, value)),
+            Err(place) => {
+                entries.insert(place, (key, value));
+                None
+            }
+        }
+    }
+
+    /// Removes `key`, and gives the value it had.
+    pub fn remove(&self, key: &[u8]) -> Option<Value> {
+        let mut entries = self.entries.borrow_mut();
+        let place = entries
+            .binary_search_by(|(name, _)| name.as_bytes().cmp(key))
+            .ok()?;
+        Some(entries.remove(place).1)
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.borrow().len()
+    }
+
+    /// Whether there are no entries.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.borrow().is_empty()
+    }
+
+    /// The entries as they are now, by key.
+    #[must_use]
+    pub fn entries(&self) -> Vec<(Str, Value)> {
+        self.entries.borrow().clone()
+    }
+
+    /// The keys as they are now, in order.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Str> {
+        self.entries.borrow().iter().map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Whether both are the same map, not just equal ones.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.entries, &other.entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_through_one_name_is_seen_through_all() {
+        let map = Map::new(MapType::Any);
+        let alias = map.clone();
+        alias.insert("b", Value::Int(1));
+        alias.insert("a", Value::Int(2));
+        assert_eq!(map.len(), 2);
+        assert_eq!(map.keys(), ["a", "b"]);
+        assert!(matches!(map.remove(b"a"), Some(Value::Int(2))));
+        assert!(!alias.contains(b"a"));
+    }
+
+    #[test]
+    fn the_later_of_two_entries_with_one_key_stays() {
+        let map = Map::from_entries(MapType::Any, [("a", Value::Int(1)), ("a", Value::Int(2))]);
+        assert!(matches!(map.get(b"a"), Some(Value::Int(2))));
+    }
+}

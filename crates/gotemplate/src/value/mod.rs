@@ -1,0 +1,161 @@
+//! Values as Go's reflection sees them: numbers of several types, two kinds of nothing, and
+//! maps that are shared by reference.
+
+mod list;
+mod map;
+mod object;
+mod string;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+pub use list::{List, ListType};
+pub use map::{Map, MapType};
+pub use object::{Encoded, Object, Signature};
+pub use string::Str;
+
+/// A value of a template.
+///
+/// Cloning is cheap: text is counted, and lists, maps and objects are shared, so that a map
+/// changed through one name is changed for all who hold it, as in Go.
+#[derive(Clone, Debug, Default)]
+pub enum Value {
+    /// No value at all, Go's zero `reflect.Value`: the field of a map that lacks it. Printed
+    /// as `<no value>`.
+    #[default]
+    Invalid,
+    /// A nil `interface {}`: what YAML's `null` becomes.
+    Nil,
+    /// `bool`.
+    Bool(bool),
+    /// `int`.
+    Int(i64),
+    /// `int64`.
+    Int64(i64),
+    /// `uint64`.
+    Uint64(u64),
+    /// `uint8`, a byte of an indexed string.
+    Byte(u8),
+    /// `float64`.
+    Float(f64),
+    /// `string`.
+    Str(Str),
+    /// `[]byte`.
+    Bytes(Arc<[u8]>),
+    /// A slice.
+    List(List),
+    /// A map with strings as keys.
+    Map(Map),
+    /// A struct, pointer or named type with fields and methods.
+    Object(Rc<dyn Object>),
+}
+
+impl Value {
+    /// A string value.
+    pub fn string(text: impl Into<Str>) -> Self {
+        Self::Str(text.into())
+    }
+
+    /// A `[]interface {}`.
+    #[must_use]
+    pub fn list(items: Vec<Value>) -> Self {
+        Self::List(List::new(ListType::Any, items))
+    }
+
+    /// A `[]string`.
+    pub fn strings<T: Into<Str>>(items: impl IntoIterator<Item = T>) -> Self {
+        Self::List(List::new(
+            ListType::String,
+            items.into_iter().map(Value::string).collect(),
+        ))
+    }
+
+    /// A `map[string]interface {}`.
+    pub fn map<K: Into<Str>>(entries: impl IntoIterator<Item = (K, Value)>) -> Self {
+        Self::Map(Map::from_entries(MapType::Any, entries))
+    }
+
+    /// An object.
+    pub fn object(object: impl Object + 'static) -> Self {
+        Self::Object(Rc::new(object))
+    }
+
+    /// Whether this is nothing, of either kind.
+    #[must_use]
+    pub fn is_nil(&self) -> bool {
+        matches!(self, Self::Invalid | Self::Nil)
+    }
+
+    /// Go's name of the value's type, as `%T` prints it.
+    #[must_use]
+    pub fn type_name(&self) -> &str {
+        match self {
+            Self::Invalid | Self::Nil => "<nil>",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Int64(_) => "int64",
+            Self::Uint64(_) => "uint64",
+            Self::Byte(_) => "uint8",
+            Self::Float(_) => "float64",
+            Self::Str(_) => "string",
+            Self::Bytes(_) => "[]uint8",
+            Self::List(list) => list.list_type().type_name(),
+            Self::Map(map) => map.map_type().type_name(),
+            Self::Object(object) => object.type_name(),
+        }
+    }
+
+    /// Go's name of the value's kind, as `reflect.Kind` prints it.
+    #[must_use]
+    pub fn kind_name(&self) -> &str {
+        match self {
+            Self::Invalid | Self::Nil => "invalid",
+            Self::Bytes(_) | Self::List(_) => "slice",
+            Self::Map(_) => "map",
+            Self::Object(object) => object.kind_name(),
+            scalar => scalar.type_name(),
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Float(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Str(value.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Str(value.into())
+    }
+}
+
+impl From<Str> for Value {
+    fn from(value: Str) -> Self {
+        Self::Str(value)
+    }
+}
+
+impl From<List> for Value {
+    fn from(value: List) -> Self {
+        Self::List(value)
+    }
+}
+
+impl From<Map> for Value {
+    fn from(value: Map) -> Self {
+        Self::Map(value)
+    }
+}

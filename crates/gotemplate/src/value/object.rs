@@ -1,0 +1,89 @@
+//! Values with fields and methods: Go's structs, pointers to them, and named types.
+
+use std::any::Any;
+use std::fmt;
+
+use super::{Str, Value};
+use crate::function::{Failure, Parameter};
+
+/// The parameters of a method.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature {
+    /// The types of the parameters.
+    pub parameters: &'static [Parameter],
+    /// Whether the last parameter may be given any number of times, also none.
+    pub variadic: bool,
+}
+
+/// A Go value whose type has a name of its own: `.Files`, `.Capabilities`, a time, a version.
+///
+/// The defaults are those of a struct without exported fields or methods.
+pub trait Object: fmt::Debug {
+    /// Go's name of the type, such as `*common.Capabilities`.
+    fn type_name(&self) -> &str;
+
+    /// Go's name of the kind: `struct`, `ptr`, `map`, `slice`, `int64`, …
+    fn kind_name(&self) -> &str;
+
+    /// This object, for functions that know its concrete type.
+    fn as_any(&self) -> &dyn Any;
+
+    /// The field of this name, or the entry where the kind is `map`.
+    fn field(&self, name: &str) -> Option<Value> {
+        let _ = name;
+        None
+    }
+
+    /// The parameters of the method of this name, if there is one.
+    fn method(&self, name: &str) -> Option<Signature> {
+        let _ = name;
+        None
+    }
+
+    /// Calls the method of this name. The arguments were checked against its signature.
+    ///
+    /// # Errors
+    /// What the method returns as its error.
+    fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Failure> {
+        let _ = arguments;
+        Err(Failure::new(format!("{} has no method {name}", self.type_name())))
+    }
+
+    /// What Go's `%v` prints, through `String()` or `Error()` where the type has one.
+    fn print(&self) -> Str;
+
+    /// Go's truth: whether the value is not the zero value of its kind.
+    fn is_true(&self) -> bool {
+        true
+    }
+
+    /// The entries, where the kind is `map`: what `range`, `len`, `keys` and `toYaml` see.
+    fn entries(&self) -> Option<Vec<(Str, Value)>> {
+        None
+    }
+
+    /// The items, where the kind is `slice`.
+    fn items(&self) -> Option<Vec<Value>> {
+        None
+    }
+
+    /// The number, where the kind is an integer.
+    fn integer(&self) -> Option<i64> {
+        None
+    }
+
+    /// What `encoding/json` writes for this; by default an empty struct.
+    fn encoded(&self) -> Encoded {
+        Encoded::Fields(Vec::new())
+    }
+}
+
+/// An object as its JSON encoding shows it.
+#[derive(Clone, Debug)]
+pub enum Encoded {
+    /// A plain value, such as the text of a time.
+    Plain(Value),
+    /// The fields of a struct by their JSON names, in the order in which they are written;
+    /// fields that are omitted when empty are left out already.
+    Fields(Vec<(Str, Value)>),
+}

@@ -1,0 +1,45 @@
+//! What a template can learn from outside, handed in by the caller.
+
+use crate::function::Failure;
+use crate::value::Value;
+
+/// A moment: seconds and nanoseconds since the Unix epoch, in UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp {
+    /// Whole seconds; negative before 1970.
+    pub seconds: i64,
+    /// The part of a second, from 0 to 999,999,999.
+    pub nanoseconds: u32,
+}
+
+/// The object, or list of objects, that a template asks the cluster for.
+#[derive(Clone, Copy, Debug)]
+pub struct LookupQuery<'a> {
+    /// Group and version, such as `apps/v1`.
+    pub api_version: &'a str,
+    /// Kind, such as `Deployment`.
+    pub kind: &'a str,
+    /// Namespace; empty for all, or for a kind that has none.
+    pub namespace: &'a str,
+    /// Name; empty for a list of all.
+    pub name: &'a str,
+}
+
+/// The clock, the source of randomness and the look-ups of one rendering.
+///
+/// Everything that makes two renderings of the same inputs differ comes through here, so a
+/// rendering is repeatable when its world is.
+pub trait World {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+
+    /// Fills `buffer` with random bytes, fit for keys and passwords.
+    fn fill_random(&self, buffer: &mut [u8]);
+
+    /// The object or list that `query` names, as a map; an empty map when there is none or
+    /// when there is nobody to ask.
+    ///
+    /// # Errors
+    /// A failure fails the template that asked.
+    fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure>;
+}
