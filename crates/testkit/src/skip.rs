@@ -1,0 +1,20 @@
+//! One rule for tests that need something this machine may lack.
+
+use std::fmt::Display;
+use std::io::Write as _;
+
+/// Reports that `what` is skipped because of `reason`, on one line of standard error that the test harness
+/// does not capture.
+///
+/// # Panics
+///
+/// With `CI=true` in the environment: there nothing may be missing.
+pub fn skipped(what: &str, reason: impl Display) {
+    let line = format!("skipped: {what}, because {reason}");
+    assert!(
+        !crate::environment::is_ci(),
+        "{line} (CI=true: nothing may be skipped)"
+    );
+    // Straight to the stream: what `eprintln!` writes in a passing test is captured and never seen.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
