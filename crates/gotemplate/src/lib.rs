@@ -1,7 +1,8 @@
 //! Go's `text/template` in Rust: the same values, the same output, the same messages.
 //!
 //! A [`TemplateSet`] is parsed once, is immutable after that, and is shared by all threads.
-//! [`TemplateSet::execute`] evaluates one of its templates with a [`Value`] as the dot.
+//! [`TemplateSet::execute`] evaluates one of its templates with a [`Value`] as the dot;
+//! an [`Execution`] does so for several that share one budget.
 //! Functions come from a [`FunctionTable`]; what they may do besides computing on their
 //! arguments goes through a [`Runtime`], and what they learn from outside (clock, random
 //! numbers, look-ups) through the [`World`] that the caller hands in.
@@ -10,10 +11,28 @@
 //!
 //! The crate reads no file, clock, environment or random source.
 
+#![allow(
+    dead_code,
+    reason = "what the parser and the evaluator need comes before them"
+)]
+
+mod builtin;
+mod error;
+mod execute;
+pub mod format;
 pub mod function;
+mod limits;
+mod parse;
+mod set;
+mod tree;
 pub mod value;
 pub mod world;
 
+pub use builtin::builtins;
+pub use error::{Error, ErrorKind};
+pub use execute::Execution;
 pub use function::{Effect, Failure, Function, FunctionTable, Parameter, Runtime};
+pub use limits::{Limits, MissingKey, Options};
+pub use set::TemplateSet;
 pub use value::{Encoded, List, ListType, Map, MapType, Object, Signature, Str, Value};
 pub use world::{LookupQuery, Timestamp, World};
