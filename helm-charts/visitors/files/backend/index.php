@@ -51,9 +51,8 @@ function answer(int $code, array $body): void
 function visits(mysqli $database): array
 {
     $limit = max(1, (int) (getenv('LATEST_VISITS') ?: 10));
-    $latest = $database->execute_query(
-        'SELECT visited_at AS visitedAt, served_by AS servedBy FROM visits ORDER BY id DESC LIMIT ?',
-        [$limit],
+    $latest = $database->query(
+        "SELECT visited_at AS visitedAt, served_by AS servedBy FROM visits ORDER BY id DESC LIMIT {$limit}",
     );
     return [
         'site' => getenv('SITE_ID') ?: null,
