@@ -1,0 +1,377 @@
+//! Applying the objects of a release, in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::{StreamExt, TryStreamExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::Client;
+use serde_json::Value;
+
+use super::crds::CrdError;
+use super::fields::{FIELD_MANAGER, owned_fields};
+use super::heal::{HealError, replace_lists};
+use super::mark::{Owner, Ownership};
+use super::object::{ApiKind, ObjectId, RenderedObject};
+use super::request::RequestError;
+use crate::dependents::Dependents;
+use crate::discovery::{Discovery, DiscoveryError, Resource, Served};
+use crate::release::Digest;
+
+/// Objects of one kind are applied this many at a time.
+const PARALLEL: usize = 4;
+
+/// Writes objects for releases. One serves all of them.
+#[derive(Clone, Debug)]
+pub struct Applier {
+    pub(super) client: Client,
+    pub(super) discovery: Arc<Discovery>,
+    pub(super) dependents: Arc<Dependents>,
+}
+
+/// An object could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No such kind is served, and the chart does not define it.
+    #[error("{origin}: no matches for kind `{}` in version `{}`; its definition must be installed first", api.kind, api.api_version())]
+    UnknownKind {
+        /// The template.
+        origin: String,
+        /// The kind.
+        api: ApiKind,
+    },
+    /// Two documents are one object.
+    #[error("{origin}: {id} is rendered twice")]
+    Duplicate {
+        /// The template of the second.
+        origin: String,
+        /// The object.
+        id: ObjectId,
+    },
+    /// The object is somebody else's.
+    #[error("{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}")]
+    Foreign {
+        /// The object.
+        id: ObjectId,
+        /// By which of Helm's rules.
+        reason: String,
+    },
+    /// The server refused a request.
+    #[error("failed to {attempt} {id}")]
+    Request {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The object.
+        id: ObjectId,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// A definition was applied but is not in effect.
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    /// An object whose lists had drifted could not be healed.
+    #[error("failed to replace the drifted lists of {id}")]
+    Heal {
+        /// The object.
+        id: ObjectId,
+        /// Why.
+        source: HealError,
+    },
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It is new.
+    Created,
+    /// It was there before; whether it differed is the server's affair.
+    Configured,
+}
+
+/// An applied object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The version of its API.
+    pub version: String,
+    /// The digest of our fields in it.
+    pub digest: Option<Digest>,
+    /// Whether it is new.
+    pub change: Change,
+    /// Whether the chart wants it kept.
+    pub kept: bool,
+}
+
+/// What an application did, per object.
+pub type ChangeSet = BTreeMap<ObjectId, Applied>;
+
+/// An object with the address to send it to.
+#[derive(Debug)]
+struct Planned {
+    id: ObjectId,
+    object: RenderedObject,
+    resource: Resource,
+}
+
+impl Applier {
+    /// An applier that learns about live objects from `dependents`.
+    pub fn new(client: Client, discovery: Arc<Discovery>, dependents: Arc<Dependents>) -> Self {
+        Self { client, discovery, dependents }
+    }
+
+    /// Applies `objects` in their order for `owner`.
+    ///
+    /// Kinds that definitions among `objects` bring are waited for before their objects follow.
+    ///
+    /// # Guarantees
+    /// Nothing is written when a kind is unknown or an object is there twice. Objects of a later
+    /// kind are untouched when one of an earlier kind failed. Applying the same again converges.
+    ///
+    /// # Errors
+    /// The first object that could not be applied.
+    ///
+    /// # Cancellation
+    /// Safe at any await.
+    pub async fn apply(&self, owner: &Owner, objects: Vec<RenderedObject>) -> Result<ChangeSet, ApplyError> {
+        let served = self.discovery.served_with(objects.iter().map(|object| &object.api)).await?;
+        let defined = kinds_defined_by(&objects);
+        let (known, later): (Vec<_>, Vec<_>) =
+            objects.into_iter().partition(|object| served.resource(&object.api).is_some());
+        if let Some(unknown) = later.iter().find(|object| !defined.contains(&object.api)) {
+            return Err(unknown_kind(unknown));
+        }
+        let mut seen = BTreeSet::new();
+        let planned = plan(known, &served, owner, &mut seen)?;
+        let definitions: Vec<String> = planned.iter().filter(|one| is_definition(&one.object)).map(|one| one.id.name.clone()).collect();
+        let mut changes = self.apply_planned(owner, planned).await?;
+        if !later.is_empty() {
+            self.wait_established(&definitions).await?;
+            let served = self.served_eventually(&later).await?;
+            let planned = plan(later, &served, owner, &mut seen)?;
+            changes.extend(self.apply_planned(owner, planned).await?);
+        }
+        Ok(changes)
+    }
+
+    /// Discovery lags behind a definition that is established, by a second or so.
+    async fn served_eventually(&self, objects: &[RenderedObject]) -> Result<Arc<Served>, ApplyError> {
+        for _ in 0..40 {
+            let served = self.discovery.refresh().await?;
+            if objects.iter().all(|object| served.resource(&object.api).is_some()) {
+                return Ok(served);
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        let served = self.discovery.refresh().await?;
+        match objects.iter().find(|object| served.resource(&object.api).is_none()) {
+            Some(object) => Err(unknown_kind(object)),
+            None => Ok(served),
+        }
+    }
+
+    async fn apply_planned(&self, owner: &Owner, planned: Vec<Planned>) -> Result<ChangeSet, ApplyError> {
+        let mut changes = ChangeSet::new();
+        for group in planned.chunk_by(|a, b| a.object.api.kind == b.object.api.kind) {
+            let applied: Vec<_> = futures::stream::iter(group)
+                .map(|one| async move { Ok::<_, ApplyError>((one.id.clone(), self.apply_one(owner, one).await?)) })
+                .buffered(PARALLEL)
+                .try_collect()
+                .await?;
+            changes.extend(applied);
+        }
+        Ok(changes)
+    }
+
+    async fn apply_one(&self, owner: &Owner, planned: &Planned) -> Result<Applied, ApplyError> {
+        let Planned { id, object, resource } = planned;
+        let api = self.api(resource, id.namespace.as_deref());
+        let kept = object.is_kept();
+        let value = owner.mark(&object.value, id.namespace.as_deref(), kept);
+        let known = self.dependents.live(&owner.uid, id);
+        let failed = |attempt| move |source| ApplyError::Request { attempt, id: id.clone(), source };
+
+        let first = match &known {
+            Some(live) => apply_under(&api, &id.name, &value, &live.uid).await,
+            None => apply_under(&api, &id.name, &value, &new_uid()).await,
+        };
+        let (metadata, change) = match first {
+            Ok(metadata) if known.is_some() => (metadata, Change::Configured),
+            Ok(metadata) => (metadata, Change::Created),
+            Err(error) if error.is_other_uid() => {
+                let Some(existing) = existing(&api, &id.name).await.map_err(failed("read"))? else {
+                    let again = apply_under(&api, &id.name, &value, &new_uid()).await.map_err(failed("apply"))?;
+                    return Ok(self.applied(owner, planned, kept, &again, Change::Created));
+                };
+                if let Ownership::Foreign(reason) = owner.judge(&existing) {
+                    return Err(ApplyError::Foreign { id: id.clone(), reason });
+                }
+                let uid = existing.uid.unwrap_or_default();
+                match apply_under(&api, &id.name, &value, &uid).await {
+                    Err(error) if error.is_invalid() => {
+                        let metadata = self.heal(&api, id, &value, &uid, error).await?;
+                        (metadata, Change::Configured)
+                    }
+                    answer => (answer.map_err(failed("apply"))?, Change::Configured),
+                }
+            }
+            Err(error) if error.is_invalid() && known.is_some() => {
+                let uid = known.map(|live| live.uid).unwrap_or_default();
+                (self.heal(&api, id, &value, &uid, error).await?, Change::Configured)
+            }
+            Err(error) => return Err(failed("apply")(error)),
+        };
+        Ok(self.applied(owner, planned, kept, &metadata, change))
+    }
+
+    /// An object of ours that the server refuses to change may be one whose lists somebody
+    /// else's key has got into. When a replace does not help either, the first answer counts.
+    async fn heal(
+        &self,
+        api: &Api<DynamicObject>,
+        id: &ObjectId,
+        value: &Value,
+        uid: &str,
+        refusal: RequestError,
+    ) -> Result<ObjectMeta, ApplyError> {
+        match replace_lists(api, &id.name, value, uid).await {
+            Ok(metadata) => Ok(metadata),
+            Err(HealError::NothingToReplace | HealError::Refused) => {
+                Err(ApplyError::Request { attempt: "apply", id: id.clone(), source: refusal })
+            }
+            Err(source) => Err(ApplyError::Heal { id: id.clone(), source }),
+        }
+    }
+
+    fn applied(&self, owner: &Owner, planned: &Planned, kept: bool, metadata: &ObjectMeta, change: Change) -> Applied {
+        self.dependents.note_applied(&owner.uid, &planned.id, metadata);
+        Applied { version: planned.object.api.version.clone(), digest: owned_fields(metadata), change, kept }
+    }
+
+    pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
+        match namespace {
+            Some(namespace) if resource.namespaced => {
+                Api::namespaced_with(self.client.clone(), namespace, &resource.api)
+            }
+            _ => Api::all_with(self.client.clone(), &resource.api),
+        }
+    }
+}
+
+/// Applies `value` to the object with this UID. With a UID that no object has, the server
+/// creates the object or, when there is one of that name, refuses.
+pub(super) async fn apply_under(
+    api: &Api<DynamicObject>,
+    name: &str,
+    value: &Value,
+    uid: &str,
+) -> Result<ObjectMeta, RequestError> {
+    let mut value = value.clone();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("uid".to_owned(), uid.into());
+    }
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    Ok(api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await?.metadata)
+}
+
+/// The metadata of the object of this name, if there is one.
+pub(super) async fn existing(api: &Api<DynamicObject>, name: &str) -> Result<Option<ObjectMeta>, RequestError> {
+    Ok(api.get_metadata_opt(name).await?.map(|object| object.metadata))
+}
+
+/// A UID that no object has.
+fn new_uid() -> String {
+    let mut bytes = [0_u8; 16];
+    // Without randomness the UID is still none that the server would give.
+    let _ = getrandom::fill(&mut bytes);
+    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default().concat();
+    format!("{}-{}-{}-{}-{}", part(0..4), part(4..6), part(6..8), part(8..10), part(10..16))
+}
+
+/// Gives each object its address.
+fn plan(
+    objects: Vec<RenderedObject>,
+    served: &Served,
+    owner: &Owner,
+    seen: &mut BTreeSet<ObjectId>,
+) -> Result<Vec<Planned>, ApplyError> {
+    let mut planned = Vec::with_capacity(objects.len());
+    for object in objects {
+        let Some(resource) = served.resource(&object.api).cloned() else {
+            return Err(unknown_kind(&object));
+        };
+        let id = identify(&object, &resource, &owner.release_namespace);
+        if !seen.insert(id.clone()) {
+            return Err(ApplyError::Duplicate { origin: object.source, id });
+        }
+        planned.push(Planned { id, object, resource });
+    }
+    Ok(planned)
+}
+
+/// An object's identity: one of a namespaced kind that names no namespace is in the release's.
+pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_namespace: &str) -> ObjectId {
+    let namespace = resource
+        .namespaced
+        .then(|| object.namespace.clone().unwrap_or_else(|| release_namespace.to_owned()));
+    ObjectId {
+        group: object.api.group.clone(),
+        kind: object.api.kind.clone(),
+        namespace,
+        name: object.name.clone(),
+    }
+}
+
+fn unknown_kind(object: &RenderedObject) -> ApplyError {
+    ApplyError::UnknownKind { origin: object.source.clone(), api: object.api.clone() }
+}
+
+fn is_definition(object: &RenderedObject) -> bool {
+    object.api.group == "apiextensions.k8s.io" && object.api.kind == "CustomResourceDefinition"
+}
+
+/// The kinds that definitions among `objects` bring.
+fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
+    let mut kinds = BTreeSet::new();
+    for definition in objects.iter().filter(|object| is_definition(object)) {
+        let text = |pointer: &str| definition.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let versions = definition.value.pointer("/spec/versions").and_then(Value::as_array);
+        for version in versions.into_iter().flatten() {
+            kinds.insert(ApiKind {
+                group: text("/spec/group").to_owned(),
+                version: version.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                kind: text("/spec/names/kind").to_owned(),
+            });
+        }
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_kinds_of_definitions_are_known_before_they_are_served() {
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "widgets.acme.com"},
+            "spec": {"group": "acme.com", "names": {"kind": "Widget"}, "versions": [{"name": "v1"}, {"name": "v2"}]}});
+        let objects = RenderedObject::from_document("t", &definition).unwrap();
+        let kinds = kinds_defined_by(&objects);
+        assert!(kinds.contains(&ApiKind::new("acme.com/v2", "Widget")));
+        assert!(!kinds.contains(&ApiKind::new("acme.com/v3", "Widget")));
+    }
+
+    #[test]
+    fn a_new_uid_looks_like_one() {
+        let uid = new_uid();
+        assert_eq!(uid.len(), 36);
+        assert_ne!(uid, new_uid());
+    }
+}

@@ -1,0 +1,421 @@
+//! Hooks: objects that a chart wants at a moment of a release's life.
+
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::applier::{Applier, apply_under, existing, identify};
+use super::documents::{DocumentsError, values_of_text};
+use super::mark::{Owner, Ownership};
+use super::object::{ObjectId, RenderedObject};
+use super::prune::{Deletion, PruneError};
+use super::request::RequestError;
+use crate::discovery::{DiscoveryError, Resource};
+use crate::release::HookRecord;
+
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+const BEFORE_CREATION: &str = "before-hook-creation";
+const SUCCEEDED: &str = "hook-succeeded";
+const FAILED: &str = "hook-failed";
+
+/// When hooks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the first object of a new release.
+    PreInstall,
+    /// After the last object of a new release.
+    PostInstall,
+    /// Before the first object of a later revision.
+    PreUpgrade,
+    /// After the last object of a later revision.
+    PostUpgrade,
+    /// Before the first object is deleted.
+    PreDelete,
+    /// After the last object is deleted.
+    PostDelete,
+}
+
+impl Moment {
+    /// Helm's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreInstall => "pre-install",
+            Self::PostInstall => "post-install",
+            Self::PreUpgrade => "pre-upgrade",
+            Self::PostUpgrade => "post-upgrade",
+            Self::PreDelete => "pre-delete",
+            Self::PostDelete => "post-delete",
+        }
+    }
+}
+
+/// A hook failed.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// The hook is no object.
+    #[error("failed to read {moment} hook")]
+    Document {
+        /// When it was to run.
+        moment: &'static str,
+        /// Why.
+        source: DocumentsError,
+    },
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No such kind is served.
+    #[error("{moment} hook {path}: no matches for kind `{kind}`")]
+    UnknownKind {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// An object of that name is somebody else's.
+    #[error("{moment} hook {path}: {id} exists and is not of this release; {reason}")]
+    Foreign {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: ObjectId,
+        /// By which rule.
+        reason: String,
+    },
+    /// The server refused a request.
+    #[error("{moment} hook {path}: failed to {attempt} {id}")]
+    Request {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// What was attempted.
+        attempt: &'static str,
+        /// The object.
+        id: ObjectId,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// An earlier run of the hook can't be deleted.
+    #[error("{moment} hook {path}: the earlier one can't be deleted")]
+    Delete {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// Why.
+        source: PruneError,
+    },
+    /// The hook ran and failed.
+    #[error("{moment} hook {path}: {id} failed: {reason}")]
+    Failed {
+        /// When it ran.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: ObjectId,
+        /// What its status says.
+        reason: String,
+    },
+    /// The hook did not come to an end.
+    #[error("{moment} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
+    Timeout {
+        /// When it ran.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: ObjectId,
+        /// How long it was waited for.
+        timeout: Duration,
+        /// What it was doing.
+        state: String,
+    },
+}
+
+/// One hook about to run.
+struct Run<'a> {
+    moment: &'static str,
+    hook: &'a HookRecord,
+    id: ObjectId,
+    object: RenderedObject,
+    resource: Resource,
+}
+
+impl Applier {
+    /// Runs the hooks of `moment`, one after the other by weight, each to its end.
+    ///
+    /// A hook that is there already and is ours counts as started: it is waited for.
+    ///
+    /// # Errors
+    /// The first hook that fails or takes longer than `timeout`. Hooks before it are deleted as
+    /// their policies say.
+    pub async fn run_hooks(
+        &self,
+        owner: &Owner,
+        hooks: &[HookRecord],
+        moment: Moment,
+        timeout: Duration,
+    ) -> Result<usize, HookError> {
+        let mut done: Vec<Run<'_>> = Vec::new();
+        let mut outcome = Ok(());
+        for hook in in_order(hooks, moment) {
+            for run in self.prepare(owner, hook, moment.as_str()).await? {
+                outcome = self.run_one(owner, &run, timeout).await;
+                if outcome.is_err() {
+                    self.clean_up(owner, &run, FAILED).await;
+                    break;
+                }
+                done.push(run);
+            }
+            if outcome.is_err() {
+                break;
+            }
+        }
+        for run in done.iter().rev() {
+            self.clean_up(owner, run, SUCCEEDED).await;
+        }
+        outcome.map(|()| done.len())
+    }
+
+    async fn prepare<'a>(
+        &self,
+        owner: &Owner,
+        hook: &'a HookRecord,
+        moment: &'static str,
+    ) -> Result<Vec<Run<'a>>, HookError> {
+        let objects = values_of_text(&hook.path, &hook.manifest)
+            .map_err(|source| HookError::Document { moment, source })?;
+        let served = self.discovery.served_with(objects.iter().map(|object| &object.api)).await?;
+        let prepared = objects.into_iter().map(|object| {
+            let resource = served.resource(&object.api).cloned().ok_or_else(|| HookError::UnknownKind {
+                moment,
+                path: hook.path.clone(),
+                kind: object.api.to_string(),
+            })?;
+            let id = identify(&object, &resource, &owner.release_namespace);
+            Ok(Run { moment, hook, id, object, resource })
+        });
+        prepared.collect()
+    }
+
+    async fn run_one(&self, owner: &Owner, run: &Run<'_>, timeout: Duration) -> Result<(), HookError> {
+        let api = self.api(&run.resource, run.id.namespace.as_deref());
+        let deadline = Instant::now() + timeout;
+        if has_policy(run.hook, BEFORE_CREATION) && run.id.kind != "CustomResourceDefinition" {
+            self.delete(owner, &run.id).await.map_err(|source| run.delete_failed(source))?;
+            self.wait_gone(owner, run, deadline, timeout).await?;
+        }
+        tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Running hook");
+        let value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
+        // A UID that no object has: the hook is created or the request is refused.
+        match apply_under(&api, &run.id.name, &value, "00000000-0000-4000-8000-000000000000").await {
+            Ok(_) => {}
+            Err(error) if error.is_other_uid() => {
+                let found = existing(&api, &run.id.name).await.map_err(|source| run.failed("read", source))?;
+                if let Some(Ownership::Foreign(reason)) = found.as_ref().map(|found| owner.judge(found)) {
+                    return Err(HookError::Foreign {
+                        moment: run.moment,
+                        path: run.hook.path.clone(),
+                        id: run.id.clone(),
+                        reason,
+                    });
+                }
+            }
+            Err(source) => return Err(run.failed("create", source)),
+        }
+        self.wait_done(&api, run, deadline, timeout).await
+    }
+
+    async fn wait_gone(&self, owner: &Owner, run: &Run<'_>, deadline: Instant, timeout: Duration) -> Result<(), HookError> {
+        while let Some(state) =
+            self.remains(owner, &run.id).await.map_err(|source| run.delete_failed(source))?
+        {
+            if Instant::now() >= deadline {
+                return Err(run.timed_out(timeout, format!("waiting for the deletion of {state}")));
+            }
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+        Ok(())
+    }
+
+    async fn wait_done(
+        &self,
+        api: &Api<DynamicObject>,
+        run: &Run<'_>,
+        deadline: Instant,
+        timeout: Duration,
+    ) -> Result<(), HookError> {
+        if !matches!((run.id.group.as_str(), run.id.kind.as_str()), ("batch", "Job") | ("", "Pod")) {
+            return Ok(());
+        }
+        loop {
+            let found = api.get_opt(&run.id.name).await;
+            // A job with a time to live may be gone when it is done.
+            let state = match found.map_err(|error| run.failed("read", error.into()))? {
+                None => return Ok(()),
+                Some(object) => progress(&run.id.kind, &object.metadata, &object.data),
+            };
+            match state {
+                Progress::Done => return Ok(()),
+                Progress::Failed(reason) => {
+                    return Err(HookError::Failed {
+                        moment: run.moment,
+                        path: run.hook.path.clone(),
+                        id: run.id.clone(),
+                        reason,
+                    });
+                }
+                Progress::Running(state) if Instant::now() >= deadline => {
+                    return Err(run.timed_out(timeout, state));
+                }
+                Progress::Running(_) => tokio::time::sleep(POLL_INTERVAL).await,
+            }
+        }
+    }
+
+    /// What a policy leaves behind when it can't be carried out is no failure of the release.
+    async fn clean_up(&self, owner: &Owner, run: &Run<'_>, policy: &str) {
+        if !has_policy(run.hook, policy) || run.id.kind == "CustomResourceDefinition" {
+            return;
+        }
+        match self.delete(owner, &run.id).await {
+            Ok(Deletion::NotOurs(reason)) => {
+                tracing::warn!(object = %run.id, %reason, "hook left in place");
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook"),
+        }
+    }
+}
+
+impl Run<'_> {
+    fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {
+        HookError::Request { moment: self.moment, path: self.hook.path.clone(), attempt, id: self.id.clone(), source }
+    }
+
+    fn delete_failed(&self, source: PruneError) -> HookError {
+        HookError::Delete { moment: self.moment, path: self.hook.path.clone(), source }
+    }
+
+    fn timed_out(&self, timeout: Duration, state: String) -> HookError {
+        HookError::Timeout {
+            moment: self.moment,
+            path: self.hook.path.clone(),
+            id: self.id.clone(),
+            timeout,
+            state,
+        }
+    }
+}
+
+/// Helm's order: by weight, then by name; the stored order is by kind.
+fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
+    let mut chosen: Vec<_> =
+        hooks.iter().filter(|hook| hook.events.iter().any(|event| event == moment.as_str())).collect();
+    chosen.sort_by(|a, b| (a.weight, &a.name).cmp(&(b.weight, &b.name)));
+    chosen
+}
+
+/// A hook without a policy is deleted before it is created again.
+fn has_policy(hook: &HookRecord, policy: &str) -> bool {
+    if hook.delete_policies.is_empty() {
+        return policy == BEFORE_CREATION;
+    }
+    hook.delete_policies.iter().any(|given| given == policy)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Progress {
+    Done,
+    Running(String),
+    Failed(String),
+}
+
+fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if kind == "Pod" {
+        return match text("/status/phase") {
+            "Succeeded" => Progress::Done,
+            "Failed" => Progress::Failed(text("/status/message").to_owned()),
+            "" => Progress::Running("not started".to_owned()),
+            phase => Progress::Running(phase.to_owned()),
+        };
+    }
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    for condition in conditions.into_iter().flatten() {
+        let field = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+        match (field("type"), field("status")) {
+            ("Complete", "True") => return Progress::Done,
+            ("Failed", "True") => {
+                return Progress::Failed(format!("{}: {}", field("reason"), field("message")));
+            }
+            _ => {}
+        }
+    }
+    if metadata.deletion_timestamp.is_some() {
+        return Progress::Failed("it is being deleted".to_owned());
+    }
+    let active = object.pointer("/status/active").and_then(Value::as_i64).unwrap_or_default();
+    Progress::Running(format!("{active} pods active"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn hook(name: &str, weight: i64, events: &[&str], policies: &[&str]) -> HookRecord {
+        HookRecord {
+            name: name.to_owned(),
+            kind: "Job".to_owned(),
+            path: format!("web/templates/{name}.yaml"),
+            manifest: String::new(),
+            events: events.iter().map(|&event| event.to_owned()).collect(),
+            weight,
+            delete_policies: policies.iter().map(|&policy| policy.to_owned()).collect(),
+            last_run: json!({}),
+        }
+    }
+
+    #[test]
+    fn hooks_of_a_moment_run_by_weight_and_name() {
+        let hooks = [
+            hook("c", 0, &["pre-install"], &[]),
+            hook("b", 5, &["pre-install", "pre-upgrade"], &[]),
+            hook("a", 0, &["pre-install"], &[]),
+            hook("d", -1, &["post-install"], &[]),
+        ];
+        let names = |moment| in_order(&hooks, moment).iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names(Moment::PreInstall), ["a", "c", "b"]);
+        assert_eq!(names(Moment::PreUpgrade), ["b"]);
+        assert_eq!(names(Moment::PostDelete), [""; 0]);
+    }
+
+    #[test]
+    fn a_hook_without_a_policy_is_deleted_before_it_is_created() {
+        assert!(has_policy(&hook("a", 0, &[], &[]), BEFORE_CREATION));
+        assert!(!has_policy(&hook("a", 0, &[], &[SUCCEEDED]), BEFORE_CREATION));
+    }
+
+    #[test]
+    fn jobs_and_pods_come_to_an_end() {
+        let job = |status: Value| progress("Job", &ObjectMeta::default(), &json!({ "status": status }));
+        assert_eq!(job(json!({"active": 1})), Progress::Running("1 pods active".to_owned()));
+        assert_eq!(job(json!({"conditions": [{"type": "Complete", "status": "True"}]})), Progress::Done);
+        assert_eq!(
+            job(json!({"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "late"}]})),
+            Progress::Failed("DeadlineExceeded: late".to_owned())
+        );
+        let pod = progress("Pod", &ObjectMeta::default(), &json!({"status": {"phase": "Succeeded"}}));
+        assert_eq!(pod, Progress::Done);
+    }
+}

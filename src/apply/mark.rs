@@ -1,0 +1,221 @@
+//! The marks on everything that a release owns, and how they are recognised.
+//!
+//! Every object carries the custom resource's UID as a label: dependent watches select on it and
+//! nothing without it is ever deleted. Helm's own marks and helm-operator's come on top, so that
+//! both recognise the object too.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::{Map, Value, json};
+
+/// The custom resource's UID, on every object of its release.
+pub const OWNER_UID_LABEL: &str = "steersman.dev/owner-uid";
+/// The chart's name; helm-operator's label.
+pub const CHART_LABEL: &str = "helm.sdk.operatorframework.io/chart";
+
+const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+const RELEASE_NAME: &str = "meta.helm.sh/release-name";
+const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
+const PRIMARY_RESOURCE: &str = "operator-sdk/primary-resource";
+const PRIMARY_RESOURCE_TYPE: &str = "operator-sdk/primary-resource-type";
+
+/// Whose objects: the custom resource and its release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// `apiVersion` of the custom resource.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; `None` for a cluster-scoped one.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Its UID.
+    pub uid: String,
+    /// The chart's name.
+    pub chart: String,
+    /// The release's name.
+    pub release: String,
+    /// The release's namespace.
+    pub release_namespace: String,
+}
+
+impl Owner {
+    /// `object` as it is applied: with the marks, and without what only the server may write.
+    ///
+    /// An owner reference is set where Kubernetes allows one: the owner is cluster-scoped, or in
+    /// the object's `namespace`. Anything else, and what the chart wants kept, gets
+    /// helm-operator's annotations instead.
+    pub fn mark(&self, object: &Value, namespace: Option<&str>, kept: bool) -> Value {
+        let mut object = object.clone();
+        if let Some(map) = object.as_object_mut() {
+            map.remove("status");
+            let metadata = entry_map(map, "metadata");
+            for server_side in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"] {
+                metadata.remove(server_side);
+            }
+            if let Some(namespace) = namespace {
+                metadata.insert("namespace".to_owned(), namespace.into());
+            } else {
+                metadata.remove("namespace");
+            }
+            let labels = entry_map(metadata, "labels");
+            labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".into());
+            labels.insert(CHART_LABEL.to_owned(), self.chart.as_str().into());
+            labels.insert(OWNER_UID_LABEL.to_owned(), self.uid.as_str().into());
+            let referable = !kept && (self.namespace.is_none() || self.namespace.as_deref() == namespace);
+            let annotations = entry_map(metadata, "annotations");
+            annotations.insert(RELEASE_NAME.to_owned(), self.release.as_str().into());
+            annotations.insert(RELEASE_NAMESPACE.to_owned(), self.release_namespace.as_str().into());
+            if referable {
+                let references = metadata.entry("ownerReferences").or_insert_with(|| json!([]));
+                if let Some(references) = references.as_array_mut() {
+                    references.push(self.reference());
+                }
+            } else {
+                let resource = match &self.namespace {
+                    Some(namespace) => format!("{namespace}/{}", self.name),
+                    None => self.name.clone(),
+                };
+                annotations.insert(PRIMARY_RESOURCE.to_owned(), resource.into());
+                annotations.insert(PRIMARY_RESOURCE_TYPE.to_owned(), self.resource_type().into());
+            }
+        }
+        object
+    }
+
+    /// The owner reference to the custom resource.
+    pub fn reference(&self) -> Value {
+        json!({
+            "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid,
+            "controller": true, "blockOwnerDeletion": true,
+        })
+    }
+
+    fn resource_type(&self) -> String {
+        match self.api_version.split_once('/') {
+            Some((group, _)) => format!("{}.{group}", self.kind),
+            None => self.kind.clone(),
+        }
+    }
+
+    /// Whose an existing object is.
+    pub fn judge(&self, existing: &ObjectMeta) -> Ownership {
+        let label = |key: &str| existing.labels.as_ref().and_then(|labels| labels.get(key));
+        let annotation = |key: &str| existing.annotations.as_ref().and_then(|all| all.get(key));
+        let references = existing.owner_references.as_deref().unwrap_or_default();
+        if label(OWNER_UID_LABEL) == Some(&self.uid) || references.iter().any(|owner| owner.uid == self.uid) {
+            return Ownership::Ours;
+        }
+        let mut faults = Vec::new();
+        let mut require = |what: &str, key: &str, actual: Option<&String>, wanted: &str| match actual {
+            Some(actual) if actual == wanted => {}
+            Some(actual) => faults.push(format!(
+                "{what} validation error: key \"{key}\" must equal \"{wanted}\": current value is \"{actual}\""
+            )),
+            None => faults.push(format!(
+                "{what} validation error: missing key \"{key}\": must be set to \"{wanted}\""
+            )),
+        };
+        require("label", MANAGED_BY_LABEL, label(MANAGED_BY_LABEL), "Helm");
+        require("annotation", RELEASE_NAME, annotation(RELEASE_NAME), &self.release);
+        require("annotation", RELEASE_NAMESPACE, annotation(RELEASE_NAMESPACE), &self.release_namespace);
+        if faults.is_empty() {
+            return Ownership::Adoptable;
+        }
+        let mut reason = faults.join("; ");
+        if let Some(owner) = references.iter().find(|owner| owner.controller == Some(true)) {
+            reason.push_str(&format!("; it is controlled by {} \"{}\"", owner.kind, owner.name));
+        }
+        Ownership::Foreign(reason)
+    }
+}
+
+/// Whose an existing object is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ownership {
+    /// It carries the custom resource's UID.
+    Ours,
+    /// It carries the marks of a Helm release of this name and namespace, so it may be taken over.
+    Adoptable,
+    /// It belongs to nobody or somebody else; the text says by which of Helm's rules.
+    Foreign(String),
+}
+
+/// The map at `key`, made where there is none.
+fn entry_map<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<String, Value> {
+    let slot = map.entry(key).or_insert(Value::Null);
+    if !slot.is_object() {
+        *slot = Value::Object(Map::new());
+    }
+    match slot {
+        Value::Object(inner) => inner,
+        _ => unreachable!("the slot was just made a map"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owner(namespace: Option<&str>) -> Owner {
+        Owner {
+            api_version: "demo.example.com/v1".to_owned(),
+            kind: "Web".to_owned(),
+            namespace: namespace.map(str::to_owned),
+            name: "shop".to_owned(),
+            uid: "u-1".to_owned(),
+            chart: "web".to_owned(),
+            release: "shop".to_owned(),
+            release_namespace: "default".to_owned(),
+        }
+    }
+
+    /// Whether an object in `namespace` gets an owner reference.
+    fn check(owner_namespace: Option<&str>, namespace: Option<&str>, kept: bool, referenced: bool) {
+        let object = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}});
+        let marked = owner(owner_namespace).mark(&object, namespace, kept);
+        assert_eq!(marked.pointer("/metadata/ownerReferences/0/uid").is_some(), referenced);
+        assert_eq!(marked.pointer("/metadata/annotations/operator-sdk~1primary-resource").is_some(), !referenced);
+        assert_eq!(marked["metadata"]["labels"][OWNER_UID_LABEL], "u-1");
+    }
+
+    #[test]
+    fn owner_references_are_set_where_kubernetes_allows_them() {
+        check(Some("default"), Some("default"), false, true);
+        check(Some("default"), Some("other"), false, false);
+        check(Some("default"), None, false, false);
+        check(None, Some("default"), false, true);
+        check(None, None, false, true);
+        check(Some("default"), Some("default"), true, false);
+    }
+
+    #[test]
+    fn what_only_the_server_writes_is_left_out() {
+        let object = json!({"kind": "A", "status": {}, "metadata": {"uid": "x", "resourceVersion": "1", "labels": null}});
+        let marked = owner(Some("default")).mark(&object, Some("default"), false);
+        assert_eq!(marked.get("status"), None);
+        assert_eq!(marked["metadata"].get("uid"), None);
+        assert_eq!(marked["metadata"]["labels"][CHART_LABEL], "web");
+    }
+
+    #[test]
+    fn existing_objects_are_judged_by_helms_rules() {
+        let judge = |metadata: Value| owner(Some("default")).judge(&serde_json::from_value(metadata).unwrap());
+        assert_eq!(judge(json!({"labels": {OWNER_UID_LABEL: "u-1"}})), Ownership::Ours);
+        let reference = json!({"apiVersion": "v1", "kind": "Web", "name": "shop", "uid": "u-1"});
+        assert_eq!(judge(json!({"ownerReferences": [reference]})), Ownership::Ours);
+        let marks = json!({"labels": {MANAGED_BY_LABEL: "Helm", OWNER_UID_LABEL: "u-0"},
+            "annotations": {RELEASE_NAME: "shop", RELEASE_NAMESPACE: "default"}});
+        assert_eq!(judge(marks), Ownership::Adoptable);
+        let Ownership::Foreign(reason) = judge(json!({"annotations": {RELEASE_NAME: "other"}})) else {
+            panic!("a foreign object")
+        };
+        assert_eq!(
+            reason,
+            "label validation error: missing key \"app.kubernetes.io/managed-by\": must be set to \"Helm\"; \
+             annotation validation error: key \"meta.helm.sh/release-name\" must equal \"shop\": current value is \
+             \"other\"; annotation validation error: missing key \"meta.helm.sh/release-namespace\": must be set to \
+             \"default\""
+        );
+    }
+}

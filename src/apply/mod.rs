@@ -1,0 +1,27 @@
+//! Everything that is written to the cluster on behalf of a chart.
+//!
+//! Objects are applied by the server under one field manager. An object that exists is written
+//! only when it is ours by its marks ([`Owner::judge`]), under its UID; one that does not exist
+//! is created only if that is still so when the request arrives. Nothing is deleted that does
+//! not carry our mark, and only under its UID.
+
+mod applier;
+mod crds;
+mod documents;
+mod fields;
+mod heal;
+mod hooks;
+mod mark;
+mod object;
+mod prune;
+mod request;
+
+pub use applier::{Applied, Applier, ApplyError, Change, ChangeSet};
+pub use crds::CrdError;
+pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
+pub use fields::{FIELD_MANAGER, owned_fields};
+pub use hooks::{HookError, Moment};
+pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership};
+pub use object::{ApiKind, DocumentError, ObjectId, RenderedObject};
+pub use prune::{Deletion, PruneError};
+pub use request::{Cause, RequestError, chain};

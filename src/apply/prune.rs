@@ -1,0 +1,113 @@
+//! Deleting what a release no longer wants.
+
+use kube::api::{DeleteParams, Preconditions, PropagationPolicy};
+
+use super::applier::{Applier, existing};
+use super::mark::{OWNER_UID_LABEL, Owner, Ownership};
+use super::object::ObjectId;
+use super::request::RequestError;
+use crate::discovery::DiscoveryError;
+
+/// What became of an object that is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deletion {
+    /// It does not exist, or its kind is no longer served.
+    Gone,
+    /// The server has accepted its deletion, now or before.
+    Accepted,
+    /// It is not ours, so it was left alone.
+    NotOurs(String),
+}
+
+/// An object could not be deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum PruneError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// The server refused a request.
+    #[error("failed to {attempt} {id}")]
+    Request {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The object.
+        id: ObjectId,
+        /// What the server said.
+        source: RequestError,
+    },
+}
+
+impl Applier {
+    /// Asks for the deletion of an object that is ours.
+    ///
+    /// # Guarantees
+    /// An object without our mark, or one that takes the name of ours meanwhile, is left alone.
+    ///
+    /// # Errors
+    /// The object can't be read or deleted.
+    pub async fn delete(&self, owner: &Owner, id: &ObjectId) -> Result<Deletion, PruneError> {
+        let failed = |attempt| move |source| PruneError::Request { attempt, id: id.clone(), source };
+        let served = self.discovery.served().await?;
+        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+            return Ok(Deletion::Gone);
+        };
+        let api = self.api(resource, id.namespace.as_deref());
+        let uid = if let Some(live) = self.dependents.live(&owner.uid, id) {
+            if live.deleting {
+                return Ok(Deletion::Accepted);
+            }
+            live.uid
+        } else {
+            let Some(metadata) = existing(&api, &id.name).await.map_err(failed("read"))? else {
+                return Ok(Deletion::Gone);
+            };
+            let other_owner = metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
+            match owner.judge(&metadata) {
+                Ownership::Foreign(reason) => return Ok(Deletion::NotOurs(reason)),
+                Ownership::Adoptable if other_owner => {
+                    return Ok(Deletion::NotOurs("it carries the UID of another owner".to_owned()));
+                }
+                Ownership::Ours | Ownership::Adoptable => {}
+            }
+            if metadata.deletion_timestamp.is_some() {
+                return Ok(Deletion::Accepted);
+            }
+            metadata.uid.unwrap_or_default()
+        };
+        let parameters = DeleteParams {
+            propagation_policy: Some(PropagationPolicy::Background),
+            preconditions: Some(Preconditions { uid: Some(uid), resource_version: None }),
+            ..DeleteParams::default()
+        };
+        match api.delete(&id.name, &parameters).await.map_err(RequestError::from) {
+            Ok(_) => Ok(Deletion::Accepted),
+            // Another object has the name by now.
+            Err(error) if error.is_not_found() || error.is_other_uid() => Ok(Deletion::Gone),
+            Err(error) => Err(failed("delete")(error)),
+        }
+    }
+
+    /// Whether an object that was ours is still there, and if so what keeps it.
+    ///
+    /// # Errors
+    /// The object can't be read.
+    pub async fn remains(&self, owner: &Owner, id: &ObjectId) -> Result<Option<String>, PruneError> {
+        let served = self.discovery.served().await?;
+        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+            return Ok(None);
+        };
+        let api = self.api(resource, id.namespace.as_deref());
+        let metadata = match existing(&api, &id.name).await {
+            Ok(metadata) => metadata,
+            Err(error) if error.is_not_found() => None,
+            Err(source) => return Err(PruneError::Request { attempt: "read", id: id.clone(), source }),
+        };
+        let Some(metadata) = metadata.filter(|metadata| owner.judge(metadata) == Ownership::Ours) else {
+            return Ok(None);
+        };
+        Ok(Some(match metadata.finalizers.unwrap_or_default().as_slice() {
+            [] => id.to_string(),
+            finalizers => format!("{id} (finalizers: {})", finalizers.join(", ")),
+        }))
+    }
+}

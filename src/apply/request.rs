@@ -1,0 +1,125 @@
+//! What the API server said to a request, without what must not be shown.
+
+use std::time::Duration;
+
+/// A request that failed.
+///
+/// The text is the server's message or the innermost cause of a failed connection: kube's own
+/// text repeats the message in its debug form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RequestError {
+    /// The HTTP status; 0 when there was no answer.
+    pub code: u16,
+    /// The server's word for the failure.
+    pub reason: String,
+    /// What the server said.
+    pub message: String,
+    /// What the server named as wrong, each with its field.
+    pub causes: Vec<Cause>,
+    /// How long the server asks to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// One of the reasons of a refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// `FieldValueDuplicate`, `FieldManagerConflict`, …
+    pub reason: String,
+    /// The field.
+    pub field: String,
+}
+
+impl RequestError {
+    /// Whether the thing does not exist.
+    pub fn is_not_found(&self) -> bool {
+        self.code == 404
+    }
+
+    /// Whether another write came first.
+    pub fn is_conflict(&self) -> bool {
+        self.code == 409
+    }
+
+    /// Whether the same request may succeed later without anybody changing anything.
+    pub fn is_transient(&self) -> bool {
+        matches!(self.code, 0 | 408 | 429 | 500..)
+    }
+
+    /// Whether a precondition on the UID failed: the object exists and is another one.
+    pub(crate) fn is_other_uid(&self) -> bool {
+        (self.is_conflict() && self.message.contains("UID in precondition"))
+            || self.causes.iter().any(|cause| cause.field == "metadata.uid")
+    }
+
+    /// Whether the server refused the object as invalid.
+    pub(crate) fn is_invalid(&self) -> bool {
+        self.code == 422
+    }
+}
+
+impl From<kube::Error> for RequestError {
+    fn from(error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => {
+                let details = status.details.as_ref();
+                Self {
+                    code: status.code,
+                    reason: status.reason.clone(),
+                    message: one_line(&status.message),
+                    causes: details
+                        .map(|details| {
+                            let causes = details.causes.iter();
+                            causes
+                                .map(|cause| Cause { reason: cause.reason.clone(), field: cause.field.clone() })
+                                .collect()
+                        })
+                        .unwrap_or_default(),
+                    retry_after: details
+                        .map(|details| details.retry_after_seconds)
+                        .filter(|seconds| *seconds > 0)
+                        .map(|seconds| Duration::from_secs(u64::from(seconds))),
+                }
+            }
+            // A body that can't be read may be quoted by its error: it could be a Secret's.
+            kube::Error::SerdeError(_) => Self::local("the server's answer could not be read"),
+            other => {
+                let mut innermost: &dyn std::error::Error = &other;
+                while let Some(source) = innermost.source() {
+                    innermost = source;
+                }
+                Self::local(&format!("no answer from the API server: {innermost}"))
+            }
+        }
+    }
+}
+
+impl RequestError {
+    pub(crate) fn local(message: &str) -> Self {
+        Self {
+            code: 0,
+            reason: String::new(),
+            message: one_line(message),
+            causes: Vec::new(),
+            retry_after: None,
+        }
+    }
+}
+
+/// Texts of others go to logs and conditions: control characters and line breaks are taken out.
+pub(crate) fn one_line(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An error and its causes on one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    one_line(&text)
+}

@@ -1,0 +1,356 @@
+//! What is live of our releases, learnt from watches that select our label.
+//!
+//! Of each object only a UID, a version, a digest and a verdict are kept. Objects that do not
+//! carry our label are never sent by the server. Kinds without a readiness are watched by their
+//! metadata alone; the others are reduced as they arrive.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+use kube::core::PartialObjectMeta;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::apply::{CHART_LABEL, OWNER_UID_LABEL, ObjectId, chain, owned_fields};
+use crate::discovery::Resource;
+use crate::release::Digest;
+use crate::status::{Health, has_health, health};
+
+/// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
+/// can't be watched are not healed, but the release works.
+const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What is known of a live object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Its UID.
+    pub uid: String,
+    /// The digest of the fields that we applied.
+    pub digest: Option<Digest>,
+    /// What its status says.
+    pub health: Option<Health>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    version: Option<u64>,
+}
+
+/// Wakes the reconciler of the custom resource that owns a changed object.
+pub type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// All watches on dependents, shared by all controllers.
+pub struct Dependents {
+    client: Client,
+    selector: String,
+    namespaces: BTreeSet<String>,
+    stop: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By the UID of their owner.
+    live: BTreeMap<String, BTreeMap<ObjectId, Live>>,
+    wakes: BTreeMap<String, Wake>,
+    watches: BTreeMap<Scope, watch::Receiver<Listed>>,
+}
+
+/// One watch: a kind in one namespace or all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Scope {
+    group: String,
+    kind: String,
+    namespace: Option<String>,
+}
+
+/// Whether a watch knows all objects of its scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed {
+    Not,
+    Complete,
+    Failing,
+}
+
+impl std::fmt::Debug for Dependents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dependents").field("selector", &self.selector).finish_non_exhaustive()
+    }
+}
+
+impl Dependents {
+    /// No watch runs yet. `charts` are the names of all charts whose objects are of interest;
+    /// with `namespaces` empty, objects are watched in all of them.
+    pub fn new(
+        client: Client,
+        charts: &BTreeSet<String>,
+        namespaces: BTreeSet<String>,
+        stop: CancellationToken,
+    ) -> Self {
+        let charts: Vec<&str> = charts.iter().map(String::as_str).collect();
+        let selector = format!("{OWNER_UID_LABEL},{CHART_LABEL} in ({})", charts.join(","));
+        Self { client, selector, namespaces, stop, state: Mutex::default() }
+    }
+
+    /// Calls `wake` from now on when an object of the owner with this UID changes.
+    pub fn route(&self, owner: &str, wake: Wake) {
+        self.lock().wakes.insert(owner.to_owned(), wake);
+    }
+
+    /// Forgets an owner and what is live of it.
+    pub fn forget(&self, owner: &str) {
+        let mut state = self.lock();
+        state.wakes.remove(owner);
+        state.live.remove(owner);
+    }
+
+    /// What is known of an object.
+    pub fn live(&self, owner: &str, id: &ObjectId) -> Option<Live> {
+        self.lock().live.get(owner)?.get(id).cloned()
+    }
+
+    /// Takes over what an apply's answer says, so that it is known before the watch tells it.
+    pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) {
+        let mut state = self.lock();
+        let health = state.live.get(owner).and_then(|live| live.get(id)).and_then(|live| live.health.clone());
+        let live = Live { health, ..reduce(metadata, None) };
+        state.live.entry(owner.to_owned()).or_default().insert(id.clone(), live);
+    }
+
+    /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
+    /// there is known, so that what is not known does not exist.
+    pub async fn ensure(self: &Arc<Self>, id: &ObjectId, resource: &Resource) -> bool {
+        let namespace = if self.namespaces.is_empty() { None } else { id.namespace.clone() };
+        let scope = Scope { group: id.group.clone(), kind: id.kind.clone(), namespace };
+        let mut listed = {
+            let mut state = self.lock();
+            let started = state.watches.get(&scope).cloned();
+            started.unwrap_or_else(|| {
+                let (sender, receiver) = watch::channel(Listed::Not);
+                state.watches.insert(scope.clone(), receiver.clone());
+                tokio::spawn(Arc::clone(self).run(scope, resource.clone(), sender));
+                receiver
+            })
+        };
+        let first = listed.wait_for(|listed| *listed != Listed::Not);
+        match tokio::time::timeout(FIRST_LIST_TIMEOUT, first).await {
+            Ok(Ok(state)) => *state == Listed::Complete,
+            _ => false,
+        }
+    }
+
+    async fn run(self: Arc<Self>, scope: Scope, resource: Resource, listed: watch::Sender<Listed>) {
+        tracing::info!(group = %scope.group, kind = %scope.kind, namespace = scope.namespace.as_deref().unwrap_or(""), "Watching dependent resource");
+        let config = watcher::Config::default().labels(&self.selector).page_size(100);
+        let stop = self.stop.clone();
+        let work = async {
+            if has_health(&scope.group, &scope.kind) {
+                let api: Api<DynamicObject> = self.api(&scope, &resource);
+                let events = watcher::watcher(api, config).default_backoff().map(|event| {
+                    event.map(|event| map_event(event, |object: DynamicObject| {
+                        let verdict = health(&scope.group, &scope.kind, object.metadata.generation, &object.data);
+                        (object.metadata, verdict)
+                    }))
+                });
+                self.follow(&scope, Box::pin(events), &listed).await;
+            } else {
+                let api: Api<PartialObjectMeta<DynamicObject>> = self.api(&scope, &resource);
+                let events = watcher::watcher(api, config)
+                    .default_backoff()
+                    .map(|event| event.map(|event| map_event(event, |object| (object.metadata, None))));
+                self.follow(&scope, Box::pin(events), &listed).await;
+            }
+        };
+        tokio::select! {
+            () = work => {}
+            () = stop.cancelled() => {}
+        }
+    }
+
+    fn api<K>(&self, scope: &Scope, resource: &Resource) -> Api<K>
+    where
+        K: kube::Resource<DynamicType = kube::core::ApiResource, Scope = kube::core::DynamicResourceScope>,
+    {
+        match &scope.namespace {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource.api),
+            None => Api::all_with(self.client.clone(), &resource.api),
+        }
+    }
+
+    async fn follow<S>(&self, scope: &Scope, mut events: S, listed: &watch::Sender<Listed>)
+    where
+        S: Stream<Item = Result<Event<(ObjectMeta, Option<Health>)>, watcher::Error>> + Unpin,
+    {
+        // While a list arrives: what it has named so far, and what was there when it began.
+        let mut listing: Option<(BTreeSet<Key>, BTreeMap<Key, Live>)> = None;
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(Event::Init) => listing = Some((BTreeSet::new(), self.within(scope))),
+                Ok(Event::InitApply((metadata, health))) => {
+                    if let (Some((named, _)), Some(key)) = (&mut listing, key(scope, &metadata)) {
+                        named.insert(key);
+                    }
+                    self.changed(scope, &metadata, health);
+                }
+                Ok(Event::InitDone) => {
+                    if let Some((named, before)) = listing.take() {
+                        before.iter().filter(|(key, _)| !named.contains(key)).for_each(|(key, live)| self.gone(key, live));
+                    }
+                    listed.send_replace(Listed::Complete);
+                }
+                Ok(Event::Apply((metadata, health))) => self.changed(scope, &metadata, health),
+                Ok(Event::Delete((metadata, _))) => self.deleted(scope, &metadata),
+                Err(error) => {
+                    let cause = watch_error(&error);
+                    tracing::warn!(kind = %scope.kind, error = %cause, "watch on dependents failed");
+                    listed.send_if_modified(|state| {
+                        let first = *state == Listed::Not;
+                        if first {
+                            *state = Listed::Failing;
+                        }
+                        first
+                    });
+                }
+            }
+        }
+    }
+
+    fn within(&self, scope: &Scope) -> BTreeMap<Key, Live> {
+        let inside = |id: &ObjectId| {
+            id.group == scope.group
+                && id.kind == scope.kind
+                && (scope.namespace.is_none() || scope.namespace == id.namespace)
+        };
+        let state = self.lock();
+        let owned = state.live.iter().flat_map(|(owner, objects)| objects.iter().map(move |(id, live)| (owner, id, live)));
+        owned
+            .filter(|(_, id, _)| inside(id))
+            .map(|(owner, id, live)| ((owner.clone(), id.clone()), live.clone()))
+            .collect()
+    }
+
+    fn changed(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>) {
+        let Some((owner, id)) = key(scope, metadata) else { return };
+        let new = reduce(metadata, health);
+        let mut state = self.lock();
+        let known = state.live.entry(owner.clone()).or_default();
+        let old = known.get(&id);
+        // The answer to our own apply may be ahead of the watch. Its verdict is not.
+        if let Some(old) = old.filter(|old| is_older(new.version, old.version) && old.uid == new.uid) {
+            let merged = Live { health: new.health, ..old.clone() };
+            known.insert(id, merged);
+            return;
+        }
+        let matters = old.is_none_or(|old| {
+            (&old.uid, old.digest, &old.health, old.deleting) != (&new.uid, new.digest, &new.health, new.deleting)
+        });
+        known.insert(id, new);
+        if matters && let Some(wake) = state.wakes.get(&owner) {
+            wake();
+        }
+    }
+
+    fn deleted(&self, scope: &Scope, metadata: &ObjectMeta) {
+        let Some(key) = key(scope, metadata) else { return };
+        let version = version(metadata);
+        let mut state = self.lock();
+        let Some(known) = state.live.get_mut(&key.0) else { return };
+        // A newer object of the same name was created by us meanwhile.
+        if known.get(&key.1).is_some_and(|live| is_older(version, live.version)) {
+            return;
+        }
+        if known.remove(&key.1).is_some() && let Some(wake) = state.wakes.get(&key.0) {
+            wake();
+        }
+    }
+
+    /// Not in a new list, and not written since that list began.
+    fn gone(&self, key: &Key, seen: &Live) {
+        let mut state = self.lock();
+        let Some(known) = state.live.get_mut(&key.0) else { return };
+        if known.get(&key.1) == Some(seen) {
+            known.remove(&key.1);
+            if let Some(wake) = state.wakes.get(&key.0) {
+                wake();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+type Key = (String, ObjectId);
+
+fn key(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
+    let owner = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?.clone();
+    let id = ObjectId {
+        group: scope.group.clone(),
+        kind: scope.kind.clone(),
+        namespace: metadata.namespace.clone(),
+        name: metadata.name.clone()?,
+    };
+    Some((owner, id))
+}
+
+fn reduce(metadata: &ObjectMeta, health: Option<Health>) -> Live {
+    Live {
+        uid: metadata.uid.clone().unwrap_or_default(),
+        digest: owned_fields(metadata),
+        health,
+        deleting: metadata.deletion_timestamp.is_some(),
+        version: version(metadata),
+    }
+}
+
+/// Versions of one kind's objects can be compared since Kubernetes 1.35 says so, and could with
+/// etcd always.
+fn version(metadata: &ObjectMeta) -> Option<u64> {
+    metadata.resource_version.as_ref()?.parse().ok()
+}
+
+fn is_older(version: Option<u64>, than: Option<u64>) -> bool {
+    matches!((version, than), (Some(version), Some(than)) if version < than)
+}
+
+fn map_event<K, T>(event: Event<K>, mut map: impl FnMut(K) -> T) -> Event<T> {
+    match event {
+        Event::Apply(object) => Event::Apply(map(object)),
+        Event::Delete(object) => Event::Delete(map(object)),
+        Event::Init => Event::Init,
+        Event::InitApply(object) => Event::InitApply(map(object)),
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+/// What a watch says when it fails, without kube's repetitions.
+pub(crate) fn watch_error(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::WatchError(status) => status.message.clone(),
+        other => {
+            let mut innermost: &dyn std::error::Error = other;
+            while let Some(source) = innermost.source() {
+                innermost = source;
+            }
+            chain(innermost)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(is_older(Some(9), Some(10)));
+        assert!(!is_older(Some(10), Some(10)));
+        assert!(!is_older(None, Some(10)));
+    }
+}

@@ -1,0 +1,171 @@
+//! What the API server serves: kinds with their plural and scope, and `.Capabilities`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::Client;
+use kube::core::{ApiResource, GroupVersionKind};
+use steersman_chart::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
+use tokio::time::Instant;
+
+use crate::apply::{ApiKind, RequestError};
+
+/// A kind that is missing is asked for again at most this often.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
+
+/// The server can't be asked what it serves.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to ask the API server for {what}")]
+pub struct DiscoveryError {
+    what: &'static str,
+    source: RequestError,
+}
+
+/// How a kind is addressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// For clients.
+    pub api: ApiResource,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// What a server serves at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    kinds: BTreeMap<ApiKind, Resource>,
+    capabilities: Capabilities,
+}
+
+impl Served {
+    /// How objects of this kind are addressed; `None` if the server does not serve it.
+    pub fn resource(&self, api: &ApiKind) -> Option<&Resource> {
+        self.kinds.get(api)
+    }
+
+    /// The same for any version of the kind.
+    pub fn any_version(&self, group: &str, kind: &str) -> Option<&Resource> {
+        let same = |api: &ApiKind| api.group == group && api.kind == kind;
+        self.kinds.iter().find(|(api, _)| same(api)).map(|(_, resource)| resource)
+    }
+
+    /// `.Capabilities` of templates.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+/// The server's answer, kept until a kind is missed.
+#[derive(Debug)]
+pub struct Discovery {
+    client: Client,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    served: Option<Arc<Served>>,
+    asked: Option<Instant>,
+}
+
+impl Discovery {
+    /// Nothing is asked yet.
+    pub fn new(client: Client) -> Self {
+        Self { client, state: Mutex::default() }
+    }
+
+    /// What was last heard; asked for if nothing was.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn served(&self) -> Result<Arc<Served>, DiscoveryError> {
+        let known = self.lock().served.clone();
+        match known {
+            Some(served) => Ok(served),
+            None => self.refresh().await,
+        }
+    }
+
+    /// Asks again, because definitions were applied.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn refresh(&self) -> Result<Arc<Served>, DiscoveryError> {
+        let served = Arc::new(ask(&self.client).await?);
+        let mut state = self.lock();
+        state.asked = Some(Instant::now());
+        state.served = Some(Arc::clone(&served));
+        Ok(served)
+    }
+
+    /// What is served, asked for again when one of `kinds` is missing, but not too often.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn served_with<'a>(
+        &self,
+        kinds: impl IntoIterator<Item = &'a ApiKind>,
+    ) -> Result<Arc<Served>, DiscoveryError> {
+        let served = self.served().await?;
+        let complete = kinds.into_iter().all(|kind| served.resource(kind).is_some());
+        let recent = self.lock().asked.is_some_and(|asked| asked.elapsed() < REFRESH_INTERVAL);
+        if complete || recent { Ok(served) } else { self.refresh().await }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
+    let failed = |what| move |error: kube::Error| DiscoveryError { what, source: error.into() };
+    let version = client.apiserver_version().await.map_err(failed("its version"))?;
+    let core = client.list_core_api_versions_aggregated().await.map_err(failed("its core kinds"))?;
+    let groups = client.list_api_groups_aggregated().await.map_err(failed("its kinds"))?;
+    let mut kinds = BTreeMap::new();
+    let mut api_versions = BTreeSet::new();
+    for group in core.items.iter().chain(&groups.items) {
+        let name = group.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
+        for version in &group.versions {
+            let number = version.version.clone().unwrap_or_default();
+            let group_version = ApiKind::new(
+                &if name.is_empty() { number.clone() } else { format!("{name}/{number}") },
+                "",
+            );
+            api_versions.insert(group_version.api_version());
+            for resource in &version.resources {
+                let kind = resource.response_kind.as_ref().and_then(|kind| kind.kind.clone()).unwrap_or_default();
+                let plural = resource.resource.clone().unwrap_or_default();
+                api_versions.insert(format!("{}/{kind}", group_version.api_version()));
+                let gvk = GroupVersionKind::gvk(&name, &number, &kind);
+                kinds.insert(
+                    ApiKind { kind, ..group_version.clone() },
+                    Resource {
+                        api: ApiResource::from_gvk_with_plural(&gvk, &plural),
+                        namespaced: resource.scope.as_deref() == Some("Namespaced"),
+                    },
+                );
+            }
+        }
+    }
+    let capabilities = Capabilities {
+        kube_version: kube_version(&version.git_version, &version.major, &version.minor),
+        api_versions: ApiVersions(api_versions.into_iter().collect()),
+        helm_version: HelmVersion::default(),
+    };
+    Ok(Served { kinds, capabilities })
+}
+
+/// What Helm makes of the server's version: as it is, with major and minor as the server says.
+fn kube_version(git_version: &str, major: &str, minor: &str) -> KubeVersion {
+    let mut version = KubeVersion::parse(git_version).unwrap_or_else(|_| KubeVersion {
+        version: git_version.to_owned(),
+        normalized: git_version.to_owned(),
+        major: String::new(),
+        minor: String::new(),
+    });
+    version.major = major.to_owned();
+    version.minor = minor.to_owned();
+    version
+}

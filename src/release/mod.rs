@@ -1,0 +1,20 @@
+//! A release: its name, its revisions, and where they are kept.
+//!
+//! Revisions are Helm's own Secrets, so that `helm list`, `history`, `get` and a Go helm-operator
+//! read them. A revision is written *before* its first object is applied: the manifests of the
+//! stored revisions are the inventory from which [`crate::apply`] prunes, and a crash at any point
+//! leaves nothing that they do not name.
+
+mod codec;
+mod digest;
+mod history;
+mod name;
+mod record;
+mod revision;
+
+pub use codec::{CodecError, MAX_DECODED_BYTES};
+pub use digest::{Digest, Inputs, digest_of_json};
+pub use history::{History, HistoryError, Stored};
+pub use name::{InvalidReleaseName, ReleaseName};
+pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
+pub use revision::{ReleaseStatus, Revision};

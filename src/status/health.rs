@@ -1,0 +1,210 @@
+//! Whether an object does what it is there for.
+//!
+//! The rules are kstatus': an object is ready when its controller has seen its last change and
+//! says that all of it is in place.
+
+use serde_json::Value;
+
+/// What an object's own status says of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Health {
+    /// It does what it is there for.
+    Ready,
+    /// It is on the way, or waits for something.
+    Progressing(String),
+    /// It has given up.
+    Failed(String),
+}
+
+/// Whether objects of this kind say how they are, so that their status is worth reading.
+pub fn has_health(group: &str, kind: &str) -> bool {
+    matches!(
+        (group, kind),
+        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
+            | ("batch", "Job")
+            | ("", "Pod" | "PersistentVolumeClaim")
+    )
+}
+
+/// The verdict on an object, from all of it but its metadata. `None` for kinds without health.
+pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) -> Option<Health> {
+    let view = View { generation: generation.unwrap_or_default(), object };
+    match (group, kind) {
+        ("apps", "Deployment") => Some(view.deployment()),
+        ("apps", "StatefulSet") => Some(view.stateful_set()),
+        ("apps", "DaemonSet") => Some(view.daemon_set()),
+        ("apps", "ReplicaSet") => Some(view.replica_set()),
+        ("batch", "Job") => Some(view.job()),
+        ("", "Pod") => Some(view.pod()),
+        ("", "PersistentVolumeClaim") => Some(view.claim()),
+        _ => None,
+    }
+}
+
+struct View<'a> {
+    generation: i64,
+    object: &'a Value,
+}
+
+impl View<'_> {
+    fn number(&self, pointer: &str) -> i64 {
+        self.object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+    }
+
+    fn replicas(&self) -> i64 {
+        self.object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
+    }
+
+    fn phase(&self) -> &str {
+        self.object.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Reason and message of a condition that has this status.
+    fn condition(&self, name: &str, status: &str) -> Option<String> {
+        let conditions = self.object.pointer("/status/conditions").and_then(Value::as_array)?;
+        conditions.iter().find_map(|condition| {
+            let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+            (text("type") == name && text("status") == status).then(|| match (text("reason"), text("message")) {
+                (reason, "") => reason.to_owned(),
+                ("", message) => message.to_owned(),
+                (reason, message) => format!("{reason}: {message}"),
+            })
+        })
+    }
+
+    /// Not ready while the controller has not seen the last change.
+    fn unseen(&self) -> Option<Health> {
+        (self.number("/status/observedGeneration") < self.generation)
+            .then(|| Health::Progressing("its controller has not seen the last change".to_owned()))
+    }
+
+    fn counted(&self, steps: &[(&str, i64, i64)]) -> Health {
+        match steps.iter().find(|(_, actual, wanted)| actual < wanted) {
+            Some((what, actual, wanted)) => Health::Progressing(format!("{actual} of {wanted} {what}")),
+            None => Health::Ready,
+        }
+    }
+
+    fn deployment(&self) -> Health {
+        if let Some(unseen) = self.unseen() {
+            return unseen;
+        }
+        if let Some(reason) = self.condition("Progressing", "False") {
+            return Health::Failed(reason);
+        }
+        let wanted = self.replicas();
+        let updated = self.number("/status/updatedReplicas");
+        match self.counted(&[
+            ("pods updated", updated, wanted),
+            ("pods available", self.number("/status/availableReplicas"), wanted),
+        ]) {
+            Health::Ready if self.number("/status/replicas") > updated => {
+                Health::Progressing("old pods are still there".to_owned())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn stateful_set(&self) -> Health {
+        if let Some(unseen) = self.unseen() {
+            return unseen;
+        }
+        let wanted = self.replicas();
+        let on_delete = self.object.pointer("/spec/updateStrategy/type").and_then(Value::as_str) == Some("OnDelete");
+        let partition = self.number("/spec/updateStrategy/rollingUpdate/partition");
+        let updated = if on_delete { 0 } else { (wanted - partition).max(0) };
+        self.counted(&[
+            ("pods ready", self.number("/status/readyReplicas"), wanted),
+            ("pods updated", self.number("/status/updatedReplicas"), updated),
+        ])
+    }
+
+    fn daemon_set(&self) -> Health {
+        if let Some(unseen) = self.unseen() {
+            return unseen;
+        }
+        let wanted = self.number("/status/desiredNumberScheduled");
+        self.counted(&[
+            ("pods updated", self.number("/status/updatedNumberScheduled"), wanted),
+            ("pods available", self.number("/status/numberAvailable"), wanted),
+        ])
+    }
+
+    fn replica_set(&self) -> Health {
+        if let Some(unseen) = self.unseen() {
+            return unseen;
+        }
+        self.counted(&[("pods available", self.number("/status/availableReplicas"), self.replicas())])
+    }
+
+    fn job(&self) -> Health {
+        if let Some(reason) = self.condition("Failed", "True") {
+            return Health::Failed(reason);
+        }
+        // A job does its work by running; waiting for its end is what hooks are for.
+        if self.condition("Complete", "True").is_some() || self.number("/status/active") > 0 {
+            return Health::Ready;
+        }
+        Health::Progressing("it has not started".to_owned())
+    }
+
+    fn pod(&self) -> Health {
+        match self.phase() {
+            "Succeeded" => Health::Ready,
+            "Failed" => Health::Failed(self.condition("Ready", "False").unwrap_or_default()),
+            _ if self.condition("Ready", "True").is_some() => Health::Ready,
+            "" => Health::Progressing("it has no phase yet".to_owned()),
+            phase => Health::Progressing(phase.to_owned()),
+        }
+    }
+
+    fn claim(&self) -> Health {
+        match self.phase() {
+            "Bound" => Health::Ready,
+            "Lost" => Health::Failed("its volume is lost".to_owned()),
+            _ => Health::Progressing("it is not bound".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(group: &str, kind: &str, object: Value, expect: Health) {
+        assert_eq!(health(group, kind, Some(2), &object), Some(expect), "{object}");
+    }
+
+    fn progressing(text: &str) -> Health {
+        Health::Progressing(text.to_owned())
+    }
+
+    #[test]
+    fn a_deployment_is_ready_when_its_new_pods_are_available_and_the_old_ones_gone() {
+        let with = |status: Value| json!({"spec": {"replicas": 2}, "status": status});
+        let check = |status, expect| check("apps", "Deployment", with(status), expect);
+        check(json!({"observedGeneration": 1}), progressing("its controller has not seen the last change"));
+        check(json!({"observedGeneration": 2}), progressing("0 of 2 pods updated"));
+        check(json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 1}), progressing("1 of 2 pods available"));
+        check(json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 3, "availableReplicas": 3}), progressing("old pods are still there"));
+        check(json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 2}), Health::Ready);
+        check(
+            json!({"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False",
+                "reason": "ProgressDeadlineExceeded", "message": "timed out"}]}),
+            Health::Failed("ProgressDeadlineExceeded: timed out".to_owned()),
+        );
+    }
+
+    #[test]
+    fn other_workloads_count_their_pods() {
+        check("apps", "StatefulSet", json!({"spec": {"replicas": 1}, "status": {"observedGeneration": 2}}), progressing("0 of 1 pods ready"));
+        check("apps", "DaemonSet", json!({"status": {"observedGeneration": 2}}), Health::Ready);
+        check("batch", "Job", json!({"status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}}), Health::Failed("BackoffLimitExceeded".to_owned()));
+        check("batch", "Job", json!({"status": {"active": 1}}), Health::Ready);
+        check("", "PersistentVolumeClaim", json!({"status": {"phase": "Pending"}}), progressing("it is not bound"));
+        check("", "Pod", json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}), Health::Ready);
+        assert_eq!(health("", "ConfigMap", None, &json!({})), None);
+    }
+}
