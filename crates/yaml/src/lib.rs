@@ -1,1 +1,58 @@
-//! YAML as Helm reads and writes it (YAML 1.1, goyaml v2).
+//! YAML as Helm reads and writes it: YAML 1.1, in the reading of goyaml v2 behind sigs.k8s.io/yaml.
+//!
+//! ```
+//! let values = steersman_yaml::to_json("replicas: 0o17\nlog: on\n")?;
+//! assert_eq!(values, serde_json::json!({"replicas": 15, "log": true}));
+//! # Ok::<(), steersman_yaml::Error>(())
+//! ```
+
+mod emitter;
+mod error;
+mod go_syntax;
+mod node;
+mod number;
+mod reader;
+mod resolve;
+
+pub use emitter::{Emitter, Style, marshal, natural_order, sort_keys, to_string, to_string_pretty};
+pub use error::Error;
+pub use node::{Content, Node};
+pub use reader::MAX_DEPTH;
+
+/// Reads the first document of a text, as goyaml's `Unmarshal` does; a text without any is a null. What follows the
+/// first document is not looked at.
+///
+/// # Errors
+///
+/// The text is not YAML, or its content has no meaning: see [`Error`].
+pub fn parse(text: &str) -> Result<Node, Error> {
+    reader::first_document(text)
+}
+
+/// [`parse`] of bytes, which may be UTF-8 or, with a byte order mark, UTF-16.
+///
+/// # Errors
+///
+/// As [`parse`], and where the bytes are no text.
+pub fn parse_bytes(bytes: &[u8]) -> Result<Node, Error> {
+    reader::first_document_of_bytes(bytes)
+}
+
+/// Reads all documents of a text.
+///
+/// # Errors
+///
+/// As [`parse`], for any of them.
+pub fn parse_documents(text: &str) -> Result<Vec<Node>, Error> {
+    reader::documents(text)
+}
+
+/// Reads the first document into the value that sigs.k8s.io/yaml's `YAMLToJSON` yields, but with integers and
+/// floats told apart.
+///
+/// # Errors
+///
+/// As [`parse`] and [`Node::to_json`].
+pub fn to_json(text: &str) -> Result<serde_json::Value, Error> {
+    parse(text)?.into_json()
+}

@@ -1,0 +1,206 @@
+//! The tree that reading yields.
+
+use crate::Error;
+use crate::go_syntax;
+use serde_json::{Map, Number, Value};
+
+/// A value and the place where it starts, both counted from 1.
+///
+/// A value that came from an alias carries the place of its anchor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// What was read.
+    pub value: Content,
+    /// The line on which the node starts.
+    pub line: u32,
+    /// The column, in characters, at which the node starts.
+    pub column: u32,
+}
+
+/// A value typed as goyaml v2 types it: `yes` is a boolean, `0777` an integer, a date a string.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// `null`, `~` or nothing at all.
+    Null,
+    /// A boolean, in any of YAML 1.1's spellings.
+    Bool(bool),
+    /// An integer that fits into 64 bits with a sign.
+    Int(i64),
+    /// An integer that fits into 64 bits only without a sign.
+    Uint(u64),
+    /// Any other number.
+    Float(f64),
+    /// Text.
+    String(String),
+    /// A list.
+    Sequence(Vec<Node>),
+    /// Pairs in the order of the text, duplicate keys included: the last one counts. The pairs of a merge key
+    /// stand in the place of the `<<`, where goyaml v2 applies them, so they override what stands before them.
+    Mapping(Vec<(Node, Node)>),
+}
+
+impl Node {
+    /// The value under a key, the last one where the key occurs twice.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        let Content::Mapping(pairs) = &self.value else {
+            return None;
+        };
+        let same = |candidate: &Node| match &candidate.value {
+            Content::String(text) => text == key,
+            _ => candidate.key_string().is_ok_and(|text| text == key),
+        };
+        pairs
+            .iter()
+            .rev()
+            .find(|(candidate, _)| same(candidate))
+            .map(|(_, value)| value)
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.value {
+            Content::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// This node as the key of a JSON object, as sigs.k8s.io/yaml spells it: `true` for `yes`, `1.1` for `1.10`.
+    ///
+    /// # Errors
+    ///
+    /// A null, an integer above `i64::MAX` and a collection are no keys.
+    pub fn key_string(&self) -> Result<String, Error> {
+        self.key_string_of(None)
+    }
+
+    fn key_string_of(&self, value: Option<&Node>) -> Result<String, Error> {
+        Ok(match &self.value {
+            Content::String(text) => text.clone(),
+            Content::Bool(true) => "true".to_owned(),
+            Content::Bool(false) => "false".to_owned(),
+            Content::Int(number) => number.to_string(),
+            Content::Float(number) => crate::number::float_key(*number),
+            Content::Null | Content::Uint(_) | Content::Sequence(_) | Content::Mapping(_) => {
+                let value = value.map_or_else(|| "<nil>".to_owned(), go_syntax::format);
+                return Err(Error::conversion(
+                    format!(
+                        "unsupported map key of type: {}, key: {}, value: {value}",
+                        go_syntax::type_name(self),
+                        go_syntax::format(self),
+                    ),
+                    self.line,
+                ));
+            }
+        })
+    }
+
+    /// The value that sigs.k8s.io/yaml's `YAMLToJSON` yields. Integers stay integers and other numbers stay
+    /// floats; a caller that imitates Go's `encoding/json` turns all of them into floats.
+    ///
+    /// # Errors
+    ///
+    /// JSON has no infinity, no NaN and no key that is null or a collection.
+    pub fn to_json(&self) -> Result<Value, Error> {
+        Ok(match &self.value {
+            Content::Null => Value::Null,
+            Content::Bool(value) => Value::Bool(*value),
+            Content::Int(value) => Value::from(*value),
+            Content::Uint(value) => Value::from(*value),
+            Content::Float(value) => Value::Number(json_float(*value, self.line)?),
+            Content::String(text) => Value::String(text.clone()),
+            Content::Sequence(items) => {
+                Value::Array(items.iter().map(Node::to_json).collect::<Result<_, _>>()?)
+            }
+            Content::Mapping(pairs) => {
+                let mut object = Map::new();
+                for (key, value) in pairs {
+                    object.insert(key.key_string_of(Some(value))?, value.to_json()?);
+                }
+                Value::Object(object)
+            }
+        })
+    }
+
+    /// [`Node::to_json`] without copying any text.
+    ///
+    /// # Errors
+    ///
+    /// As [`Node::to_json`].
+    pub fn into_json(self) -> Result<Value, Error> {
+        Ok(match self.value {
+            Content::String(text) => Value::String(text),
+            Content::Sequence(items) => {
+                Value::Array(items.into_iter().map(Node::into_json).collect::<Result<_, _>>()?)
+            }
+            Content::Mapping(pairs) => {
+                let mut object = Map::new();
+                for (key, value) in pairs {
+                    let key = match key {
+                        Node {
+                            value: Content::String(text),
+                            ..
+                        } => text,
+                        other => other.key_string_of(Some(&value))?,
+                    };
+                    object.insert(key, value.into_json()?);
+                }
+                Value::Object(object)
+            }
+            _ => self.to_json()?,
+        })
+    }
+}
+
+fn json_float(value: f64, line: u32) -> Result<Number, Error> {
+    Number::from_f64(value).ok_or_else(|| {
+        let name = if value.is_nan() {
+            "NaN"
+        } else if value > 0.0 {
+            "+Inf"
+        } else {
+            "-Inf"
+        };
+        Error::conversion(format!("json: unsupported value: {name}"), line)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, Node};
+
+    fn node(value: Content) -> Node {
+        Node {
+            value,
+            line: 1,
+            column: 1,
+        }
+    }
+
+    #[test]
+    fn keys_become_strings() {
+        for (key, expect) in [
+            (Content::Bool(true), "true"),
+            (Content::Int(-3), "-3"),
+            (Content::Float(1.1), "1.1"),
+            (Content::Float(1e6), "1e+06"),
+            (Content::Float(f64::INFINITY), ".inf"),
+            (Content::String("x".to_owned()), "x"),
+        ] {
+            assert_eq!(node(key).key_string().unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn keys_that_json_does_not_know_are_refused() {
+        let mapping = node(Content::Mapping(vec![(
+            node(Content::Null),
+            node(Content::Int(1)),
+        )]));
+        assert_eq!(
+            mapping.to_json().unwrap_err().to_string(),
+            "unsupported map key of type: %!s(<nil>), key: <nil>, value: 1"
+        );
+    }
+}
