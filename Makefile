@@ -1,0 +1,40 @@
+# The two commands that a new user needs: `make demo` and `make test`. Both need Rust and Go, nothing else;
+# the control plane they run on is built from Go modules once and kept in ~/.cache/steersman.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# A folder with etcd, kube-apiserver, kube-controller-manager and helm; built where it is not given.
+ASSETS = KUBEBUILDER_ASSETS="$$(build/control-plane.sh)"
+# A lock file that is out of date is a mistake, never something to mend in passing.
+CARGO = cargo --locked
+
+.PHONY: help
+help: ## Show the targets.
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: demo
+demo: ## Run the example operator on a control plane of its own; ONCE=1 checks the result and exits.
+	@assets="$$(build/control-plane.sh)" && cargo build --locked --quiet && \
+	KUBEBUILDER_ASSETS="$$assets" cargo run --locked --quiet --example demo -- $(if $(ONCE),--once) $(DEMO_FLAGS)
+
+.PHONY: test
+test: ## Run everything: format, lints, unit tests, corpus, real API server.
+	@build/test.sh
+
+.PHONY: control-plane
+control-plane: ## Build the control plane of the tests and the demo, where it is missing.
+	@build/control-plane.sh
+
+.PHONY: check
+check: ## Check format and lints.
+	cargo fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+.PHONY: build
+build: ## Build the optimised binary, target/release/steersman.
+	$(CARGO) build --release --bin steersman
+
+.PHONY: deny
+deny: ## Check licences and sources of dependencies; needs cargo-deny.
+	cargo deny check licenses bans sources

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change lands, quickest first. `make test` and CI call it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+started=$SECONDS
+step() { printf '\n== %s (%d s)\n' "$*" "$((SECONDS - started))"; }
+
+step "control plane"
+KUBEBUILDER_ASSETS="$(build/control-plane.sh)"
+export KUBEBUILDER_ASSETS
+
+step "format"
+cargo fmt --all --check
+
+step "lints"
+cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+
+step "example chart, judged by Helm"
+HELM="$KUBEBUILDER_ASSETS/helm" helm-charts/visitors/ci/check.sh
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
+
+step "tests"
+cargo test --locked --workspace
+
+# Once more by name, so that the figures are the last thing on the screen.
+step "agreement with Helm"
+cargo test --locked --quiet --package steersman-chart --test functions --test corpus -- --nocapture \
+    | grep -E '^(functions|corpus|skipped)'
+
+step "all of it holds"
