@@ -15,7 +15,7 @@ use kube::api::{Api, DynamicObject};
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::{CHART_LABEL, OWNER_UID_LABEL, ObjectId, chain, owned_fields};
@@ -79,7 +79,9 @@ enum Listed {
 
 impl std::fmt::Debug for Dependents {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Dependents").field("selector", &self.selector).finish_non_exhaustive()
+        f.debug_struct("Dependents")
+            .field("selector", &self.selector)
+            .finish_non_exhaustive()
     }
 }
 
@@ -94,7 +96,13 @@ impl Dependents {
     ) -> Self {
         let charts: Vec<&str> = charts.iter().map(String::as_str).collect();
         let selector = format!("{OWNER_UID_LABEL},{CHART_LABEL} in ({})", charts.join(","));
-        Self { client, selector, namespaces, stop, state: Mutex::default() }
+        Self {
+            client,
+            selector,
+            namespaces,
+            stop,
+            state: Mutex::default(),
+        }
     }
 
     /// Calls `wake` from now on when an object of the owner with this UID changes.
@@ -117,16 +125,35 @@ impl Dependents {
     /// Takes over what an apply's answer says, so that it is known before the watch tells it.
     pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) {
         let mut state = self.lock();
-        let health = state.live.get(owner).and_then(|live| live.get(id)).and_then(|live| live.health.clone());
-        let live = Live { health, ..reduce(metadata, None) };
-        state.live.entry(owner.to_owned()).or_default().insert(id.clone(), live);
+        let health = state
+            .live
+            .get(owner)
+            .and_then(|live| live.get(id))
+            .and_then(|live| live.health.clone());
+        let live = Live {
+            health,
+            ..reduce(metadata, None)
+        };
+        state
+            .live
+            .entry(owner.to_owned())
+            .or_default()
+            .insert(id.clone(), live);
     }
 
     /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
     /// there is known, so that what is not known does not exist.
     pub async fn ensure(self: &Arc<Self>, id: &ObjectId, resource: &Resource) -> bool {
-        let namespace = if self.namespaces.is_empty() { None } else { id.namespace.clone() };
-        let scope = Scope { group: id.group.clone(), kind: id.kind.clone(), namespace };
+        let namespace = if self.namespaces.is_empty() {
+            None
+        } else {
+            id.namespace.clone()
+        };
+        let scope = Scope {
+            group: id.group.clone(),
+            kind: id.kind.clone(),
+            namespace,
+        };
         let mut listed = {
             let mut state = self.lock();
             let started = state.watches.get(&scope).cloned();
@@ -152,10 +179,17 @@ impl Dependents {
             if has_health(&scope.group, &scope.kind) {
                 let api: Api<DynamicObject> = self.api(&scope, &resource);
                 let events = watcher::watcher(api, config).default_backoff().map(|event| {
-                    event.map(|event| map_event(event, |object: DynamicObject| {
-                        let verdict = health(&scope.group, &scope.kind, object.metadata.generation, &object.data);
-                        (object.metadata, verdict)
-                    }))
+                    event.map(|event| {
+                        map_event(event, |object: DynamicObject| {
+                            let verdict = health(
+                                &scope.group,
+                                &scope.kind,
+                                object.metadata.generation,
+                                &object.data,
+                            );
+                            (object.metadata, verdict)
+                        })
+                    })
                 });
                 self.follow(&scope, Box::pin(events), &listed).await;
             } else {
@@ -199,7 +233,10 @@ impl Dependents {
                 }
                 Ok(Event::InitDone) => {
                     if let Some((named, before)) = listing.take() {
-                        before.iter().filter(|(key, _)| !named.contains(key)).for_each(|(key, live)| self.gone(key, live));
+                        before
+                            .iter()
+                            .filter(|(key, _)| !named.contains(key))
+                            .for_each(|(key, live)| self.gone(key, live));
                     }
                     listed.send_replace(Listed::Complete);
                 }
@@ -227,7 +264,10 @@ impl Dependents {
                 && (scope.namespace.is_none() || scope.namespace == id.namespace)
         };
         let state = self.lock();
-        let owned = state.live.iter().flat_map(|(owner, objects)| objects.iter().map(move |(id, live)| (owner, id, live)));
+        let owned = state
+            .live
+            .iter()
+            .flat_map(|(owner, objects)| objects.iter().map(move |(id, live)| (owner, id, live)));
         owned
             .filter(|(_, id, _)| inside(id))
             .map(|(owner, id, live)| ((owner.clone(), id.clone()), live.clone()))
@@ -235,19 +275,25 @@ impl Dependents {
     }
 
     fn changed(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>) {
-        let Some((owner, id)) = key(scope, metadata) else { return };
+        let Some((owner, id)) = key(scope, metadata) else {
+            return;
+        };
         let new = reduce(metadata, health);
         let mut state = self.lock();
         let known = state.live.entry(owner.clone()).or_default();
         let old = known.get(&id);
         // The answer to our own apply may be ahead of the watch. Its verdict is not.
         if let Some(old) = old.filter(|old| is_older(new.version, old.version) && old.uid == new.uid) {
-            let merged = Live { health: new.health, ..old.clone() };
+            let merged = Live {
+                health: new.health,
+                ..old.clone()
+            };
             known.insert(id, merged);
             return;
         }
         let matters = old.is_none_or(|old| {
-            (&old.uid, old.digest, &old.health, old.deleting) != (&new.uid, new.digest, &new.health, new.deleting)
+            (&old.uid, old.digest, &old.health, old.deleting)
+                != (&new.uid, new.digest, &new.health, new.deleting)
         });
         known.insert(id, new);
         if matters && let Some(wake) = state.wakes.get(&owner) {
@@ -259,12 +305,19 @@ impl Dependents {
         let Some(key) = key(scope, metadata) else { return };
         let version = version(metadata);
         let mut state = self.lock();
-        let Some(known) = state.live.get_mut(&key.0) else { return };
+        let Some(known) = state.live.get_mut(&key.0) else {
+            return;
+        };
         // A newer object of the same name was created by us meanwhile.
-        if known.get(&key.1).is_some_and(|live| is_older(version, live.version)) {
+        if known
+            .get(&key.1)
+            .is_some_and(|live| is_older(version, live.version))
+        {
             return;
         }
-        if known.remove(&key.1).is_some() && let Some(wake) = state.wakes.get(&key.0) {
+        if known.remove(&key.1).is_some()
+            && let Some(wake) = state.wakes.get(&key.0)
+        {
             wake();
         }
     }
@@ -272,7 +325,9 @@ impl Dependents {
     /// Not in a new list, and not written since that list began.
     fn gone(&self, key: &Key, seen: &Live) {
         let mut state = self.lock();
-        let Some(known) = state.live.get_mut(&key.0) else { return };
+        let Some(known) = state.live.get_mut(&key.0) else {
+            return;
+        };
         if known.get(&key.1) == Some(seen) {
             known.remove(&key.1);
             if let Some(wake) = state.wakes.get(&key.0) {

@@ -47,7 +47,10 @@ impl Served {
     /// The same for any version of the kind.
     pub fn any_version(&self, group: &str, kind: &str) -> Option<&Resource> {
         let same = |api: &ApiKind| api.group == group && api.kind == kind;
-        self.kinds.iter().find(|(api, _)| same(api)).map(|(_, resource)| resource)
+        self.kinds
+            .iter()
+            .find(|(api, _)| same(api))
+            .map(|(_, resource)| resource)
     }
 
     /// `.Capabilities` of templates.
@@ -57,10 +60,15 @@ impl Served {
 }
 
 /// The server's answer, kept until a kind is missed.
-#[derive(Debug)]
 pub struct Discovery {
     client: Client,
     state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Discovery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Discovery").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -72,7 +80,10 @@ struct State {
 impl Discovery {
     /// Nothing is asked yet.
     pub fn new(client: Client) -> Self {
-        Self { client, state: Mutex::default() }
+        Self {
+            client,
+            state: Mutex::default(),
+        }
     }
 
     /// What was last heard; asked for if nothing was.
@@ -109,8 +120,15 @@ impl Discovery {
     ) -> Result<Arc<Served>, DiscoveryError> {
         let served = self.served().await?;
         let complete = kinds.into_iter().all(|kind| served.resource(kind).is_some());
-        let recent = self.lock().asked.is_some_and(|asked| asked.elapsed() < REFRESH_INTERVAL);
-        if complete || recent { Ok(served) } else { self.refresh().await }
+        let recent = self
+            .lock()
+            .asked
+            .is_some_and(|asked| asked.elapsed() < REFRESH_INTERVAL);
+        if complete || recent {
+            Ok(served)
+        } else {
+            self.refresh().await
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -119,28 +137,54 @@ impl Discovery {
 }
 
 async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
-    let failed = |what| move |error: kube::Error| DiscoveryError { what, source: error.into() };
+    let failed = |what| {
+        move |error: kube::Error| DiscoveryError {
+            what,
+            source: error.into(),
+        }
+    };
     let version = client.apiserver_version().await.map_err(failed("its version"))?;
-    let core = client.list_core_api_versions_aggregated().await.map_err(failed("its core kinds"))?;
-    let groups = client.list_api_groups_aggregated().await.map_err(failed("its kinds"))?;
+    let core = client
+        .list_core_api_versions_aggregated()
+        .await
+        .map_err(failed("its core kinds"))?;
+    let groups = client
+        .list_api_groups_aggregated()
+        .await
+        .map_err(failed("its kinds"))?;
     let mut kinds = BTreeMap::new();
     let mut api_versions = BTreeSet::new();
     for group in core.items.iter().chain(&groups.items) {
-        let name = group.metadata.as_ref().and_then(|metadata| metadata.name.clone()).unwrap_or_default();
+        let name = group
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.name.clone())
+            .unwrap_or_default();
         for version in &group.versions {
             let number = version.version.clone().unwrap_or_default();
             let group_version = ApiKind::new(
-                &if name.is_empty() { number.clone() } else { format!("{name}/{number}") },
+                &if name.is_empty() {
+                    number.clone()
+                } else {
+                    format!("{name}/{number}")
+                },
                 "",
             );
             api_versions.insert(group_version.api_version());
             for resource in &version.resources {
-                let kind = resource.response_kind.as_ref().and_then(|kind| kind.kind.clone()).unwrap_or_default();
+                let kind = resource
+                    .response_kind
+                    .as_ref()
+                    .and_then(|kind| kind.kind.clone())
+                    .unwrap_or_default();
                 let plural = resource.resource.clone().unwrap_or_default();
                 api_versions.insert(format!("{}/{kind}", group_version.api_version()));
                 let gvk = GroupVersionKind::gvk(&name, &number, &kind);
                 kinds.insert(
-                    ApiKind { kind, ..group_version.clone() },
+                    ApiKind {
+                        kind,
+                        ..group_version.clone()
+                    },
                     Resource {
                         api: ApiResource::from_gvk_with_plural(&gvk, &plural),
                         namespaced: resource.scope.as_deref() == Some("Namespaced"),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::Client;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
 use super::crds::CrdError;
@@ -24,11 +24,17 @@ use crate::release::Digest;
 const PARALLEL: usize = 4;
 
 /// Writes objects for releases. One serves all of them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Applier {
     pub(super) client: Client,
     pub(super) discovery: Arc<Discovery>,
     pub(super) dependents: Arc<Dependents>,
+}
+
+impl std::fmt::Debug for Applier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Applier").finish_non_exhaustive()
+    }
 }
 
 /// An object could not be applied.
@@ -54,7 +60,9 @@ pub enum ApplyError {
         id: ObjectId,
     },
     /// The object is somebody else's.
-    #[error("{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}")]
+    #[error(
+        "{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}"
+    )]
     Foreign {
         /// The object.
         id: ObjectId,
@@ -120,7 +128,11 @@ struct Planned {
 impl Applier {
     /// An applier that learns about live objects from `dependents`.
     pub fn new(client: Client, discovery: Arc<Discovery>, dependents: Arc<Dependents>) -> Self {
-        Self { client, discovery, dependents }
+        Self {
+            client,
+            discovery,
+            dependents,
+        }
     }
 
     /// Applies `objects` in their order for `owner`.
@@ -137,16 +149,24 @@ impl Applier {
     /// # Cancellation
     /// Safe at any await.
     pub async fn apply(&self, owner: &Owner, objects: Vec<RenderedObject>) -> Result<ChangeSet, ApplyError> {
-        let served = self.discovery.served_with(objects.iter().map(|object| &object.api)).await?;
+        let served = self
+            .discovery
+            .served_with(objects.iter().map(|object| &object.api))
+            .await?;
         let defined = kinds_defined_by(&objects);
-        let (known, later): (Vec<_>, Vec<_>) =
-            objects.into_iter().partition(|object| served.resource(&object.api).is_some());
+        let (known, later): (Vec<_>, Vec<_>) = objects
+            .into_iter()
+            .partition(|object| served.resource(&object.api).is_some());
         if let Some(unknown) = later.iter().find(|object| !defined.contains(&object.api)) {
             return Err(unknown_kind(unknown));
         }
         let mut seen = BTreeSet::new();
         let planned = plan(known, &served, owner, &mut seen)?;
-        let definitions: Vec<String> = planned.iter().filter(|one| is_definition(&one.object)).map(|one| one.id.name.clone()).collect();
+        let definitions: Vec<String> = planned
+            .iter()
+            .filter(|one| is_definition(&one.object))
+            .map(|one| one.id.name.clone())
+            .collect();
         let mut changes = self.apply_planned(owner, planned).await?;
         if !later.is_empty() {
             self.wait_established(&definitions).await?;
@@ -161,13 +181,19 @@ impl Applier {
     async fn served_eventually(&self, objects: &[RenderedObject]) -> Result<Arc<Served>, ApplyError> {
         for _ in 0..40 {
             let served = self.discovery.refresh().await?;
-            if objects.iter().all(|object| served.resource(&object.api).is_some()) {
+            if objects
+                .iter()
+                .all(|object| served.resource(&object.api).is_some())
+            {
                 return Ok(served);
             }
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
         let served = self.discovery.refresh().await?;
-        match objects.iter().find(|object| served.resource(&object.api).is_none()) {
+        match objects
+            .iter()
+            .find(|object| served.resource(&object.api).is_none())
+        {
             Some(object) => Err(unknown_kind(object)),
             None => Ok(served),
         }
@@ -176,11 +202,14 @@ impl Applier {
     async fn apply_planned(&self, owner: &Owner, planned: Vec<Planned>) -> Result<ChangeSet, ApplyError> {
         let mut changes = ChangeSet::new();
         for group in planned.chunk_by(|a, b| a.object.api.kind == b.object.api.kind) {
-            let applied: Vec<_> = futures::stream::iter(group)
-                .map(|one| async move { Ok::<_, ApplyError>((one.id.clone(), self.apply_one(owner, one).await?)) })
-                .buffered(PARALLEL)
-                .try_collect()
-                .await?;
+            let applied: Vec<_> =
+                futures::stream::iter(group)
+                    .map(|one| async move {
+                        Ok::<_, ApplyError>((one.id.clone(), self.apply_one(owner, one).await?))
+                    })
+                    .buffered(PARALLEL)
+                    .try_collect()
+                    .await?;
             changes.extend(applied);
         }
         Ok(changes)
@@ -192,7 +221,13 @@ impl Applier {
         let kept = object.is_kept();
         let value = owner.mark(&object.value, id.namespace.as_deref(), kept);
         let known = self.dependents.live(&owner.uid, id);
-        let failed = |attempt| move |source| ApplyError::Request { attempt, id: id.clone(), source };
+        let failed = |attempt| {
+            move |source| ApplyError::Request {
+                attempt,
+                id: id.clone(),
+                source,
+            }
+        };
 
         let first = match &known {
             Some(live) => apply_under(&api, &id.name, &value, &live.uid).await,
@@ -203,11 +238,16 @@ impl Applier {
             Ok(metadata) => (metadata, Change::Created),
             Err(error) if error.is_other_uid() => {
                 let Some(existing) = existing(&api, &id.name).await.map_err(failed("read"))? else {
-                    let again = apply_under(&api, &id.name, &value, &new_uid()).await.map_err(failed("apply"))?;
+                    let again = apply_under(&api, &id.name, &value, &new_uid())
+                        .await
+                        .map_err(failed("apply"))?;
                     return Ok(self.applied(owner, planned, kept, &again, Change::Created));
                 };
                 if let Ownership::Foreign(reason) = owner.judge(&existing) {
-                    return Err(ApplyError::Foreign { id: id.clone(), reason });
+                    return Err(ApplyError::Foreign {
+                        id: id.clone(),
+                        reason,
+                    });
                 }
                 let uid = existing.uid.unwrap_or_default();
                 match apply_under(&api, &id.name, &value, &uid).await {
@@ -220,7 +260,10 @@ impl Applier {
             }
             Err(error) if error.is_invalid() && known.is_some() => {
                 let uid = known.map(|live| live.uid).unwrap_or_default();
-                (self.heal(&api, id, &value, &uid, error).await?, Change::Configured)
+                (
+                    self.heal(&api, id, &value, &uid, error).await?,
+                    Change::Configured,
+                )
             }
             Err(error) => return Err(failed("apply")(error)),
         };
@@ -239,16 +282,33 @@ impl Applier {
     ) -> Result<ObjectMeta, ApplyError> {
         match replace_lists(api, &id.name, value, uid).await {
             Ok(metadata) => Ok(metadata),
-            Err(HealError::NothingToReplace | HealError::Refused) => {
-                Err(ApplyError::Request { attempt: "apply", id: id.clone(), source: refusal })
-            }
-            Err(source) => Err(ApplyError::Heal { id: id.clone(), source }),
+            Err(HealError::NothingToReplace | HealError::Refused) => Err(ApplyError::Request {
+                attempt: "apply",
+                id: id.clone(),
+                source: refusal,
+            }),
+            Err(source) => Err(ApplyError::Heal {
+                id: id.clone(),
+                source,
+            }),
         }
     }
 
-    fn applied(&self, owner: &Owner, planned: &Planned, kept: bool, metadata: &ObjectMeta, change: Change) -> Applied {
+    fn applied(
+        &self,
+        owner: &Owner,
+        planned: &Planned,
+        kept: bool,
+        metadata: &ObjectMeta,
+        change: Change,
+    ) -> Applied {
         self.dependents.note_applied(&owner.uid, &planned.id, metadata);
-        Applied { version: planned.object.api.version.clone(), digest: owned_fields(metadata), change, kept }
+        Applied {
+            version: planned.object.api.version.clone(),
+            digest: owned_fields(metadata),
+            change,
+            kept,
+        }
     }
 
     pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
@@ -274,11 +334,17 @@ pub(super) async fn apply_under(
         metadata.insert("uid".to_owned(), uid.into());
     }
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
-    Ok(api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await?.metadata)
+    Ok(api
+        .patch_metadata(name, &parameters, &Patch::Apply(&value))
+        .await?
+        .metadata)
 }
 
 /// The metadata of the object of this name, if there is one.
-pub(super) async fn existing(api: &Api<DynamicObject>, name: &str) -> Result<Option<ObjectMeta>, RequestError> {
+pub(super) async fn existing(
+    api: &Api<DynamicObject>,
+    name: &str,
+) -> Result<Option<ObjectMeta>, RequestError> {
     Ok(api.get_metadata_opt(name).await?.map(|object| object.metadata))
 }
 
@@ -289,7 +355,14 @@ fn new_uid() -> String {
     let _ = getrandom::fill(&mut bytes);
     let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default().concat();
-    format!("{}-{}-{}-{}-{}", part(0..4), part(4..6), part(6..8), part(8..10), part(10..16))
+    format!(
+        "{}-{}-{}-{}-{}",
+        part(0..4),
+        part(4..6),
+        part(6..8),
+        part(8..10),
+        part(10..16)
+    )
 }
 
 /// Gives each object its address.
@@ -306,7 +379,10 @@ fn plan(
         };
         let id = identify(&object, &resource, &owner.release_namespace);
         if !seen.insert(id.clone()) {
-            return Err(ApplyError::Duplicate { origin: object.source, id });
+            return Err(ApplyError::Duplicate {
+                origin: object.source,
+                id,
+            });
         }
         planned.push(Planned { id, object, resource });
     }
@@ -315,9 +391,12 @@ fn plan(
 
 /// An object's identity: one of a namespaced kind that names no namespace is in the release's.
 pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_namespace: &str) -> ObjectId {
-    let namespace = resource
-        .namespaced
-        .then(|| object.namespace.clone().unwrap_or_else(|| release_namespace.to_owned()));
+    let namespace = resource.namespaced.then(|| {
+        object
+            .namespace
+            .clone()
+            .unwrap_or_else(|| release_namespace.to_owned())
+    });
     ObjectId {
         group: object.api.group.clone(),
         kind: object.api.kind.clone(),
@@ -327,7 +406,10 @@ pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_nam
 }
 
 fn unknown_kind(object: &RenderedObject) -> ApplyError {
-    ApplyError::UnknownKind { origin: object.source.clone(), api: object.api.clone() }
+    ApplyError::UnknownKind {
+        origin: object.source.clone(),
+        api: object.api.clone(),
+    }
 }
 
 fn is_definition(object: &RenderedObject) -> bool {
@@ -338,12 +420,25 @@ fn is_definition(object: &RenderedObject) -> bool {
 fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
     let mut kinds = BTreeSet::new();
     for definition in objects.iter().filter(|object| is_definition(object)) {
-        let text = |pointer: &str| definition.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-        let versions = definition.value.pointer("/spec/versions").and_then(Value::as_array);
+        let text = |pointer: &str| {
+            definition
+                .value
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let versions = definition
+            .value
+            .pointer("/spec/versions")
+            .and_then(Value::as_array);
         for version in versions.into_iter().flatten() {
             kinds.insert(ApiKind {
                 group: text("/spec/group").to_owned(),
-                version: version.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                version: version
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
                 kind: text("/spec/names/kind").to_owned(),
             });
         }

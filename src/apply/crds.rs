@@ -39,7 +39,11 @@ pub enum CrdError {
 }
 
 fn detail(reason: &str) -> String {
-    if reason.is_empty() { String::new() } else { format!(": {reason}") }
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    }
 }
 
 impl Applier {
@@ -54,10 +58,19 @@ impl Applier {
             let name = object.name.clone();
             let failed = |attempt| {
                 let name = name.clone();
-                move |error: kube::Error| CrdError::Request { attempt, name, source: error.into() }
+                move |error: kube::Error| CrdError::Request {
+                    attempt,
+                    name,
+                    source: error.into(),
+                }
             };
             let api = self.definitions();
-            if api.get_metadata_opt(&name).await.map_err(failed("look for"))?.is_some() {
+            if api
+                .get_metadata_opt(&name)
+                .await
+                .map_err(failed("look for"))?
+                .is_some()
+            {
                 continue;
             }
             let mut value = object.value.clone();
@@ -65,7 +78,9 @@ impl Applier {
                 map.remove("status");
             }
             let parameters = PatchParams::apply(FIELD_MANAGER);
-            api.patch_metadata(&name, &parameters, &Patch::Apply(&value)).await.map_err(failed("create"))?;
+            api.patch_metadata(&name, &parameters, &Patch::Apply(&value))
+                .await
+                .map_err(failed("create"))?;
             created.push(name);
         }
         self.wait_established(&created).await?;
@@ -86,7 +101,10 @@ impl Applier {
                 match establishment(&definition.data) {
                     Ok(()) => break,
                     Err(reason) if tokio::time::Instant::now() >= deadline => {
-                        return Err(CrdError::NotEstablished { name: name.clone(), reason });
+                        return Err(CrdError::NotEstablished {
+                            name: name.clone(),
+                            reason,
+                        });
                     }
                     Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
                 }

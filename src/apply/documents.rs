@@ -50,7 +50,9 @@ pub fn values_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, D
 fn parse(source: &str, document: &str) -> Result<Value, DocumentsError> {
     steersman_yaml::parse(document)
         .and_then(steersman_yaml::Node::into_json)
-        .map_err(|_| DocumentsError::Yaml { origin: source.to_owned() })
+        .map_err(|_| DocumentsError::Yaml {
+            origin: source.to_owned(),
+        })
 }
 
 /// Splits where a line begins with `---`, as Helm does.
@@ -80,8 +82,14 @@ mod tests {
                         ---\n# Source: web/templates/b.yaml\n# only a comment\n\
                         --- # trailing\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\ndata:\n  x: |\n    --- no\n";
         let objects = objects_of_manifest(manifest).unwrap();
-        let names: Vec<_> = objects.iter().map(|object| (object.source.as_str(), object.name.as_str())).collect();
-        assert_eq!(names, [("web/templates/a.yaml", "a"), ("the stored manifest", "b")]);
+        let names: Vec<_> = objects
+            .iter()
+            .map(|object| (object.source.as_str(), object.name.as_str()))
+            .collect();
+        assert_eq!(
+            names,
+            [("web/templates/a.yaml", "a"), ("the stored manifest", "b")]
+        );
         assert_eq!(objects[1].value["data"]["x"], "--- no\n");
     }
 }

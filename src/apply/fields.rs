@@ -20,7 +20,10 @@ pub fn owned_fields(metadata: &ObjectMeta) -> Option<Digest> {
             && entry.operation.as_deref() == Some("Apply")
             && entry.subresource.as_deref().unwrap_or_default().is_empty()
     })?;
-    let fields = entry.fields_v1.as_ref().map_or(serde_json::Value::Null, |fields| fields.0.clone());
+    let fields = entry
+        .fields_v1
+        .as_ref()
+        .map_or(serde_json::Value::Null, |fields| fields.0.clone());
     Some(digest_of_json(&serde_json::json!([entry.api_version, fields])))
 }
 
@@ -50,7 +53,25 @@ mod tests {
             later
         ]);
         assert_eq!(digest(others), Some(plain));
-        assert_ne!(digest(json!([entry("steersman", "Apply", "", "2026-01-01T00:00:00Z", "f:b")])), Some(plain));
-        assert_eq!(digest(json!([entry("kubectl", "Apply", "", "2026-01-01T00:00:00Z", "f:a")])), None);
+        assert_ne!(
+            digest(json!([entry(
+                "steersman",
+                "Apply",
+                "",
+                "2026-01-01T00:00:00Z",
+                "f:b"
+            )])),
+            Some(plain)
+        );
+        assert_eq!(
+            digest(json!([entry(
+                "kubectl",
+                "Apply",
+                "",
+                "2026-01-01T00:00:00Z",
+                "f:a"
+            )])),
+            None
+        );
     }
 }

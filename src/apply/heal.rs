@@ -42,7 +42,12 @@ pub(super) async fn replace_lists(
     value: &Value,
     uid: &str,
 ) -> Result<ObjectMeta, HealError> {
-    let failed = |attempt| move |error: kube::Error| HealError::Request { attempt, source: error.into() };
+    let failed = |attempt| {
+        move |error: kube::Error| HealError::Request {
+            attempt,
+            source: error.into(),
+        }
+    };
     let live = api.get(name).await.map_err(failed("read the object"))?;
     let mut patch = match differing_lists(value, &live.data) {
         Some(Value::Object(patch)) => patch,
@@ -52,22 +57,36 @@ pub(super) async fn replace_lists(
         "metadata".to_owned(),
         json!({ "uid": uid, "resourceVersion": live.metadata.resource_version }),
     );
-    let parameters = PatchParams { field_manager: Some(HEALER.to_owned()), ..PatchParams::default() };
-    match api.patch_metadata(name, &parameters, &Patch::Merge(Value::Object(patch))).await {
+    let parameters = PatchParams {
+        field_manager: Some(HEALER.to_owned()),
+        ..PatchParams::default()
+    };
+    match api
+        .patch_metadata(name, &parameters, &Patch::Merge(Value::Object(patch)))
+        .await
+    {
         Ok(_) => {}
         Err(error) => {
             let error = RequestError::from(error);
             return Err(if error.is_invalid() {
                 HealError::Refused
             } else {
-                HealError::Request { attempt: "replace the lists", source: error }
+                HealError::Request {
+                    attempt: "replace the lists",
+                    source: error,
+                }
             });
         }
     }
     let applied = apply_under(api, name, value, uid)
         .await
-        .map_err(|source| HealError::Request { attempt: "apply the object again", source })?;
-    release_fields(api, name, applied).await.map_err(failed("release the replaced fields"))
+        .map_err(|source| HealError::Request {
+            attempt: "apply the object again",
+            source,
+        })?;
+    release_fields(api, name, applied)
+        .await
+        .map_err(failed("release the replaced fields"))
 }
 
 /// Takes the healer's entry out of `managedFields`.
@@ -86,8 +105,14 @@ async fn release_fields(
         "resourceVersion": metadata.resource_version,
         "managedFields": fields,
     }});
-    let parameters = PatchParams { field_manager: Some(HEALER.to_owned()), ..PatchParams::default() };
-    Ok(api.patch_metadata(name, &parameters, &Patch::Merge(patch)).await?.metadata)
+    let parameters = PatchParams {
+        field_manager: Some(HEALER.to_owned()),
+        ..PatchParams::default()
+    };
+    Ok(api
+        .patch_metadata(name, &parameters, &Patch::Merge(patch))
+        .await?
+        .metadata)
 }
 
 /// A merge patch of the lists in `wanted` that `live` has differently; `None` when there is none.
@@ -102,7 +127,10 @@ fn differing_lists(wanted: &Value, live: &Value) -> Option<Value> {
         match (wanted, live) {
             (Value::Array(items), Value::Array(found)) => {
                 let alike = items.len() == found.len()
-                    && items.iter().zip(found).all(|(wanted, found)| is_within(wanted, found));
+                    && items
+                        .iter()
+                        .zip(found)
+                        .all(|(wanted, found)| is_within(wanted, found));
                 if !alike {
                     patch.insert(key.clone(), Value::Array(items.clone()));
                 }

@@ -193,15 +193,27 @@ impl Applier {
     ) -> Result<Vec<Run<'a>>, HookError> {
         let objects = values_of_text(&hook.path, &hook.manifest)
             .map_err(|source| HookError::Document { moment, source })?;
-        let served = self.discovery.served_with(objects.iter().map(|object| &object.api)).await?;
+        let served = self
+            .discovery
+            .served_with(objects.iter().map(|object| &object.api))
+            .await?;
         let prepared = objects.into_iter().map(|object| {
-            let resource = served.resource(&object.api).cloned().ok_or_else(|| HookError::UnknownKind {
-                moment,
-                path: hook.path.clone(),
-                kind: object.api.to_string(),
-            })?;
+            let resource = served
+                .resource(&object.api)
+                .cloned()
+                .ok_or_else(|| HookError::UnknownKind {
+                    moment,
+                    path: hook.path.clone(),
+                    kind: object.api.to_string(),
+                })?;
             let id = identify(&object, &resource, &owner.release_namespace);
-            Ok(Run { moment, hook, id, object, resource })
+            Ok(Run {
+                moment,
+                hook,
+                id,
+                object,
+                resource,
+            })
         });
         prepared.collect()
     }
@@ -210,7 +222,9 @@ impl Applier {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let deadline = Instant::now() + timeout;
         if has_policy(run.hook, BEFORE_CREATION) && run.id.kind != "CustomResourceDefinition" {
-            self.delete(owner, &run.id).await.map_err(|source| run.delete_failed(source))?;
+            self.delete(owner, &run.id)
+                .await
+                .map_err(|source| run.delete_failed(source))?;
             self.wait_gone(owner, run, deadline, timeout).await?;
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Running hook");
@@ -219,7 +233,9 @@ impl Applier {
         match apply_under(&api, &run.id.name, &value, "00000000-0000-4000-8000-000000000000").await {
             Ok(_) => {}
             Err(error) if error.is_other_uid() => {
-                let found = existing(&api, &run.id.name).await.map_err(|source| run.failed("read", source))?;
+                let found = existing(&api, &run.id.name)
+                    .await
+                    .map_err(|source| run.failed("read", source))?;
                 if let Some(Ownership::Foreign(reason)) = found.as_ref().map(|found| owner.judge(found)) {
                     return Err(HookError::Foreign {
                         moment: run.moment,
@@ -234,9 +250,17 @@ impl Applier {
         self.wait_done(&api, run, deadline, timeout).await
     }
 
-    async fn wait_gone(&self, owner: &Owner, run: &Run<'_>, deadline: Instant, timeout: Duration) -> Result<(), HookError> {
-        while let Some(state) =
-            self.remains(owner, &run.id).await.map_err(|source| run.delete_failed(source))?
+    async fn wait_gone(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        deadline: Instant,
+        timeout: Duration,
+    ) -> Result<(), HookError> {
+        while let Some(state) = self
+            .remains(owner, &run.id)
+            .await
+            .map_err(|source| run.delete_failed(source))?
         {
             if Instant::now() >= deadline {
                 return Err(run.timed_out(timeout, format!("waiting for the deletion of {state}")));
@@ -253,7 +277,10 @@ impl Applier {
         deadline: Instant,
         timeout: Duration,
     ) -> Result<(), HookError> {
-        if !matches!((run.id.group.as_str(), run.id.kind.as_str()), ("batch", "Job") | ("", "Pod")) {
+        if !matches!(
+            (run.id.group.as_str(), run.id.kind.as_str()),
+            ("batch", "Job") | ("", "Pod")
+        ) {
             return Ok(());
         }
         loop {
@@ -291,18 +318,30 @@ impl Applier {
                 tracing::warn!(object = %run.id, %reason, "hook left in place");
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook"),
+            Err(error) => {
+                tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook")
+            }
         }
     }
 }
 
 impl Run<'_> {
     fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {
-        HookError::Request { moment: self.moment, path: self.hook.path.clone(), attempt, id: self.id.clone(), source }
+        HookError::Request {
+            moment: self.moment,
+            path: self.hook.path.clone(),
+            attempt,
+            id: self.id.clone(),
+            source,
+        }
     }
 
     fn delete_failed(&self, source: PruneError) -> HookError {
-        HookError::Delete { moment: self.moment, path: self.hook.path.clone(), source }
+        HookError::Delete {
+            moment: self.moment,
+            path: self.hook.path.clone(),
+            source,
+        }
     }
 
     fn timed_out(&self, timeout: Duration, state: String) -> HookError {
@@ -318,8 +357,10 @@ impl Run<'_> {
 
 /// Helm's order: by weight, then by name; the stored order is by kind.
 fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
-    let mut chosen: Vec<_> =
-        hooks.iter().filter(|hook| hook.events.iter().any(|event| event == moment.as_str())).collect();
+    let mut chosen: Vec<_> = hooks
+        .iter()
+        .filter(|hook| hook.events.iter().any(|event| event == moment.as_str()))
+        .collect();
     chosen.sort_by(|a, b| (a.weight, &a.name).cmp(&(b.weight, &b.name)));
     chosen
 }
@@ -340,7 +381,12 @@ enum Progress {
 }
 
 fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     if kind == "Pod" {
         return match text("/status/phase") {
             "Succeeded" => Progress::Done,
@@ -363,7 +409,10 @@ fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
     if metadata.deletion_timestamp.is_some() {
         return Progress::Failed("it is being deleted".to_owned());
     }
-    let active = object.pointer("/status/active").and_then(Value::as_i64).unwrap_or_default();
+    let active = object
+        .pointer("/status/active")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
     Progress::Running(format!("{active} pods active"))
 }
 
@@ -394,7 +443,12 @@ mod tests {
             hook("a", 0, &["pre-install"], &[]),
             hook("d", -1, &["post-install"], &[]),
         ];
-        let names = |moment| in_order(&hooks, moment).iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>();
+        let names = |moment| {
+            in_order(&hooks, moment)
+                .iter()
+                .map(|hook| hook.name.as_str())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(Moment::PreInstall), ["a", "c", "b"]);
         assert_eq!(names(Moment::PreUpgrade), ["b"]);
         assert_eq!(names(Moment::PostDelete), [""; 0]);
@@ -409,13 +463,25 @@ mod tests {
     #[test]
     fn jobs_and_pods_come_to_an_end() {
         let job = |status: Value| progress("Job", &ObjectMeta::default(), &json!({ "status": status }));
-        assert_eq!(job(json!({"active": 1})), Progress::Running("1 pods active".to_owned()));
-        assert_eq!(job(json!({"conditions": [{"type": "Complete", "status": "True"}]})), Progress::Done);
         assert_eq!(
-            job(json!({"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "late"}]})),
+            job(json!({"active": 1})),
+            Progress::Running("1 pods active".to_owned())
+        );
+        assert_eq!(
+            job(json!({"conditions": [{"type": "Complete", "status": "True"}]})),
+            Progress::Done
+        );
+        assert_eq!(
+            job(
+                json!({"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "late"}]})
+            ),
             Progress::Failed("DeadlineExceeded: late".to_owned())
         );
-        let pod = progress("Pod", &ObjectMeta::default(), &json!({"status": {"phase": "Succeeded"}}));
+        let pod = progress(
+            "Pod",
+            &ObjectMeta::default(),
+            &json!({"status": {"phase": "Succeeded"}}),
+        );
         assert_eq!(pod, Progress::Done);
     }
 }

@@ -50,7 +50,13 @@ impl Owner {
         if let Some(map) = object.as_object_mut() {
             map.remove("status");
             let metadata = entry_map(map, "metadata");
-            for server_side in ["managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"] {
+            for server_side in [
+                "managedFields",
+                "resourceVersion",
+                "uid",
+                "creationTimestamp",
+                "generation",
+            ] {
                 metadata.remove(server_side);
             }
             if let Some(namespace) = namespace {
@@ -65,7 +71,10 @@ impl Owner {
             let referable = !kept && (self.namespace.is_none() || self.namespace.as_deref() == namespace);
             let annotations = entry_map(metadata, "annotations");
             annotations.insert(RELEASE_NAME.to_owned(), self.release.as_str().into());
-            annotations.insert(RELEASE_NAMESPACE.to_owned(), self.release_namespace.as_str().into());
+            annotations.insert(
+                RELEASE_NAMESPACE.to_owned(),
+                self.release_namespace.as_str().into(),
+            );
             if referable {
                 let references = metadata.entry("ownerReferences").or_insert_with(|| json!([]));
                 if let Some(references) = references.as_array_mut() {
@@ -107,7 +116,8 @@ impl Owner {
             return Ownership::Ours;
         }
         let mut faults = Vec::new();
-        let mut require = |what: &str, key: &str, actual: Option<&String>, wanted: &str| match actual {
+        let mut require = |what: &str, key: &str, actual: Option<&String>, wanted: &str| {
+            match actual {
             Some(actual) if actual == wanted => {}
             Some(actual) => faults.push(format!(
                 "{what} validation error: key \"{key}\" must equal \"{wanted}\": current value is \"{actual}\""
@@ -115,16 +125,30 @@ impl Owner {
             None => faults.push(format!(
                 "{what} validation error: missing key \"{key}\": must be set to \"{wanted}\""
             )),
+        }
         };
         require("label", MANAGED_BY_LABEL, label(MANAGED_BY_LABEL), "Helm");
-        require("annotation", RELEASE_NAME, annotation(RELEASE_NAME), &self.release);
-        require("annotation", RELEASE_NAMESPACE, annotation(RELEASE_NAMESPACE), &self.release_namespace);
+        require(
+            "annotation",
+            RELEASE_NAME,
+            annotation(RELEASE_NAME),
+            &self.release,
+        );
+        require(
+            "annotation",
+            RELEASE_NAMESPACE,
+            annotation(RELEASE_NAMESPACE),
+            &self.release_namespace,
+        );
         if faults.is_empty() {
             return Ownership::Adoptable;
         }
         let mut reason = faults.join("; ");
         if let Some(owner) = references.iter().find(|owner| owner.controller == Some(true)) {
-            reason.push_str(&format!("; it is controlled by {} \"{}\"", owner.kind, owner.name));
+            reason.push_str(&format!(
+                "; it is controlled by {} \"{}\"",
+                owner.kind, owner.name
+            ));
         }
         Ownership::Foreign(reason)
     }
@@ -174,8 +198,16 @@ mod tests {
     fn check(owner_namespace: Option<&str>, namespace: Option<&str>, kept: bool, referenced: bool) {
         let object = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}});
         let marked = owner(owner_namespace).mark(&object, namespace, kept);
-        assert_eq!(marked.pointer("/metadata/ownerReferences/0/uid").is_some(), referenced);
-        assert_eq!(marked.pointer("/metadata/annotations/operator-sdk~1primary-resource").is_some(), !referenced);
+        assert_eq!(
+            marked.pointer("/metadata/ownerReferences/0/uid").is_some(),
+            referenced
+        );
+        assert_eq!(
+            marked
+                .pointer("/metadata/annotations/operator-sdk~1primary-resource")
+                .is_some(),
+            !referenced
+        );
         assert_eq!(marked["metadata"]["labels"][OWNER_UID_LABEL], "u-1");
     }
 
@@ -200,8 +232,12 @@ mod tests {
 
     #[test]
     fn existing_objects_are_judged_by_helms_rules() {
-        let judge = |metadata: Value| owner(Some("default")).judge(&serde_json::from_value(metadata).unwrap());
-        assert_eq!(judge(json!({"labels": {OWNER_UID_LABEL: "u-1"}})), Ownership::Ours);
+        let judge =
+            |metadata: Value| owner(Some("default")).judge(&serde_json::from_value(metadata).unwrap());
+        assert_eq!(
+            judge(json!({"labels": {OWNER_UID_LABEL: "u-1"}})),
+            Ownership::Ours
+        );
         let reference = json!({"apiVersion": "v1", "kind": "Web", "name": "shop", "uid": "u-1"});
         assert_eq!(judge(json!({"ownerReferences": [reference]})), Ownership::Ours);
         let marks = json!({"labels": {MANAGED_BY_LABEL: "Helm", OWNER_UID_LABEL: "u-0"},

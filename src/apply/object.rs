@@ -52,12 +52,20 @@ impl ApiKind {
     /// Takes `apiVersion` apart.
     pub fn new(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+        }
     }
 
     /// What stands in `apiVersion`.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 }
 
@@ -132,13 +140,18 @@ impl RenderedObject {
                 .pointer(pointer)
                 .and_then(Value::as_str)
                 .filter(|text| !text.is_empty())
-                .ok_or(DocumentError::Missing { origin: source.to_owned(), field })
+                .ok_or(DocumentError::Missing {
+                    origin: source.to_owned(),
+                    field,
+                })
         };
         Ok(Self {
             source: source.to_owned(),
             api: ApiKind::new(text("/apiVersion", "apiVersion")?, text("/kind", "kind")?),
             name: text("/metadata/name", "metadata.name")?.to_owned(),
-            namespace: text("/metadata/namespace", "metadata.namespace").ok().map(str::to_owned),
+            namespace: text("/metadata/namespace", "metadata.namespace")
+                .ok()
+                .map(str::to_owned),
             value: document.clone(),
         })
     }
@@ -150,7 +163,8 @@ impl RenderedObject {
 
     /// Whether the chart wants the object to outlive the release (`helm.sh/resource-policy: keep`).
     pub fn is_kept(&self) -> bool {
-        self.annotation("helm.sh/resource-policy").is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
+        self.annotation("helm.sh/resource-policy")
+            .is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
     }
 }
 
@@ -163,16 +177,23 @@ fn collect(
     let map = match document {
         Value::Null => return Ok(()),
         Value::Object(map) => map,
-        _ => return Err(DocumentError::NotAMap { origin: source.to_owned() }),
+        _ => {
+            return Err(DocumentError::NotAMap {
+                origin: source.to_owned(),
+            });
+        }
     };
-    let is_list = map.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    let is_list = map
+        .get("kind")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| kind.ends_with("List"));
     match map.get("items").and_then(Value::as_array) {
-        Some(_) if is_list && depth >= MAX_LIST_DEPTH => {
-            Err(DocumentError::TooDeep { origin: source.to_owned() })
-        }
-        Some(items) if is_list => {
-            items.iter().try_for_each(|item| collect(source, item, depth + 1, objects))
-        }
+        Some(_) if is_list && depth >= MAX_LIST_DEPTH => Err(DocumentError::TooDeep {
+            origin: source.to_owned(),
+        }),
+        Some(items) if is_list => items
+            .iter()
+            .try_for_each(|item| collect(source, item, depth + 1, objects)),
         _ => {
             objects.push(RenderedObject::new(source, document)?);
             Ok(())
@@ -188,7 +209,10 @@ mod tests {
 
     fn check(document: Value, expect: &[&str]) {
         let found = match RenderedObject::from_document("web/t.yaml", &document) {
-            Ok(objects) => objects.iter().map(|object| format!("{} {}", object.api, object.name)).collect(),
+            Ok(objects) => objects
+                .iter()
+                .map(|object| format!("{} {}", object.api, object.name))
+                .collect(),
             Err(error) => vec![error.to_string()],
         };
         assert_eq!(found, expect);
@@ -216,8 +240,14 @@ mod tests {
     #[test]
     fn what_is_missing_is_named_with_the_template() {
         check(json!([]), &["web/t.yaml: the document is not a map"]);
-        check(json!({"kind": "A"}), &["web/t.yaml: the document has no `apiVersion`"]);
-        check(json!({"apiVersion": "v1", "kind": "A"}), &["web/t.yaml: the document has no `metadata.name`"]);
+        check(
+            json!({"kind": "A"}),
+            &["web/t.yaml: the document has no `apiVersion`"],
+        );
+        check(
+            json!({"apiVersion": "v1", "kind": "A"}),
+            &["web/t.yaml: the document has no `metadata.name`"],
+        );
     }
 
     #[test]
@@ -225,7 +255,11 @@ mod tests {
         for (policy, kept) in [("keep", true), (" Keep ", true), ("delete", false)] {
             let document = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a",
                 "annotations": {"helm.sh/resource-policy": policy}}});
-            assert_eq!(RenderedObject::from_document("t", &document).unwrap()[0].is_kept(), kept, "{policy}");
+            assert_eq!(
+                RenderedObject::from_document("t", &document).unwrap()[0].is_kept(),
+                kept,
+                "{policy}"
+            );
         }
     }
 }

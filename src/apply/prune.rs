@@ -46,7 +46,13 @@ impl Applier {
     /// # Errors
     /// The object can't be read or deleted.
     pub async fn delete(&self, owner: &Owner, id: &ObjectId) -> Result<Deletion, PruneError> {
-        let failed = |attempt| move |source| PruneError::Request { attempt, id: id.clone(), source };
+        let failed = |attempt| {
+            move |source| PruneError::Request {
+                attempt,
+                id: id.clone(),
+                source,
+            }
+        };
         let served = self.discovery.served().await?;
         let Some(resource) = served.any_version(&id.group, &id.kind) else {
             return Ok(Deletion::Gone);
@@ -61,11 +67,16 @@ impl Applier {
             let Some(metadata) = existing(&api, &id.name).await.map_err(failed("read"))? else {
                 return Ok(Deletion::Gone);
             };
-            let other_owner = metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
+            let other_owner = metadata
+                .labels
+                .as_ref()
+                .is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
             match owner.judge(&metadata) {
                 Ownership::Foreign(reason) => return Ok(Deletion::NotOurs(reason)),
                 Ownership::Adoptable if other_owner => {
-                    return Ok(Deletion::NotOurs("it carries the UID of another owner".to_owned()));
+                    return Ok(Deletion::NotOurs(
+                        "it carries the UID of another owner".to_owned(),
+                    ));
                 }
                 Ownership::Ours | Ownership::Adoptable => {}
             }
@@ -76,10 +87,17 @@ impl Applier {
         };
         let parameters = DeleteParams {
             propagation_policy: Some(PropagationPolicy::Background),
-            preconditions: Some(Preconditions { uid: Some(uid), resource_version: None }),
+            preconditions: Some(Preconditions {
+                uid: Some(uid),
+                resource_version: None,
+            }),
             ..DeleteParams::default()
         };
-        match api.delete(&id.name, &parameters).await.map_err(RequestError::from) {
+        match api
+            .delete(&id.name, &parameters)
+            .await
+            .map_err(RequestError::from)
+        {
             Ok(_) => Ok(Deletion::Accepted),
             // Another object has the name by now.
             Err(error) if error.is_not_found() || error.is_other_uid() => Ok(Deletion::Gone),
@@ -100,7 +118,13 @@ impl Applier {
         let metadata = match existing(&api, &id.name).await {
             Ok(metadata) => metadata,
             Err(error) if error.is_not_found() => None,
-            Err(source) => return Err(PruneError::Request { attempt: "read", id: id.clone(), source }),
+            Err(source) => {
+                return Err(PruneError::Request {
+                    attempt: "read",
+                    id: id.clone(),
+                    source,
+                });
+            }
         };
         let Some(metadata) = metadata.filter(|metadata| owner.judge(metadata) == Ownership::Ours) else {
             return Ok(None);

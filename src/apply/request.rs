@@ -71,7 +71,10 @@ impl From<kube::Error> for RequestError {
                         .map(|details| {
                             let causes = details.causes.iter();
                             causes
-                                .map(|cause| Cause { reason: cause.reason.clone(), field: cause.field.clone() })
+                                .map(|cause| Cause {
+                                    reason: cause.reason.clone(),
+                                    field: cause.field.clone(),
+                                })
                                 .collect()
                         })
                         .unwrap_or_default(),
@@ -108,7 +111,10 @@ impl RequestError {
 
 /// Texts of others go to logs and conditions: control characters and line breaks are taken out.
 pub(crate) fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let spaced: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -95,15 +95,27 @@ mod tests {
             packer.write_all(&zeros).unwrap();
         }
         let bomb = STANDARD.encode(packer.finish().unwrap());
-        assert!(matches!(decode::<serde_json::Value>(bomb.as_bytes()), Err(CodecError::TooLarge)));
+        assert!(matches!(
+            decode::<serde_json::Value>(bomb.as_bytes()),
+            Err(CodecError::TooLarge)
+        ));
     }
 
     #[test]
     fn rubbish_is_an_error_of_its_own_kind() {
-        assert!(matches!(decode::<serde_json::Value>(b"%%%"), Err(CodecError::Base64(_))));
+        assert!(matches!(
+            decode::<serde_json::Value>(b"%%%"),
+            Err(CodecError::Base64(_))
+        ));
         let cut = &encode(&"text").unwrap()[..16];
-        assert!(matches!(decode::<serde_json::Value>(cut.as_bytes()), Err(CodecError::Gzip(_))));
+        assert!(matches!(
+            decode::<serde_json::Value>(cut.as_bytes()),
+            Err(CodecError::Gzip(_))
+        ));
         let no_json = STANDARD.encode(b"no json");
-        assert!(matches!(decode::<serde_json::Value>(no_json.as_bytes()), Err(CodecError::Json)));
+        assert!(matches!(
+            decode::<serde_json::Value>(no_json.as_bytes()),
+            Err(CodecError::Json)
+        ));
     }
 }

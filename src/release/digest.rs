@@ -112,11 +112,17 @@ mod tests {
         let left: Value = serde_json::from_str(r#"{"a":1,"b":[1,2]}"#).unwrap();
         let right: Value = serde_json::from_str(r#"{"b":[1,2],"a":1}"#).unwrap();
         assert_eq!(digest_of_json(&left), digest_of_json(&right));
-        for other in [json!({"a": 1, "b": [2, 1]}), json!({"a": "1", "b": [1, 2]}), json!({"a": 1.0, "b": [1, 2]})]
-        {
+        for other in [
+            json!({"a": 1, "b": [2, 1]}),
+            json!({"a": "1", "b": [1, 2]}),
+            json!({"a": 1.0, "b": [1, 2]}),
+        ] {
             assert_ne!(digest_of_json(&left), digest_of_json(&other), "{other}");
         }
-        assert_ne!(digest_of_json(&json!(["ab", "c"])), digest_of_json(&json!(["a", "bc"])));
+        assert_ne!(
+            digest_of_json(&json!(["ab", "c"])),
+            digest_of_json(&json!(["a", "bc"]))
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod revision;
 
 pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use digest::{Digest, Inputs, digest_of_json};
-pub use history::{History, HistoryError, Stored};
+pub use history::{History, HistoryError, Snapshot, SnapshotObject, Stored, surplus};
 pub use name::{InvalidReleaseName, ReleaseName};
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use revision::{ReleaseStatus, Revision};

@@ -43,10 +43,18 @@ pub struct ReleaseRecord {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InfoRecord {
     /// When the release's first revision was written.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient_time")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient_time"
+    )]
     pub first_deployed: Option<Timestamp>,
     /// When this revision was written.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient_time")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient_time"
+    )]
     pub last_deployed: Option<Timestamp>,
     /// One line about the state.
     #[serde(default)]
@@ -130,7 +138,10 @@ mod tests {
         assert_eq!(record.version, Revision(2));
         assert_eq!(record.info.status, ReleaseStatus::Deployed);
         assert_eq!(record.info.last_deployed, None);
-        assert_eq!(record.info.first_deployed.unwrap().to_string(), "2026-01-02T02:04:05.678Z");
+        assert_eq!(
+            record.info.first_deployed.unwrap().to_string(),
+            "2026-01-02T02:04:05.678Z"
+        );
         assert_eq!(record.hooks.unwrap()[0].events, ["pre-install"]);
     }
 }

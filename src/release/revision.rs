@@ -30,9 +30,6 @@ impl fmt::Display for Revision {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleaseStatus {
-    /// Nothing is known; also what an unknown word is read as.
-    #[serde(other)]
-    Unknown,
     /// Every object of it was applied, and what it no longer wants was deleted.
     Deployed,
     /// It was removed, its history kept.
@@ -49,6 +46,9 @@ pub enum ReleaseStatus {
     PendingUpgrade,
     /// Helm is going back to an earlier revision.
     PendingRollback,
+    /// Nothing is known; also what an unknown word is read as.
+    #[serde(other)]
+    Unknown,
 }
 
 impl ReleaseStatus {
@@ -88,6 +88,9 @@ mod tests {
         ] {
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
         }
-        assert_eq!(serde_json::from_str::<ReleaseStatus>("\"later\"").unwrap(), ReleaseStatus::Unknown);
+        assert_eq!(
+            serde_json::from_str::<ReleaseStatus>("\"later\"").unwrap(),
+            ReleaseStatus::Unknown
+        );
     }
 }

@@ -28,7 +28,10 @@ pub fn has_health(group: &str, kind: &str) -> bool {
 
 /// The verdict on an object, from all of it but its metadata. `None` for kinds without health.
 pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) -> Option<Health> {
-    let view = View { generation: generation.unwrap_or_default(), object };
+    let view = View {
+        generation: generation.unwrap_or_default(),
+        object,
+    };
     match (group, kind) {
         ("apps", "Deployment") => Some(view.deployment()),
         ("apps", "StatefulSet") => Some(view.stateful_set()),
@@ -48,26 +51,40 @@ struct View<'a> {
 
 impl View<'_> {
     fn number(&self, pointer: &str) -> i64 {
-        self.object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
+        self.object
+            .pointer(pointer)
+            .and_then(Value::as_i64)
+            .unwrap_or_default()
     }
 
     fn replicas(&self) -> i64 {
-        self.object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
+        self.object
+            .pointer("/spec/replicas")
+            .and_then(Value::as_i64)
+            .unwrap_or(1)
     }
 
     fn phase(&self) -> &str {
-        self.object.pointer("/status/phase").and_then(Value::as_str).unwrap_or_default()
+        self.object
+            .pointer("/status/phase")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     /// Reason and message of a condition that has this status.
     fn condition(&self, name: &str, status: &str) -> Option<String> {
-        let conditions = self.object.pointer("/status/conditions").and_then(Value::as_array)?;
+        let conditions = self
+            .object
+            .pointer("/status/conditions")
+            .and_then(Value::as_array)?;
         conditions.iter().find_map(|condition| {
             let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
-            (text("type") == name && text("status") == status).then(|| match (text("reason"), text("message")) {
-                (reason, "") => reason.to_owned(),
-                ("", message) => message.to_owned(),
-                (reason, message) => format!("{reason}: {message}"),
+            (text("type") == name && text("status") == status).then(|| {
+                match (text("reason"), text("message")) {
+                    (reason, "") => reason.to_owned(),
+                    ("", message) => message.to_owned(),
+                    (reason, message) => format!("{reason}: {message}"),
+                }
             })
         })
     }
@@ -110,7 +127,11 @@ impl View<'_> {
             return unseen;
         }
         let wanted = self.replicas();
-        let on_delete = self.object.pointer("/spec/updateStrategy/type").and_then(Value::as_str) == Some("OnDelete");
+        let on_delete = self
+            .object
+            .pointer("/spec/updateStrategy/type")
+            .and_then(Value::as_str)
+            == Some("OnDelete");
         let partition = self.number("/spec/updateStrategy/rollingUpdate/partition");
         let updated = if on_delete { 0 } else { (wanted - partition).max(0) };
         self.counted(&[
@@ -125,7 +146,11 @@ impl View<'_> {
         }
         let wanted = self.number("/status/desiredNumberScheduled");
         self.counted(&[
-            ("pods updated", self.number("/status/updatedNumberScheduled"), wanted),
+            (
+                "pods updated",
+                self.number("/status/updatedNumberScheduled"),
+                wanted,
+            ),
             ("pods available", self.number("/status/numberAvailable"), wanted),
         ])
     }
@@ -134,7 +159,11 @@ impl View<'_> {
         if let Some(unseen) = self.unseen() {
             return unseen;
         }
-        self.counted(&[("pods available", self.number("/status/availableReplicas"), self.replicas())])
+        self.counted(&[(
+            "pods available",
+            self.number("/status/availableReplicas"),
+            self.replicas(),
+        )])
     }
 
     fn job(&self) -> Health {
@@ -185,11 +214,26 @@ mod tests {
     fn a_deployment_is_ready_when_its_new_pods_are_available_and_the_old_ones_gone() {
         let with = |status: Value| json!({"spec": {"replicas": 2}, "status": status});
         let check = |status, expect| check("apps", "Deployment", with(status), expect);
-        check(json!({"observedGeneration": 1}), progressing("its controller has not seen the last change"));
-        check(json!({"observedGeneration": 2}), progressing("0 of 2 pods updated"));
-        check(json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 1}), progressing("1 of 2 pods available"));
-        check(json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 3, "availableReplicas": 3}), progressing("old pods are still there"));
-        check(json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 2}), Health::Ready);
+        check(
+            json!({"observedGeneration": 1}),
+            progressing("its controller has not seen the last change"),
+        );
+        check(
+            json!({"observedGeneration": 2}),
+            progressing("0 of 2 pods updated"),
+        );
+        check(
+            json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 1}),
+            progressing("1 of 2 pods available"),
+        );
+        check(
+            json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 3, "availableReplicas": 3}),
+            progressing("old pods are still there"),
+        );
+        check(
+            json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 2}),
+            Health::Ready,
+        );
         check(
             json!({"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False",
                 "reason": "ProgressDeadlineExceeded", "message": "timed out"}]}),
@@ -199,12 +243,37 @@ mod tests {
 
     #[test]
     fn other_workloads_count_their_pods() {
-        check("apps", "StatefulSet", json!({"spec": {"replicas": 1}, "status": {"observedGeneration": 2}}), progressing("0 of 1 pods ready"));
-        check("apps", "DaemonSet", json!({"status": {"observedGeneration": 2}}), Health::Ready);
-        check("batch", "Job", json!({"status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}}), Health::Failed("BackoffLimitExceeded".to_owned()));
+        check(
+            "apps",
+            "StatefulSet",
+            json!({"spec": {"replicas": 1}, "status": {"observedGeneration": 2}}),
+            progressing("0 of 1 pods ready"),
+        );
+        check(
+            "apps",
+            "DaemonSet",
+            json!({"status": {"observedGeneration": 2}}),
+            Health::Ready,
+        );
+        check(
+            "batch",
+            "Job",
+            json!({"status": {"conditions": [{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}]}}),
+            Health::Failed("BackoffLimitExceeded".to_owned()),
+        );
         check("batch", "Job", json!({"status": {"active": 1}}), Health::Ready);
-        check("", "PersistentVolumeClaim", json!({"status": {"phase": "Pending"}}), progressing("it is not bound"));
-        check("", "Pod", json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}), Health::Ready);
+        check(
+            "",
+            "PersistentVolumeClaim",
+            json!({"status": {"phase": "Pending"}}),
+            progressing("it is not bound"),
+        );
+        check(
+            "",
+            "Pod",
+            json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}),
+            Health::Ready,
+        );
         assert_eq!(health("", "ConfigMap", None, &json!({})), None);
     }
 }

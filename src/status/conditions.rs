@@ -1,0 +1,283 @@
+//! The vocabulary of conditions, turned into text in one place.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// What a condition is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConditionType {
+    /// The operator has seen the resource. helm-operator's.
+    Initialized,
+    /// A revision is deployed. helm-operator's.
+    Deployed,
+    /// The last release action failed. helm-operator's; absent when it did not.
+    ReleaseFailed,
+    /// The resource can't be reconciled. helm-operator's; absent when it can.
+    Irreconcilable,
+    /// Everything is as the resource says and works. kstatus'.
+    Ready,
+    /// The operator is on it. kstatus'; absent when it is not.
+    Reconciling,
+    /// Only a change of the resource, the chart or the cluster helps. kstatus'; absent otherwise.
+    Stalled,
+}
+
+impl ConditionType {
+    /// All types that the operator writes; conditions of other types are left to others.
+    pub const ALL: [Self; 7] = [
+        Self::Initialized,
+        Self::Deployed,
+        Self::ReleaseFailed,
+        Self::Irreconcilable,
+        Self::Ready,
+        Self::Reconciling,
+        Self::Stalled,
+    ];
+
+    /// As it stands in the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Initialized => "Initialized",
+            Self::Deployed => "Deployed",
+            Self::ReleaseFailed => "ReleaseFailed",
+            Self::Irreconcilable => "Irreconcilable",
+            Self::Ready => "Ready",
+            Self::Reconciling => "Reconciling",
+            Self::Stalled => "Stalled",
+        }
+    }
+
+    /// helm-operator's conditions have no `observedGeneration`.
+    fn has_generation(self) -> bool {
+        matches!(self, Self::Ready | Self::Reconciling | Self::Stalled)
+    }
+}
+
+/// Why a condition is as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Nothing to say.
+    None,
+    /// The first revision is deployed.
+    InstallSuccessful,
+    /// A later revision is deployed.
+    UpgradeSuccessful,
+    /// The release is gone.
+    UninstallSuccessful,
+    /// The first revision could not be deployed.
+    InstallError,
+    /// A later revision could not be deployed.
+    UpgradeError,
+    /// The release could not be removed.
+    UninstallError,
+    /// A reconcile failed.
+    ReconcileError,
+    /// The values can't be made.
+    ErrorGettingValues,
+    /// The stored revisions can't be read.
+    ErrorGettingReleaseState,
+    /// The release is deployed and its objects are ready.
+    ReleaseReady,
+    /// The release is deployed and some of its objects are not ready yet.
+    DependentsProgressing,
+    /// The release is deployed and some of its objects have given up.
+    DependentsFailed,
+    /// The last attempt failed; another one follows.
+    ProgressingWithRetry,
+    /// The chart can't be rendered with these values.
+    RenderFailed,
+    /// The release is being removed.
+    Uninstalling,
+}
+
+impl Reason {
+    /// As it stands in the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::InstallSuccessful => "InstallSuccessful",
+            Self::UpgradeSuccessful => "UpgradeSuccessful",
+            Self::UninstallSuccessful => "UninstallSuccessful",
+            Self::InstallError => "InstallError",
+            Self::UpgradeError => "UpgradeError",
+            Self::UninstallError => "UninstallError",
+            Self::ReconcileError => "ReconcileError",
+            Self::ErrorGettingValues => "ErrorGettingValues",
+            Self::ErrorGettingReleaseState => "ErrorGettingReleaseState",
+            Self::ReleaseReady => "ReleaseReady",
+            Self::DependentsProgressing => "DependentsProgressing",
+            Self::DependentsFailed => "DependentsFailed",
+            Self::ProgressingWithRetry => "ProgressingWithRetry",
+            Self::RenderFailed => "RenderFailed",
+            Self::Uninstalling => "Uninstalling",
+        }
+    }
+}
+
+/// Whether a condition holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConditionStatus {
+    /// It holds.
+    True,
+    /// It does not.
+    False,
+    /// It can't be told.
+    Unknown,
+}
+
+impl ConditionStatus {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::True => "True",
+            Self::False => "False",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// A condition as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// What it is about.
+    pub kind: ConditionType,
+    /// Whether it holds.
+    pub status: ConditionStatus,
+    /// Why.
+    pub reason: Reason,
+    /// The same for people.
+    pub message: String,
+}
+
+impl Condition {
+    /// A condition that holds.
+    pub fn holds(kind: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            status: ConditionStatus::True,
+            reason,
+            message: message.into(),
+        }
+    }
+
+    /// A condition that does not hold.
+    pub fn fails(kind: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            status: ConditionStatus::False,
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+/// `current` with our conditions replaced by `wanted`, in the order of [`ConditionType::ALL`];
+/// those of others stay. A condition whose status does not change keeps its transition time.
+pub(super) fn merge(
+    current: &[Value],
+    wanted: &[Condition],
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Vec<Value> {
+    let text = |value: &Value, key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut merged: Vec<Value> = current
+        .iter()
+        .filter(|found| {
+            !ConditionType::ALL
+                .iter()
+                .any(|kind| kind.as_str() == text(found, "type"))
+        })
+        .cloned()
+        .collect();
+    for kind in ConditionType::ALL {
+        let Some(condition) = wanted.iter().find(|condition| condition.kind == kind) else {
+            continue;
+        };
+        let before = current.iter().find(|found| text(found, "type") == kind.as_str());
+        let since = before
+            .filter(|before| text(before, "status") == condition.status.as_str())
+            .map(|before| text(before, "lastTransitionTime"))
+            .filter(|since| !since.is_empty());
+        let mut entry = Map::new();
+        entry.insert("type".to_owned(), kind.as_str().into());
+        entry.insert("status".to_owned(), condition.status.as_str().into());
+        if condition.reason != Reason::None {
+            entry.insert("reason".to_owned(), condition.reason.as_str().into());
+        }
+        if !condition.message.is_empty() {
+            entry.insert("message".to_owned(), condition.message.as_str().into());
+        }
+        entry.insert(
+            "lastTransitionTime".to_owned(),
+            since.unwrap_or_else(|| second(now)).into(),
+        );
+        if kind.has_generation() {
+            entry.insert("observedGeneration".to_owned(), json!(generation));
+        }
+        merged.push(Value::Object(entry));
+    }
+    merged
+}
+
+/// Kubernetes' times have no fractions of a second.
+fn second(now: Timestamp) -> String {
+    Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn the_transition_time_moves_with_the_status_alone() {
+        let first = merge(
+            &[],
+            &[Condition::holds(ConditionType::Ready, Reason::ReleaseReady, "")],
+            Some(1),
+            at(0),
+        );
+        assert_eq!(first[0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
+        let reworded = [Condition::holds(
+            ConditionType::Ready,
+            Reason::ReleaseReady,
+            "other words",
+        )];
+        let second = merge(&first, &reworded, Some(2), at(60));
+        assert_eq!(second[0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
+        assert_eq!(second[0]["observedGeneration"], 2);
+        let turned = [Condition::fails(
+            ConditionType::Ready,
+            Reason::DependentsFailed,
+            "",
+        )];
+        assert_eq!(
+            merge(&second, &turned, Some(2), at(60))[0]["lastTransitionTime"],
+            "1970-01-01T00:01:00Z"
+        );
+    }
+
+    #[test]
+    fn conditions_of_others_stay_and_ours_that_are_not_wanted_go() {
+        let current = [
+            json!({"type": "Theirs", "status": "True"}),
+            json!({"type": "ReleaseFailed", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}),
+        ];
+        let wanted = [Condition::holds(ConditionType::Initialized, Reason::None, "")];
+        let merged = merge(&current, &wanted, None, at(0));
+        let types: Vec<_> = merged
+            .iter()
+            .map(|condition| condition["type"].as_str().unwrap())
+            .collect();
+        assert_eq!(types, ["Theirs", "Initialized"]);
+        assert_eq!(merged[1].get("reason"), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! Writing a status.
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Map, Value, json};
+
+use crate::apply::{FIELD_MANAGER, RequestError};
+
+/// The status could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write the status")]
+pub struct StatusError(#[source] pub RequestError);
+
+/// Writes what is different in `next`. `None` when nothing is, or when the object is gone.
+///
+/// # Errors
+/// The server refuses the request.
+pub async fn write_status(
+    api: &Api<DynamicObject>,
+    name: &str,
+    uid: &str,
+    current: &Value,
+    next: &Value,
+) -> Result<Option<DynamicObject>, StatusError> {
+    let changed = difference(current, next);
+    if changed.is_empty() {
+        return Ok(None);
+    }
+    // Under its UID: a resource of the same name that was created meanwhile is another one.
+    let patch = Patch::Merge(json!({ "metadata": { "uid": uid }, "status": changed }));
+    let parameters = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    match api.patch_status(name, &parameters, &patch).await {
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(status)) if status.is_not_found() => {
+            without_subresource(api, name, &parameters, &patch).await
+        }
+        Err(error) => Err(StatusError(error.into())),
+    }
+}
+
+/// A definition need not have a status subresource. Or the object is gone.
+async fn without_subresource(
+    api: &Api<DynamicObject>,
+    name: &str,
+    parameters: &PatchParams,
+    patch: &Patch<Value>,
+) -> Result<Option<DynamicObject>, StatusError> {
+    match api.patch(name, parameters, patch).await {
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+        Err(error) => Err(StatusError(error.into())),
+    }
+}
+
+/// A merge patch for the keys at the top of the status.
+fn difference(current: &Value, next: &Value) -> Map<String, Value> {
+    let mut patch = Map::new();
+    for (key, value) in next.as_object().into_iter().flatten() {
+        if current.get(key) != Some(value) {
+            patch.insert(key.clone(), value.clone());
+        }
+    }
+    patch
+}

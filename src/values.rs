@@ -1,0 +1,73 @@
+//! The values of a release: the custom resource's spec with the watch's overrides on top.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use steersman_chart::Values;
+
+/// The values can't be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ValuesError {
+    /// The spec is something else than a map.
+    #[error("failed to read the spec: it must be a map")]
+    Spec,
+    /// An override is not in the syntax of `--set`.
+    #[error("failed to apply override value `{key}`: {reason}")]
+    Override {
+        /// Its key.
+        key: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What the user gave: `spec` with `overrides`, which are strings as with `--set-string`.
+///
+/// A missing, null or empty spec gives no values, so that the chart's own count.
+///
+/// # Errors
+/// The spec is not a map, or an override can't be read.
+pub fn user_values(
+    object: &Value,
+    overrides: &BTreeMap<String, String>,
+) -> Result<Values, ValuesError> {
+    let mut values = match object.get("spec") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(spec)) => spec.clone(),
+        Some(_) => return Err(ValuesError::Spec),
+    };
+    for (key, value) in overrides {
+        steersman_chart::values::set::set_string(&mut values, &format!("{key}={value}"))
+            .map_err(|reason| ValuesError::Override { key: key.clone(), reason })?;
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(object: Value, overrides: &[(&str, &str)], expect: Value) {
+        let overrides = overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        assert_eq!(Value::Object(user_values(&object, &overrides).unwrap()), expect);
+    }
+
+    #[test]
+    fn a_missing_spec_gives_no_values() {
+        check(json!({}), &[], json!({}));
+        check(json!({"spec": null}), &[], json!({}));
+        check(json!({"spec": {}}), &[], json!({}));
+        assert!(user_values(&json!({"spec": []}), &BTreeMap::new()).is_err());
+    }
+
+    #[test]
+    fn overrides_are_strings_on_top_of_the_spec() {
+        check(
+            json!({"spec": {"image": {"tag": "1"}, "replicas": 2}}),
+            &[("image.tag", "7"), ("list", "{a,b}")],
+            json!({"image": {"tag": "7"}, "replicas": 2, "list": ["a", "b"]}),
+        );
+    }
+}
