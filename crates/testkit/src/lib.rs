@@ -2,10 +2,13 @@
 //!
 //! - [`corpus`]: public charts and what Helm renders for them.
 //! - [`functions`]: template snippets and what Helm's engine makes of them.
+//! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
-//! The recordings lie beside the checkout, not in it. Where they are missing a test says so on one line and
-//! passes ([`skip`]); with `CI=true` it fails.
+//! The recordings lie beside the checkout, not in it, and the control plane is built beforehand. Where something is
+//! missing a test says so on one line and passes ([`skip`]); with `CI=true` it fails.
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod corpus;
 mod environment;
 pub mod functions;

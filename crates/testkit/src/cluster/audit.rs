@@ -1,0 +1,286 @@
+//! The API server's audit log: who asked for what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::error::{ControlPlaneError, io_failed};
+
+/// A place in the audit log, to read only what follows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AuditMark(pub(super) u64);
+
+/// One request to the API server.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Who asked: the impersonated user where there is one.
+    pub user: String,
+    /// Kubernetes' verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for a
+    /// request that is not about a resource the HTTP method in lower case.
+    pub verb: String,
+    /// API group of the resource, empty for the core group.
+    pub group: String,
+    /// Plural of the resource, empty for a request that is not about one.
+    pub resource: String,
+    /// `status`, `scale` and such, else empty.
+    pub subresource: String,
+    /// Namespace of the object, empty where there is none.
+    pub namespace: String,
+    /// Name of the object, empty for a collection and where the server was to make a name.
+    pub name: String,
+    /// Path and query, so with field manager, force and dry run of a patch.
+    pub uri: String,
+    /// What the client calls itself.
+    pub user_agent: String,
+    /// HTTP status of the answer; `None` while a watch is open.
+    pub code: Option<u16>,
+    /// When it came in, as RFC 3339 with microseconds.
+    pub received: String,
+    /// The object sent, for writes of users of their own.
+    pub body: Option<serde_json::Value>,
+}
+
+impl Request {
+    /// Whether it asked for a change, whatever came of it.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        matches!(
+            self.verb.as_str(),
+            "create" | "update" | "patch" | "delete" | "deletecollection"
+        )
+    }
+}
+
+/// Requests in the order in which they ended. Filters give smaller logs and can be chained.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AuditLog {
+    /// The requests.
+    pub requests: Vec<Request>,
+}
+
+impl AuditLog {
+    /// Those of one user.
+    #[must_use]
+    pub fn by_user(&self, user: &str) -> Self {
+        self.filter(|request| request.user == user)
+    }
+
+    /// Those with one verb.
+    #[must_use]
+    pub fn verb(&self, verb: &str) -> Self {
+        self.filter(|request| request.verb == verb)
+    }
+
+    /// Those about one resource, by its plural; with its subresources.
+    #[must_use]
+    pub fn resource(&self, resource: &str) -> Self {
+        self.filter(|request| request.resource == resource)
+    }
+
+    /// Those in one namespace.
+    #[must_use]
+    pub fn namespace(&self, namespace: &str) -> Self {
+        self.filter(|request| request.namespace == namespace)
+    }
+
+    /// Those that asked for a change.
+    #[must_use]
+    pub fn writes(&self) -> Self {
+        self.filter(Request::is_write)
+    }
+
+    /// Those that the API server answered with an error.
+    #[must_use]
+    pub fn refused(&self) -> Self {
+        self.filter(|request| request.code.is_some_and(|code| code >= 400))
+    }
+
+    /// Those for which `keep` is true.
+    #[must_use]
+    pub fn filter(&self, keep: impl Fn(&Request) -> bool) -> Self {
+        Self {
+            requests: self
+                .requests
+                .iter()
+                .filter(|request| keep(request))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+}
+
+/// A table of counts by user, verb and resource, for the message of a failed test.
+impl fmt::Display for AuditLog {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut counts = BTreeMap::<_, usize>::new();
+        for request in &self.requests {
+            let target = match (request.resource.as_str(), request.subresource.as_str()) {
+                ("", _) => request.uri.split('?').next().unwrap_or_default().to_owned(),
+                (resource, "") => resource.to_owned(),
+                (resource, subresource) => format!("{resource}/{subresource}"),
+            };
+            *counts
+                .entry((request.user.as_str(), request.verb.as_str(), target))
+                .or_default() += 1;
+        }
+        for ((user, verb, target), count) in counts {
+            writeln!(formatter, "{count:6} {user} {verb} {target}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads the log from a mark to its end.
+pub(super) fn read(path: &Path, mark: AuditMark) -> Result<AuditLog, ControlPlaneError> {
+    let mut file = File::open(path).map_err(io_failed("open", path))?;
+    file.seek(SeekFrom::Start(mark.0))
+        .map_err(io_failed("read", path))?;
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).map_err(io_failed("read", path))?;
+    parse(&text).map_err(|source| ControlPlaneError::Audit {
+        path: path.to_path_buf(),
+        source,
+    })
+}
+
+/// A request that stays open has an event when it starts and another when it ends: the later one is taken.
+fn parse(text: &[u8]) -> Result<AuditLog, serde_json::Error> {
+    // The last line may be half written.
+    let whole = text
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1);
+    let mut events = text[..whole]
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(serde_json::from_slice::<Event>)
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut seen = BTreeSet::new();
+    events.reverse();
+    events.retain(|event| seen.insert(event.audit_id.clone()));
+    events.reverse();
+    Ok(AuditLog {
+        requests: events.into_iter().map(Request::from).collect(),
+    })
+}
+
+/// The parts of `audit.k8s.io/v1` Event that a [`Request`] is made of.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Event {
+    #[serde(rename = "auditID")]
+    audit_id: String,
+    stage: String,
+    #[serde(rename = "requestURI")]
+    request_uri: String,
+    verb: String,
+    #[serde(default)]
+    user: EventUser,
+    impersonated_user: Option<EventUser>,
+    #[serde(default)]
+    user_agent: String,
+    #[serde(default)]
+    object_ref: ObjectRef,
+    response_status: Option<ResponseStatus>,
+    request_object: Option<serde_json::Value>,
+    request_received_timestamp: String,
+}
+
+#[derive(Deserialize, Default)]
+struct EventUser {
+    #[serde(default)]
+    username: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct ObjectRef {
+    resource: String,
+    namespace: String,
+    name: String,
+    api_group: String,
+    subresource: String,
+}
+
+#[derive(Deserialize)]
+struct ResponseStatus {
+    #[serde(default)]
+    code: u16,
+}
+
+impl From<Event> for Request {
+    fn from(event: Event) -> Self {
+        let ended = event.stage != "ResponseStarted";
+        Self {
+            user: event.impersonated_user.unwrap_or(event.user).username,
+            verb: event.verb,
+            group: event.object_ref.api_group,
+            resource: event.object_ref.resource,
+            subresource: event.object_ref.subresource,
+            namespace: event.object_ref.namespace,
+            name: event.object_ref.name,
+            uri: event.request_uri,
+            user_agent: event.user_agent,
+            code: event.response_status.map(|status| status.code).filter(|_| ended),
+            received: event.request_received_timestamp,
+            body: event.request_object,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WATCH_STARTED: &str = r#"{"kind":"Event","auditID":"1","stage":"ResponseStarted","requestURI":"/api/v1/pods?watch=true","verb":"watch","user":{"username":"operator"},"objectRef":{"resource":"pods","apiVersion":"v1"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2025-01-01T00:00:00.000001Z"}"#;
+    const PATCHED: &str = r#"{"kind":"Event","auditID":"2","stage":"ResponseComplete","requestURI":"/x","verb":"patch","user":{"username":"admin"},"impersonatedUser":{"username":"operator"},"userAgent":"kubectl","objectRef":{"resource":"deployments","namespace":"n","name":"d","apiGroup":"apps","subresource":"status"},"responseStatus":{"code":403},"requestObject":{"a":1},"requestReceivedTimestamp":"2025-01-01T00:00:00.000002Z"}"#;
+
+    #[test]
+    fn a_watch_is_one_request_before_and_after_it_ends() {
+        let started = parse(format!("{WATCH_STARTED}\n").as_bytes()).unwrap();
+        assert_eq!((started.len(), started.requests[0].code), (1, None));
+        let ended = WATCH_STARTED.replace("ResponseStarted", "ResponseComplete");
+        let both = parse(format!("{WATCH_STARTED}\n{ended}\n").as_bytes()).unwrap();
+        assert_eq!((both.len(), both.requests[0].code), (1, Some(200)));
+    }
+
+    #[test]
+    fn a_line_that_is_still_being_written_is_left_for_later() {
+        let log = parse(format!("{PATCHED}\n{}", &WATCH_STARTED[..40]).as_bytes()).unwrap();
+        assert_eq!(log.len(), 1);
+    }
+
+    #[test]
+    fn filters_can_be_chained() {
+        let log = parse(format!("{WATCH_STARTED}\n{PATCHED}\n").as_bytes()).unwrap();
+        assert_eq!(log.by_user("operator").len(), 2);
+        let patched = log
+            .by_user("operator")
+            .writes()
+            .resource("deployments")
+            .namespace("n")
+            .refused();
+        assert_eq!(patched.requests[0].body, Some(serde_json::json!({"a": 1})));
+        assert!(log.verb("delete").is_empty());
+        assert_eq!(
+            log.to_string(),
+            "     1 operator patch deployments/status\n     1 operator watch pods\n"
+        );
+    }
+}
