@@ -67,7 +67,7 @@ fn write_node(node: &Node, out: &mut String) {
 }
 
 /// The pairs that a Go map would hold, in the order in which Go prints them. Between keys of different types
-/// that order depends on addresses; any will do.
+/// that order depends on addresses; this is the one in Helm's own build.
 fn sorted(pairs: &[(Node, Node)]) -> Vec<(&Node, &Node)> {
     let mut sorted: Vec<(&Node, &Node)> = pairs.iter().map(|(key, value)| (key, value)).collect();
     sorted.sort_by(|a, b| compare(a.0, b.0));
@@ -91,11 +91,11 @@ fn compare(a: &Node, b: &Node) -> Ordering {
 fn rank(content: &Content) -> u8 {
     match content {
         Content::Null => 0,
-        Content::Bool(_) => 1,
-        Content::Int(_) => 2,
-        Content::Uint(_) => 3,
+        Content::String(_) => 1,
+        Content::Uint(_) => 2,
+        Content::Int(_) => 3,
         Content::Float(_) => 4,
-        Content::String(_) => 5,
+        Content::Bool(_) => 5,
         Content::Sequence(_) => 6,
         Content::Mapping(_) => 7,
     }

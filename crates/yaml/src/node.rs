@@ -113,13 +113,7 @@ impl Node {
             Content::Sequence(items) => {
                 Value::Array(items.iter().map(Node::to_json).collect::<Result<_, _>>()?)
             }
-            Content::Mapping(pairs) => {
-                let mut object = Map::new();
-                for (key, value) in pairs {
-                    object.insert(key.key_string_of(Some(value))?, value.to_json()?);
-                }
-                Value::Object(object)
-            }
+            Content::Mapping(_) => self.clone().into_json()?,
         })
     }
 
@@ -135,22 +129,47 @@ impl Node {
                 Value::Array(items.into_iter().map(Node::into_json).collect::<Result<_, _>>()?)
             }
             Content::Mapping(pairs) => {
+                check_keys(&pairs)?;
                 let mut object = Map::new();
-                for (key, value) in pairs {
-                    let key = match key {
-                        Node {
-                            value: Content::String(text),
-                            ..
-                        } => text,
-                        other => other.key_string_of(Some(&value))?,
+                let mut pairs = pairs.into_iter();
+                while let Some((key, value)) = pairs.next() {
+                    let key = match key.value {
+                        Content::String(text) => text,
+                        _ => key.key_string()?,
                     };
-                    object.insert(key, value.into_json()?);
+                    match value.into_json() {
+                        Ok(value) => {
+                            object.insert(key, value);
+                        }
+                        Err(error) if !is_overwritten(&key, pairs.as_slice()) => return Err(error),
+                        Err(_) => {}
+                    }
                 }
                 Value::Object(object)
             }
             _ => self.to_json()?,
         })
     }
+}
+
+/// Whether one of the pairs has the key: what is wrong with a value that does not count goes unnoticed.
+fn is_overwritten(key: &str, pairs: &[(Node, Node)]) -> bool {
+    pairs
+        .iter()
+        .any(|(other, _)| other.key_string().is_ok_and(|other| other == key))
+}
+
+/// Refuses the last pair whose key is none; of equal keys the last one counts.
+fn check_keys(pairs: &[(Node, Node)]) -> Result<(), Error> {
+    for (key, value) in pairs.iter().rev() {
+        if matches!(
+            key.value,
+            Content::Null | Content::Uint(_) | Content::Sequence(_) | Content::Mapping(_)
+        ) {
+            key.key_string_of(Some(value))?;
+        }
+    }
+    Ok(())
 }
 
 fn json_float(value: f64, line: u32) -> Result<Number, Error> {

@@ -3,7 +3,24 @@
 /// A float as `strconv.FormatFloat(value, 'g', -1, 64)` prints it: the shortest digits that read back as the same
 /// number, in scientific notation below 1e-04 and from 1e+06 on.
 pub(crate) fn general(value: f64) -> String {
-    layout(&format!("{value:e}"))
+    layout(&shortest(value))
+}
+
+/// The shortest digits that read back as the same number, in Rust's scientific notation. Of two that are equally
+/// close Go takes the even one, and Rust's shortest form the larger.
+pub(crate) fn shortest(value: f64) -> String {
+    let shortest = format!("{value:e}");
+    let digits = shortest
+        .bytes()
+        .take_while(|byte| *byte != b'e')
+        .filter(u8::is_ascii_digit)
+        .count();
+    let rounded = format!("{value:.*e}", digits.saturating_sub(1));
+    if rounded != shortest && rounded.parse() == Ok(value) {
+        rounded
+    } else {
+        shortest
+    }
 }
 
 /// A float as sigs.k8s.io/yaml prints the key of a mapping: like [`general`], rounded to 32 bits.
@@ -172,6 +189,7 @@ mod tests {
             (100_000.0, "100000"),
             (1_000_000.0, "1e+06"),
             (1_234_567.5, "1.2345675e+06"),
+            (2_049_830_034_986_950.25, "2.0498300349869502e+15"),
             (0.0001, "0.0001"),
             (0.000_01, "1e-05"),
             (-1e-7, "-1e-07"),

@@ -1,21 +1,24 @@
 //! What happens to a value between Go and YAML: sigs.k8s.io/yaml writes JSON and reads it as YAML.
 
 use crate::Error;
+use crate::number::{self, Integer};
 use std::borrow::Cow;
 
 /// The integer that a float has become after JSON, where it has: JSON writes whole numbers below 1e21 with all their
 /// digits, and YAML takes those that fit into 64 bits for integers.
 pub(super) fn integer(value: f64) -> Option<String> {
-    const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
-    if value.fract() != 0.0 {
+    if value.fract() != 0.0 || value.abs() >= 1e21 {
         return None;
     }
-    if (-TWO_TO_63..TWO_TO_63).contains(&value) {
-        return Some((value as i64).to_string());
+    let shortest = number::shortest(value);
+    let (mantissa, exponent) = shortest.split_once('e')?;
+    let digits = mantissa.replace('.', "");
+    let places = exponent.parse::<usize>().ok()? + 1;
+    let width = places + usize::from(value.is_sign_negative());
+    match number::integer(&format!("{digits:0<width$}"))? {
+        Integer::Signed(value) => Some(value.to_string()),
+        Integer::Unsigned(value) => Some(value.to_string()),
     }
-    (TWO_TO_63..2.0 * TWO_TO_63)
-        .contains(&value)
-        .then(|| (value as u64).to_string())
 }
 
 /// The string that is left of one after JSON. Go escapes ASCII's control characters but DEL, and no others; YAML
@@ -98,6 +101,8 @@ mod tests {
             (-0.0, Some("0")),
             (1e18, Some("1000000000000000000")),
             (1.2e19, Some("12000000000000000000")),
+            (9_223_372_036_854_775_807.0, Some("9223372036854776000")),
+            (-1_234_500.0, Some("-1234500")),
             (-1e19, None),
             (1e20, None),
             (0.5, None),

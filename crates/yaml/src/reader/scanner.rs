@@ -159,7 +159,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn insert(&mut self, token_number: usize, kind: Kind<'a>, start: Mark) {
-        let index = token_number.saturating_sub(self.taken).min(self.queue.len());
+        // The place may be gone, see `forget_key`; goyaml then appends.
+        let index = token_number.checked_sub(self.taken).unwrap_or(self.queue.len());
+        let index = index.min(self.queue.len());
         self.queue.insert(
             index,
             Token {
@@ -249,9 +251,19 @@ impl<'a> Scanner<'a> {
         }
         Ok(false)
     }
+    /// Lets a token leave the queue though it may yet be a key.
+    ///
+    /// At the end of a flow collection goyaml drops the last key inside it from its index. Where nothing inside
+    /// could be one, it drops the entry of the collection itself, so that `[]` or `{}` is no key unless its colon
+    /// has been seen before.
+    fn forget_key(&mut self, token_number: usize) {
+        let index = token_number.checked_sub(self.taken);
+        if let Some(token) = index.and_then(|index| self.queue.get_mut(index)) {
+            token.key_level = None;
+        }
+    }
 
     // Indentation
-
     /// Opens a block collection if the column is deeper than the current one. Its token goes to the given number
     /// in the stream, or to the end of the queue.
     fn open_block(
@@ -328,15 +340,21 @@ impl<'a> Scanner<'a> {
             return Err(self.problem(super::TOO_DEEP));
         }
         self.simple_key_allowed = true;
+        let token_number = self.taken + self.queue.len();
         self.push_indicator(kind, 1);
-        self.simple_keys.push(SimpleKey::default());
+        self.simple_keys.push(SimpleKey {
+            token_number,
+            ..SimpleKey::default()
+        });
         Ok(())
     }
 
     fn fetch_flow_end(&mut self, kind: Kind<'a>) -> Result<(), Problem> {
         self.remove_simple_key()?;
-        if self.in_flow() {
-            self.simple_keys.pop();
+        if self.in_flow()
+            && let Some(key) = self.simple_keys.pop()
+        {
+            self.forget_key(key.token_number);
         }
         self.simple_key_allowed = false;
         self.push_indicator(kind, 1);

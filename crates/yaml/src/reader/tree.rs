@@ -182,6 +182,8 @@ impl<'a> Tree<'a> {
         let content = match scalar.tag {
             None if scalar.is_implicit => resolve::plain(scalar.value),
             None => Content::String(scalar.value.into_owned()),
+            // Nothing but a mapping can be merged, whatever the tag makes of the text.
+            Some(_) if self.expects_merged() => Content::Null,
             Some(tag) => resolve::tagged(&tag, scalar.value).unwrap_or_else(|problem| {
                 self.fail(problem, start);
                 Content::Null
@@ -215,6 +217,15 @@ impl<'a> Tree<'a> {
         is_key
             && scalar.value == "<<"
             && (scalar.is_implicit || scalar.tag.as_deref() == Some("tag:yaml.org,2002:merge"))
+    }
+    fn expects_merged(&self) -> bool {
+        matches!(
+            self.open.last(),
+            Some(Collection {
+                items: Items::Mapping { key: Key::Merge, .. },
+                ..
+            })
+        )
     }
 
     fn alias(&mut self, name: &str, start: Mark, root: &mut Option<Node>) -> Result<(), Error> {
