@@ -1,5 +1,6 @@
 //! Why a template does not parse or execute: Go's message, and its parts.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::format;
@@ -75,12 +76,12 @@ impl Error {
     pub(crate) fn execution(kind: ErrorKind, at: At<'_>, message: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             kind,
-            template: at.source.to_owned(),
+            template: at.source.into_owned(),
             place: Some(Place {
                 line: at.line,
                 execution: Some(Node {
                     column: at.column,
-                    template: at.template.to_owned(),
+                    template: at.template.into_owned(),
                     context: at.context,
                 }),
             }),
@@ -139,8 +140,8 @@ impl Error {
 
 /// The place of a failure in an execution.
 pub(crate) struct At<'a> {
-    pub(crate) source: &'a str,
-    pub(crate) template: &'a str,
+    pub(crate) source: Cow<'a, str>,
+    pub(crate) template: Cow<'a, str>,
     pub(crate) line: usize,
     pub(crate) column: usize,
     pub(crate) context: String,

@@ -24,6 +24,7 @@ pub mod function;
 mod limits;
 mod parse;
 mod set;
+mod stack;
 mod tree;
 pub mod value;
 pub mod world;

@@ -69,6 +69,12 @@ impl TemplateSet {
         Ok(())
     }
 
+    /// The templates of a text that is expanded while this set is executed; one of them has
+    /// the name of the set.
+    pub(crate) fn parse_expansion(&self, text: &str) -> Result<Vec<Arc<Template>>, Error> {
+        crate::parse::parse(&self.0.name.text(), text, &self.0.functions)
+    }
+
     /// Whether there is a template of this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {

@@ -1,18 +1,85 @@
 //! Evaluation of parsed templates.
 
+mod argument;
+mod budget;
+mod call;
+mod field;
+mod pipeline;
+mod range;
+mod runtime;
+mod view;
+
+use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::error::Error;
+use crate::error::{At, Error, ErrorKind};
+use crate::format;
 use crate::limits::Options;
 use crate::set::TemplateSet;
+use crate::tree::{Branch, NodeId, NodeKind, Template};
 use crate::value::{Str, Value};
 use crate::world::World;
 
+use budget::Budget;
+use view::View;
+
 /// Executions of templates of one set that share a budget: one rendering.
 pub struct Execution<'a> {
-    set: TemplateSet,
     world: &'a dyn World,
     options: Options<'a>,
+    budget: Budget,
+    /// The templates that can be called, those of the current expansion included.
+    view: View,
+    /// How often each template is among the callers of the current one by `include`.
+    included: BTreeMap<Str, u32>,
+    output: Vec<u8>,
+    /// The variables of all templates that are being executed.
+    slots: Vec<Option<Operand>>,
+    /// Where the variables of the current template start.
+    base: usize,
+    /// What is being evaluated, for messages.
+    node: NodeId,
+    /// The spent budget that ended a template called by a function.
+    exhausted: Option<Error>,
+}
+
+/// A value as an expression sees it.
+#[derive(Clone, Debug)]
+struct Operand {
+    value: Value,
+    /// Whether its static type is `interface {}`, as that of what maps and lists contain.
+    /// Messages name that type instead of the value's own.
+    boxed: bool,
+}
+
+impl Operand {
+    fn plain(value: Value) -> Self {
+        Self { value, boxed: false }
+    }
+
+    /// What is in the interface, if it is one: a nil one contains nothing.
+    fn unboxed(self) -> Value {
+        match self.value {
+            Value::Nil => Value::Invalid,
+            value => value,
+        }
+    }
+
+    fn type_name(&self) -> &str {
+        if self.boxed || matches!(self.value, Value::Nil) {
+            "interface {}"
+        } else {
+            self.value.type_name()
+        }
+    }
+}
+
+/// How execution goes on after a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    Next,
+    Break,
+    Continue,
 }
 
 impl<'a> Execution<'a> {
@@ -20,21 +87,181 @@ impl<'a> Execution<'a> {
     #[must_use]
     pub fn new(set: &TemplateSet, world: &'a dyn World, options: &Options<'a>) -> Self {
         Self {
-            set: set.clone(),
             world,
             options: *options,
+            budget: Budget::new(options),
+            view: View::new(set.clone()),
+            included: BTreeMap::new(),
+            output: Vec::new(),
+            slots: Vec::new(),
+            base: 0,
+            node: NodeId(0),
+            exhausted: None,
         }
     }
 
     /// The output of the template `name` with `data` as its dot.
     ///
     /// # Errors
-    /// There is no such template, it fails, or a limit is reached.
+    /// There is no such template, it fails, or a limit is reached. The execution can be used
+    /// for other templates after that, unless the limit was one of the whole execution.
     pub fn execute(&mut self, name: &str, data: &Value) -> Result<Str, Error> {
-        let _ = (self.world, data);
-        match self.set.get(name.as_bytes()) {
-            Some(template) => Ok(Str::from(template.tree.text.as_str())),
-            None => Err(Error::not_found(name, &self.set.name().text())),
+        let result = self.execute_named(name, data);
+        self.slots.clear();
+        self.base = 0;
+        self.included.clear();
+        self.view.leave_all();
+        self.exhausted = None;
+        let output = std::mem::take(&mut self.output);
+        result.map(|()| Str::from_bytes(output))
+    }
+
+    fn execute_named(&mut self, name: &str, data: &Value) -> Result<(), Error> {
+        let Some(template) = self.view.get(name.as_bytes()) else {
+            return Err(Error::not_found(name, &self.view.set().name().text()));
+        };
+        self.run(&template, Operand::plain(data.clone()).unboxed())
+    }
+
+    /// Appends the output of a template to that of its caller.
+    fn run(&mut self, template: &Template, dot: Value) -> Result<(), Error> {
+        let node = std::mem::replace(&mut self.node, template.root);
+        if !self.budget.enter() {
+            return Err(self.over(template, &self.budget.too_deep()));
+        }
+        let base = std::mem::replace(&mut self.base, self.slots.len());
+        let dot = Operand::plain(dot);
+        self.slots.push(Some(dot.clone()));
+        self.slots.resize(self.base + template.slots as usize, None);
+        let result = crate::stack::grow(|| self.walk(template, &dot, template.root));
+        self.slots.truncate(self.base);
+        self.base = base;
+        self.budget.leave();
+        self.node = node;
+        result.map(|_| ())
+    }
+
+    fn walk(&mut self, template: &Template, dot: &Operand, id: NodeId) -> Result<Flow, Error> {
+        self.node = id;
+        self.step(template)?;
+        let tree = &*template.tree;
+        match tree.node(id).kind {
+            NodeKind::Text { start, end } => {
+                let text = tree.slice(start, end).as_bytes();
+                self.budget.write(text.len()).map_err(|error| self.over(template, &error))?;
+                self.output.extend_from_slice(text);
+            }
+            NodeKind::Action { pipe } => {
+                let value = self.pipeline(template, dot, pipe)?;
+                if let NodeKind::Pipe { variables, .. } = tree.node(pipe).kind
+                    && variables.len() == 0
+                {
+                    self.node = id;
+                    self.print(template, &value)?;
+                }
+            }
+            NodeKind::List(span) => {
+                for item in tree.list(span) {
+                    let flow = self.walk(template, dot, *item)?;
+                    if flow != Flow::Next {
+                        return Ok(flow);
+                    }
+                }
+            }
+            NodeKind::If(branch) => return self.walk_branch(template, dot, branch, false),
+            NodeKind::With(branch) => return self.walk_branch(template, dot, branch, true),
+            NodeKind::Range(branch) => {
+                return crate::stack::grow(|| self.walk_range(template, dot, branch));
+            }
+            NodeKind::Template { name, pipe } => {
+                self.walk_template(template, dot, tree.name(name), pipe)?;
+            }
+            NodeKind::Break => return Ok(Flow::Break),
+            NodeKind::Continue => return Ok(Flow::Continue),
+            _ => return Err(self.fail(template, format!("unknown node: {}", tree.print(id)))),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn walk_branch(
+        &mut self,
+        template: &Template,
+        dot: &Operand,
+        branch: Branch,
+        rebinds: bool,
+    ) -> Result<Flow, Error> {
+        let value = self.pipeline(template, dot, branch.pipe)?;
+        crate::stack::grow(|| {
+            if value.is_true() {
+                if rebinds {
+                    self.walk(template, &Operand::plain(value), branch.list)
+                } else {
+                    self.walk(template, dot, branch.list)
+                }
+            } else if let Some(otherwise) = branch.otherwise {
+                self.walk(template, dot, otherwise)
+            } else {
+                Ok(Flow::Next)
+            }
+        })
+    }
+
+    fn walk_template(
+        &mut self,
+        template: &Template,
+        dot: &Operand,
+        name: &Str,
+        pipe: Option<NodeId>,
+    ) -> Result<(), Error> {
+        let Some(callee) = self.view.get(name.as_bytes()) else {
+            let name = format::quote_bytes(name.as_bytes());
+            return Err(self.fail(template, format!("template {name} not defined")));
+        };
+        let dot = match pipe {
+            Some(pipe) => self.pipeline(template, dot, pipe)?,
+            None => Value::Invalid,
+        };
+        self.run(&callee, dot)
+    }
+
+    fn print(&mut self, template: &Template, value: &Value) -> Result<(), Error> {
+        let before = self.output.len();
+        let fits = format::write_value(&mut self.output, value, self.budget.output_left());
+        let written = self.output.len() - before;
+        if !fits {
+            return Err(self.over(template, "value is too large to print"));
+        }
+        self.budget
+            .write(written)
+            .map_err(|error| self.over(template, &error))
+    }
+
+    /// Accounts for one node.
+    fn step(&mut self, template: &Template) -> Result<(), Error> {
+        self.budget
+            .spend(1, self.options.expired)
+            .map_err(|message| self.over(template, &message))
+    }
+
+    /// A failure at the current node.
+    fn fail(&self, template: &Template, message: impl Into<String>) -> Error {
+        Error::execution(ErrorKind::Execution, self.at(template), message)
+    }
+
+    /// A spent budget at the current node.
+    fn over(&self, template: &Template, message: &str) -> Error {
+        Error::execution(ErrorKind::Budget, self.at(template), message)
+    }
+
+    fn at<'t>(&self, template: &'t Template) -> At<'t> {
+        let tree = &template.tree;
+        let (line, column) = tree.place(tree.node(self.node).position);
+        At {
+            source: tree.name.text(),
+            template: template.name.text(),
+            line,
+            column,
+            context: tree.print(self.node),
         }
     }
 }
@@ -42,7 +269,7 @@ impl<'a> Execution<'a> {
 impl fmt::Debug for Execution<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Execution")
-            .field("set", &self.set)
+            .field("set", self.view.set())
             .field("options", &self.options)
             .finish_non_exhaustive()
     }

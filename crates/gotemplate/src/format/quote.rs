@@ -46,6 +46,17 @@ pub(crate) fn quote_character(character: char, escape: Escape) -> String {
     out
 }
 
+/// The code point as `%#U` writes it.
+pub(crate) fn unicode_point(character: char) -> String {
+    let mut out = format!("U+{:04X}", u32::from(character));
+    if is_printable(character) {
+        out.push_str(" '");
+        out.push(character);
+        out.push('\'');
+    }
+    out
+}
+
 /// Whether the text can be written in back quotes: `strconv.CanBackquote`.
 pub(crate) fn can_backquote(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| {

@@ -23,6 +23,14 @@ impl Span {
         (self.end - self.start) as usize
     }
 
+    /// The span without its first entry, unless nothing is left of it then.
+    pub(crate) fn after_first(self) -> Option<Self> {
+        (self.len() > 1).then_some(Self {
+            start: self.start + 1,
+            end: self.end,
+        })
+    }
+
     fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
@@ -147,8 +155,6 @@ pub(crate) struct Number {
     pub(crate) int: Option<i64>,
     pub(crate) uint: Option<u64>,
     pub(crate) float: Option<f64>,
-    /// Whether this is written with an imaginary part.
-    pub(crate) complex: Option<(f64, f64)>,
 }
 
 impl Tree {
@@ -221,7 +227,7 @@ impl Tree {
     }
 
     /// Whether a node is nothing but white space and comments.
-    fn is_blank(&self, id: NodeId) -> bool {
+    pub(crate) fn is_blank(&self, id: NodeId) -> bool {
         match self.node(id).kind {
             NodeKind::Text { start, end } => self.slice(start, end).trim().is_empty(),
             NodeKind::List(span) => self.list(span).iter().all(|item| self.is_blank(*item)),

@@ -86,6 +86,24 @@ impl Value {
         matches!(self, Self::Invalid | Self::Nil)
     }
 
+    /// Go's truth: whether the value is not the zero value of its kind, and not empty.
+    #[must_use]
+    pub fn is_true(&self) -> bool {
+        match self {
+            Self::Invalid | Self::Nil => false,
+            Self::Bool(value) => *value,
+            Self::Int(number) | Self::Int64(number) => *number != 0,
+            Self::Uint64(number) => *number != 0,
+            Self::Byte(number) => *number != 0,
+            Self::Float(number) => *number != 0.0,
+            Self::Str(text) => !text.is_empty(),
+            Self::Bytes(bytes) => !bytes.is_empty(),
+            Self::List(list) => !list.is_empty(),
+            Self::Map(map) => !map.is_empty(),
+            Self::Object(object) => object.is_true(),
+        }
+    }
+
     /// Go's name of the value's type, as `%T` prints it.
     #[must_use]
     pub fn type_name(&self) -> &str {

@@ -1,0 +1,155 @@
+//! Fields, entries and methods.
+
+use crate::error::Error;
+use crate::format;
+use crate::limits::MissingKey;
+use crate::tree::{NodeId, NodeKind, Span, Template};
+use crate::value::{Map, MapType, Object, Str, Value};
+
+use super::{Execution, Operand};
+
+impl Execution<'_> {
+    /// Fields of a parenthesised pipeline or of a function's result.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a command")]
+    pub(super) fn chain(
+        &mut self,
+        template: &Template,
+        dot: &Operand,
+        id: NodeId,
+        operand: NodeId,
+        fields: Span,
+        arguments: &[NodeId],
+        last: Option<Value>,
+    ) -> Result<Operand, Error> {
+        self.node = operand;
+        let receiver = match template.tree.node(operand).kind {
+            NodeKind::Pipe { .. } => {
+                Operand::plain(crate::stack::grow(|| self.pipeline(template, dot, operand))?)
+            }
+            NodeKind::Function { function, .. } => {
+                self.function(template, dot, operand, function, &[], None)?
+            }
+            _ => {
+                let node = template.tree.print(operand);
+                return Err(self.fail(template, format!("can't take a field of {node}")));
+            }
+        };
+        self.fields(template, dot, receiver, fields, id, arguments, last)
+    }
+
+    /// The last of `fields`, each taken of the one before. If it is a method, it gets the
+    /// arguments.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a command")]
+    pub(super) fn fields(
+        &mut self,
+        template: &Template,
+        dot: &Operand,
+        mut receiver: Operand,
+        fields: Span,
+        id: NodeId,
+        arguments: &[NodeId],
+        last: Option<Value>,
+    ) -> Result<Operand, Error> {
+        let names = template.tree.names(fields);
+        let Some((final_name, names)) = names.split_last() else {
+            return Ok(receiver);
+        };
+        for name in names {
+            receiver = self.field(template, dot, name, id, &[], None, receiver)?;
+        }
+        self.field(template, dot, final_name, id, arguments, last, receiver)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a command")]
+    fn field(
+        &mut self,
+        template: &Template,
+        dot: &Operand,
+        name: &Str,
+        id: NodeId,
+        arguments: &[NodeId],
+        last: Option<Value>,
+        receiver: Operand,
+    ) -> Result<Operand, Error> {
+        let has_arguments = !arguments.is_empty() || last.is_some();
+        match &receiver.value {
+            Value::Map(map) => {
+                if has_arguments {
+                    return Err(self.fail(template, format!("{name} is not a method but has arguments")));
+                }
+                self.entry(template, map, name)
+            }
+            Value::Object(object) => {
+                if let Some(signature) = object.method(&name.text()) {
+                    return self.method(template, dot, object, name, signature, id, arguments, last);
+                }
+                let found = self.object_field(template, object.as_ref(), name, has_arguments)?;
+                found.ok_or_else(|| self.no_field(template, name, &receiver))
+            }
+            Value::Invalid => {
+                if self.options.missing_key == MissingKey::Error {
+                    let key = format::quote_bytes(name.as_bytes());
+                    return Err(self.fail(template, format!("nil data; no entry for key {key}")));
+                }
+                Ok(receiver)
+            }
+            Value::Nil => {
+                let message = format!("nil pointer evaluating {}.{name}", receiver.type_name());
+                Err(self.fail(template, message))
+            }
+            _ => Err(self.no_field(template, name, &receiver)),
+        }
+    }
+
+    fn no_field(&self, template: &Template, name: &Str, receiver: &Operand) -> Error {
+        let type_name = receiver.type_name();
+        self.fail(
+            template,
+            format!("can't evaluate field {name} in type {type_name}"),
+        )
+    }
+
+    fn entry(&self, template: &Template, map: &Map, name: &Str) -> Result<Operand, Error> {
+        let boxed = map.map_type() != MapType::String;
+        let value = match map.get(name.as_bytes()) {
+            Some(value) => value,
+            None => self.missing(template, name, if boxed { Value::Nil } else { "".into() })?,
+        };
+        Ok(Operand { value, boxed })
+    }
+
+    /// What stands for an entry that is not in a map whose elements have this zero value.
+    fn missing(&self, template: &Template, name: &Str, zero: Value) -> Result<Value, Error> {
+        match self.options.missing_key {
+            MissingKey::Invalid => Ok(Value::Invalid),
+            MissingKey::Zero => Ok(zero),
+            MissingKey::Error => {
+                let key = format::quote_bytes(name.as_bytes());
+                Err(self.fail(template, format!("map has no entry for key {key}")))
+            }
+        }
+    }
+
+    fn object_field(
+        &self,
+        template: &Template,
+        object: &dyn Object,
+        name: &Str,
+        has_arguments: bool,
+    ) -> Result<Option<Operand>, Error> {
+        let is_map = object.kind_name() == "map";
+        let value = match object.field(&name.text()) {
+            Some(value) => value,
+            None if is_map && !has_arguments => self.missing(template, name, Value::Nil)?,
+            None => return Ok(None),
+        };
+        if has_arguments && is_map {
+            return Err(self.fail(template, format!("{name} is not a method but has arguments")));
+        }
+        if has_arguments {
+            let message = format!("{name} has arguments but cannot be invoked as function");
+            return Err(self.fail(template, message));
+        }
+        Ok(Some(Operand::plain(value)))
+    }
+}

@@ -1,0 +1,99 @@
+//! What functions can reach.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+use crate::format;
+use crate::function::{Failure, Runtime};
+use crate::tree::Template;
+use crate::value::{Str, Value};
+use crate::world::World;
+
+use super::{Execution, Operand};
+
+impl Runtime for Execution<'_> {
+    fn world(&self) -> &dyn World {
+        self.world
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.budget.reserve(bytes).map_err(Failure::exhausted)
+    }
+
+    fn spend(&mut self, steps: u64) -> Result<(), Failure> {
+        self.budget
+            .spend(steps, self.options.expired)
+            .map_err(Failure::exhausted)
+    }
+
+    fn include(&mut self, name: &str, data: &Value) -> Result<Str, Failure> {
+        let key = Str::from(name);
+        let limit = self.budget.limits().include_depth;
+        let depth = self.included.entry(key.clone()).or_default();
+        if *depth > limit {
+            return Err(Failure::new(format!(
+                "rendering template has a nested reference name: {name}: unable to execute template"
+            )));
+        }
+        *depth += 1;
+        let result = match self.view.get(name.as_bytes()) {
+            Some(template) => self.captured(&template, data),
+            None => Err(Error::not_found(name, &self.view.set().name().text())),
+        };
+        if let Some(depth) = self.included.get_mut(&key) {
+            *depth = depth.saturating_sub(1);
+        }
+        result.map_err(|error| self.failure(error, ""))
+    }
+
+    fn expand(&mut self, text: &str, data: &Value) -> Result<Str, Failure> {
+        if !text.contains("{{") {
+            return Ok(text.into());
+        }
+        let set = self.view.set().clone();
+        let quoted = || format::quote(text);
+        let templates = set
+            .parse_expansion(text)
+            .map_err(|error| Failure::new(format!("cannot parse template {}: {error}", quoted())))?;
+        let main = templates.iter().find(|template| template.name == *set.name());
+        let Some(main) = main.cloned() else {
+            return Err(Failure::new("an expansion has no template of its own"));
+        };
+        if self.budget.expansions >= self.budget.limits().expand_depth {
+            return Err(Failure::exhausted(format!(
+                "expansions are nested more than {} times",
+                self.budget.limits().expand_depth
+            )));
+        }
+        self.budget.expansions += 1;
+        self.view.enter(templates);
+        let result = self.captured(&main, data);
+        self.view.leave();
+        self.budget.expansions -= 1;
+        result.map_err(|error| {
+            let prefix = format!("error during tpl function execution for {}: ", quoted());
+            self.failure(error, &prefix)
+        })
+    }
+}
+
+impl Execution<'_> {
+    /// The output of a template by itself.
+    fn captured(&mut self, template: &Arc<Template>, data: &Value) -> Result<Str, Error> {
+        let start = self.output.len();
+        let result = self.run(template, Operand::plain(data.clone()).unboxed());
+        let output = self.output.split_off(start.min(self.output.len()));
+        result.map(|()| Str::from_bytes(output))
+    }
+
+    /// The failure of a function that executed a template. A spent budget is kept as it is:
+    /// it ends the whole execution, and its place is what matters.
+    fn failure(&mut self, error: Error, prefix: &str) -> Failure {
+        if error.kind() == ErrorKind::Budget {
+            let failure = Failure::exhausted(error.message());
+            self.exhausted = Some(error);
+            return failure;
+        }
+        Failure::new(format!("{prefix}{error}"))
+    }
+}

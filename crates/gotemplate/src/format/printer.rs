@@ -1,0 +1,328 @@
+//! Values under one verb.
+
+use crate::value::{Str, Value};
+
+use super::quote::{Escape, can_backquote, quote_with};
+
+/// How deeply values may be nested.
+const DEPTH: u32 = 2000;
+
+/// The flags, width and precision of one directive.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are independent of each other")]
+pub(super) struct Flags {
+    pub(super) minus: bool,
+    pub(super) plus: bool,
+    pub(super) sharp: bool,
+    pub(super) space: bool,
+    pub(super) zero: bool,
+    /// The plus of `%+v`, which is not one of numbers.
+    pub(super) plus_v: bool,
+    /// The sharp of `%#v`: Go syntax.
+    pub(super) sharp_v: bool,
+    pub(super) width: Option<usize>,
+    pub(super) precision: Option<usize>,
+}
+
+/// Appends formatted values to a buffer, up to a size.
+#[derive(Debug)]
+pub(super) struct Printer<'o> {
+    pub(super) out: &'o mut Vec<u8>,
+    /// The size of the buffer at which printing stops.
+    limit: usize,
+    cut_off: bool,
+    depth: u32,
+    pub(super) flags: Flags,
+}
+
+impl<'o> Printer<'o> {
+    pub(super) fn new(out: &'o mut Vec<u8>, room: usize) -> Self {
+        let limit = out.len().saturating_add(room);
+        Self {
+            out,
+            limit,
+            cut_off: false,
+            depth: 0,
+            flags: Flags::default(),
+        }
+    }
+
+    /// Whether all was printed.
+    pub(super) fn fits(&self) -> bool {
+        !self.cut_off && self.out.len() <= self.limit
+    }
+
+    /// Go's `Sprint`.
+    pub(super) fn spaced(&mut self, arguments: &[Value]) {
+        let mut after_string = true;
+        for argument in arguments {
+            let is_string = matches!(argument, Value::Str(_));
+            if !is_string && !after_string {
+                self.out.push(b' ');
+            }
+            self.argument(argument, 'v');
+            after_string = is_string;
+        }
+    }
+
+    /// Go's `Sprintln`.
+    pub(super) fn line(&mut self, arguments: &[Value]) {
+        for (index, argument) in arguments.iter().enumerate() {
+            if index > 0 {
+                self.out.push(b' ');
+            }
+            self.argument(argument, 'v');
+        }
+        self.out.push(b'\n');
+    }
+
+    /// A value that is an argument itself, not part of one.
+    pub(super) fn argument(&mut self, value: &Value, verb: char) {
+        if value.is_nil() {
+            match verb {
+                'T' | 'v' => self.pad(b"<nil>"),
+                _ => self.bad_verb(value, verb),
+            }
+            return;
+        }
+        match verb {
+            'T' => self.string(value.type_name().as_bytes()),
+            'p' => self.pointer(value),
+            _ => self.value(value, verb),
+        }
+    }
+
+    fn value(&mut self, value: &Value, verb: char) {
+        if !self.fits() || self.depth >= DEPTH {
+            self.cut_off = true;
+            return;
+        }
+        match value {
+            Value::Invalid | Value::Nil if self.flags.sharp_v => self.write("interface {}(nil)"),
+            Value::Invalid | Value::Nil => self.write("<nil>"),
+            Value::Bool(truth) => match verb {
+                't' | 'v' => self.pad(if *truth { b"true" } else { b"false" }),
+                _ => self.bad_verb(value, verb),
+            },
+            Value::Int(number) | Value::Int64(number) => {
+                self.integer_value(value, number.unsigned_abs(), *number < 0, true, verb);
+            }
+            Value::Uint64(number) => self.integer_value(value, *number, false, false, verb),
+            Value::Byte(number) => self.integer_value(value, u64::from(*number), false, false, verb),
+            Value::Float(number) => self.float_value(value, *number, verb),
+            Value::Str(text) => self.text(value, text.as_bytes(), verb),
+            Value::Bytes(bytes) => self.bytes(value, bytes, verb),
+            Value::List(_) | Value::Map(_) | Value::Object(_) if verb == 'w' => self.bad_verb(value, verb),
+            Value::List(list) => {
+                let type_name = list.list_type().type_name();
+                self.sequence(type_name, list.items(), verb);
+            }
+            Value::Map(map) => self.entries(map.map_type().type_name(), &map.entries(), verb),
+            Value::Object(object) => match verb {
+                'v' | 's' | 'x' | 'X' | 'q' => self.text(value, object.print().as_bytes(), verb),
+                _ => match object.integer() {
+                    Some(number) => {
+                        self.integer_value(value, number.unsigned_abs(), number < 0, true, verb);
+                    }
+                    None => self.bad_verb(value, verb),
+                },
+            },
+        }
+    }
+
+    fn nested(&mut self, value: &Value, verb: char) {
+        self.depth += 1;
+        crate::stack::grow(|| self.value(value, verb));
+        self.depth -= 1;
+    }
+
+    fn sequence(&mut self, type_name: &str, items: &[Value], verb: char) {
+        let (open, separator, close) = self.brackets(type_name, "[", "]");
+        self.write(open);
+        for (index, item) in items.iter().enumerate() {
+            self.write(if index > 0 { separator } else { "" });
+            self.nested(item, verb);
+            if self.cut_off {
+                return;
+            }
+        }
+        self.write(close);
+    }
+
+    fn entries(&mut self, type_name: &str, entries: &[(Str, Value)], verb: char) {
+        let (open, separator, close) = self.brackets(type_name, "map[", "]");
+        self.write(open);
+        for (index, (key, value)) in entries.iter().enumerate() {
+            self.write(if index > 0 { separator } else { "" });
+            self.nested(&Value::Str(key.clone()), verb);
+            self.write(":");
+            self.nested(value, verb);
+            if self.cut_off {
+                return;
+            }
+        }
+        self.write(close);
+    }
+
+    /// How a sequence opens, is separated and closes; in Go syntax the name of its type,
+    /// which is written here, comes first.
+    fn brackets<'b>(&mut self, type_name: &str, open: &'b str, close: &'b str) -> (&'b str, &'b str, &'b str) {
+        if self.flags.sharp_v {
+            self.write(type_name);
+            ("{", ", ", "}")
+        } else {
+            (open, " ", close)
+        }
+    }
+
+    fn bytes(&mut self, value: &Value, bytes: &[u8], verb: char) {
+        match verb {
+            's' | 'x' | 'X' | 'q' => self.text(value, bytes, verb),
+            'w' if self.depth > 0 => self.bad_verb(value, verb),
+            _ => {
+                let type_name = if self.depth == 0 { "[]byte" } else { "[]uint8" };
+                let items: Vec<Value> = bytes.iter().map(|byte| Value::Byte(*byte)).collect();
+                self.sequence(type_name, &items, verb);
+            }
+        }
+    }
+
+    fn text(&mut self, value: &Value, text: &[u8], verb: char) {
+        match verb {
+            'v' if self.flags.sharp_v && matches!(value, Value::Str(_)) => self.quoted(text),
+            'v' | 's' => self.string(text),
+            'x' | 'X' => self.hexadecimal(text, verb),
+            'q' => self.quoted(text),
+            _ => self.bad_verb(value, verb),
+        }
+    }
+
+    fn string(&mut self, text: &[u8]) {
+        self.pad(self.truncated(text));
+    }
+
+    fn quoted(&mut self, text: &[u8]) {
+        let text = self.truncated(text);
+        if self.flags.sharp && can_backquote(text) {
+            let raw = [b"`", text, b"`"].concat();
+            return self.pad(&raw);
+        }
+        let escape = if self.flags.plus {
+            Escape::NotAscii
+        } else {
+            Escape::NotPrintable
+        };
+        self.pad(quote_with(text, '"', escape).as_bytes());
+    }
+
+    fn hexadecimal(&mut self, text: &[u8], verb: char) {
+        let digits: &[u8; 16] = if verb == 'x' {
+            b"0123456789abcdef"
+        } else {
+            b"0123456789ABCDEF"
+        };
+        let text = &text[..self.flags.precision.unwrap_or(text.len()).min(text.len())];
+        let mut out = Vec::with_capacity(text.len() * 2 + 2);
+        for (index, byte) in text.iter().enumerate() {
+            if self.flags.space && index > 0 {
+                out.push(b' ');
+            }
+            if self.flags.sharp && (index == 0 || self.flags.space) {
+                out.extend([b'0', verb as u8]);
+            }
+            out.push(digits[usize::from(byte >> 4)]);
+            out.push(digits[usize::from(byte & 15)]);
+        }
+        self.pad(&out);
+    }
+
+    /// As many characters as the precision allows.
+    fn truncated<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        let Some(precision) = self.flags.precision else {
+            return text;
+        };
+        let mut end = 0;
+        for _ in 0..precision {
+            let Some(rest) = text.get(end..).filter(|rest| !rest.is_empty()) else {
+                return text;
+            };
+            end += first_length(rest);
+        }
+        &text[..end.min(text.len())]
+    }
+
+    fn pointer(&mut self, value: &Value) {
+        match value {
+            // An address means nothing here, and a real one would differ at each run.
+            Value::List(_) | Value::Map(_) | Value::Bytes(_) => self.write("0xc000000000"),
+            Value::Object(object) if object.kind_name() == "ptr" => self.write("0xc000000000"),
+            _ => self.bad_verb(value, 'p'),
+        }
+    }
+
+    pub(super) fn bad_verb(&mut self, value: &Value, verb: char) {
+        self.write("%!");
+        self.write(verb.encode_utf8(&mut [0; 4]));
+        self.write("(");
+        if value.is_nil() {
+            self.write("<nil>");
+        } else {
+            self.write(value.type_name());
+            self.write("=");
+            self.value(value, 'v');
+        }
+        self.write(")");
+    }
+
+    pub(super) fn write(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Appends `text`, padded to the width.
+    pub(super) fn pad(&mut self, text: &[u8]) {
+        let padding = match self.flags.width {
+            None | Some(0) => 0,
+            Some(width) => width.saturating_sub(count_characters(text)),
+        };
+        if self.flags.minus {
+            self.out.extend_from_slice(text);
+            self.padding(padding);
+        } else {
+            self.padding(padding);
+            self.out.extend_from_slice(text);
+        }
+    }
+
+    /// Appends `text`, padded to the width with spaces even where zeros are asked for.
+    pub(super) fn pad_with_spaces(&mut self, text: &[u8]) {
+        let zero = std::mem::take(&mut self.flags.zero);
+        self.pad(text);
+        self.flags.zero = zero;
+    }
+
+    pub(super) fn padding(&mut self, count: usize) {
+        let byte = if self.flags.zero && !self.flags.minus {
+            b'0'
+        } else {
+            b' '
+        };
+        if self.out.len() < self.limit {
+            self.out.resize(self.out.len() + count, byte);
+        }
+    }
+}
+
+/// Go's `utf8.RuneCount`: bytes that are not UTF-8 count as one each.
+fn count_characters(text: &[u8]) -> usize {
+    let chunks = text.utf8_chunks();
+    chunks
+        .map(|chunk| chunk.valid().chars().count() + chunk.invalid().len())
+        .sum()
+}
+
+/// The length of the first character, or of one byte that is part of none.
+fn first_length(text: &[u8]) -> usize {
+    let first = text.utf8_chunks().next();
+    let character = first.and_then(|chunk| chunk.valid().chars().next());
+    character.map_or(1, char::len_utf8)
+}
