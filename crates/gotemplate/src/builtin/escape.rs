@@ -18,8 +18,7 @@ fn joined(runtime: &mut dyn Runtime, arguments: &[Value]) -> Result<Str, Failure
             value => value.clone(),
         })
         .collect();
-    let text =
-        format::try_sprint(&shown).ok_or_else(|| Failure::exhausted("value is too large to print"))?;
+    let text = format::try_sprint(&shown).ok_or_else(|| Failure::exhausted("value is too large to print"))?;
     runtime.reserve(text.len())?;
     Ok(text)
 }

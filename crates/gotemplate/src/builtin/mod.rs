@@ -1,5 +1,7 @@
 //! The functions that every Go template can call.
 
+#![expect(clippy::unnecessary_wraps, reason = "all functions have one signature")]
+
 mod collection;
 mod compare;
 mod escape;
@@ -32,20 +34,98 @@ const fn function(
 }
 
 static BUILTINS: &[Function] = &[
-    function("and", TWO_REFLECT, true, "The first argument that is not true, or the last.", and),
-    function("call", TWO_REFLECT, true, "Calls a function value; there are none here.", call),
-    function("eq", TWO_REFLECT, true, "Whether the first argument equals one of the others.", compare::eq),
-    function("ge", TWO_REFLECT, false, "Whether the first argument is not less.", compare::ge),
-    function("gt", TWO_REFLECT, false, "Whether the first argument is greater.", compare::gt),
-    function("html", ANY, true, "The text of the arguments, escaped for HTML.", escape::html),
-    function("index", TWO_REFLECT, true, "The element at the indexes that follow.", collection::index),
-    function("js", ANY, true, "The text of the arguments, escaped for JavaScript.", escape::js),
-    function("le", TWO_REFLECT, false, "Whether the first argument is not greater.", compare::le),
-    function("len", REFLECT, false, "The number of elements, or of bytes.", collection::len),
-    function("lt", TWO_REFLECT, false, "Whether the first argument is less.", compare::lt),
-    function("ne", TWO_REFLECT, false, "Whether the arguments differ.", compare::ne),
+    function(
+        "and",
+        TWO_REFLECT,
+        true,
+        "The first argument that is not true, or the last.",
+        and,
+    ),
+    function(
+        "call",
+        TWO_REFLECT,
+        true,
+        "Calls a function value; there are none here.",
+        call,
+    ),
+    function(
+        "eq",
+        TWO_REFLECT,
+        true,
+        "Whether the first argument equals one of the others.",
+        compare::eq,
+    ),
+    function(
+        "ge",
+        TWO_REFLECT,
+        false,
+        "Whether the first argument is not less.",
+        compare::ge,
+    ),
+    function(
+        "gt",
+        TWO_REFLECT,
+        false,
+        "Whether the first argument is greater.",
+        compare::gt,
+    ),
+    function(
+        "html",
+        ANY,
+        true,
+        "The text of the arguments, escaped for HTML.",
+        escape::html,
+    ),
+    function(
+        "index",
+        TWO_REFLECT,
+        true,
+        "The element at the indexes that follow.",
+        collection::index,
+    ),
+    function(
+        "js",
+        ANY,
+        true,
+        "The text of the arguments, escaped for JavaScript.",
+        escape::js,
+    ),
+    function(
+        "le",
+        TWO_REFLECT,
+        false,
+        "Whether the first argument is not greater.",
+        compare::le,
+    ),
+    function(
+        "len",
+        REFLECT,
+        false,
+        "The number of elements, or of bytes.",
+        collection::len,
+    ),
+    function(
+        "lt",
+        TWO_REFLECT,
+        false,
+        "Whether the first argument is less.",
+        compare::lt,
+    ),
+    function(
+        "ne",
+        TWO_REFLECT,
+        false,
+        "Whether the arguments differ.",
+        compare::ne,
+    ),
     function("not", REFLECT, false, "Whether the argument is not true.", not),
-    function("or", TWO_REFLECT, true, "The first argument that is true, or the last.", or),
+    function(
+        "or",
+        TWO_REFLECT,
+        true,
+        "The first argument that is true, or the last.",
+        or,
+    ),
     function("print", ANY, true, "The text of the arguments.", print),
     function(
         "printf",
@@ -54,9 +134,27 @@ static BUILTINS: &[Function] = &[
         "The text of the arguments in a format.",
         printf,
     ),
-    function("println", ANY, true, "The text of the arguments, as a line.", println),
-    function("slice", TWO_REFLECT, true, "The part between two indexes.", collection::slice),
-    function("urlquery", ANY, true, "The text of the arguments, escaped for a URL.", escape::urlquery),
+    function(
+        "println",
+        ANY,
+        true,
+        "The text of the arguments, as a line.",
+        println,
+    ),
+    function(
+        "slice",
+        TWO_REFLECT,
+        true,
+        "The part between two indexes.",
+        collection::slice,
+    ),
+    function(
+        "urlquery",
+        ANY,
+        true,
+        "The text of the arguments, escaped for a URL.",
+        escape::urlquery,
+    ),
 ];
 
 /// Go's predefined functions, as a group for [`FunctionTable::new`](crate::FunctionTable::new).

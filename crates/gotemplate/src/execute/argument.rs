@@ -74,16 +74,15 @@ impl Execution<'_> {
             NodeKind::Dot => dot.clone(),
             NodeKind::Nil => {
                 return parameter.nil().ok_or_else(|| {
-                    self.fail(template, format!("cannot assign nil to {}", parameter.type_name()))
+                    self.fail(
+                        template,
+                        format!("cannot assign nil to {}", parameter.type_name()),
+                    )
                 });
             }
             NodeKind::Field(names) => self.fields(template, dot, dot.clone(), names, id, &[], None)?,
-            NodeKind::Variable { slot, names } => {
-                self.variable(template, dot, id, slot, names, &[], None)?
-            }
-            NodeKind::Pipe { .. } => {
-                Operand::plain(crate::stack::grow(|| self.pipeline(template, dot, id))?)
-            }
+            NodeKind::Variable { slot, names } => self.variable(template, dot, id, slot, names, &[], None)?,
+            NodeKind::Pipe { .. } => Operand::plain(crate::stack::grow(|| self.pipeline(template, dot, id))?),
             NodeKind::Function { function, .. } => self.function(template, dot, id, function, &[], None)?,
             NodeKind::Chain { operand, fields } => {
                 self.chain(template, dot, id, operand, fields, &[], None)?
@@ -124,8 +123,7 @@ impl Execution<'_> {
                 NodeKind::Number(number) => (Some(self.number(template, tree.number(number))?), ""),
                 _ => {
                     let node = tree.print(id);
-                    let message =
-                        format!("can't handle assignment of {node} to empty interface argument");
+                    let message = format!("can't handle assignment of {node} to empty interface argument");
                     return Err(self.fail(template, message));
                 }
             },

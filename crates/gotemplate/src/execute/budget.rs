@@ -65,10 +65,7 @@ impl Budget {
     pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), String> {
         self.values = self.values.saturating_add(bytes);
         if self.values > self.limits.value_bytes {
-            return Err(format!(
-                "values need more than {} bytes",
-                self.limits.value_bytes
-            ));
+            return Err(format!("values need more than {} bytes", self.limits.value_bytes));
         }
         Ok(())
     }

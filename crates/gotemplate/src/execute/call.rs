@@ -50,9 +50,7 @@ impl Execution<'_> {
         }
         let values = self.arguments(template, dot, &callee, arguments, last)?;
         if function.name == "call" {
-            let name = arguments
-                .first()
-                .map(|argument| template.tree.print(*argument));
+            let name = arguments.first().map(|argument| template.tree.print(*argument));
             let failure = crate::builtin::call_failure(name.as_deref(), values.first());
             return Err(self.call_failed(template, id, function.name, failure));
         }

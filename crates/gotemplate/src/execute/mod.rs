@@ -148,7 +148,9 @@ impl<'a> Execution<'a> {
         match tree.node(id).kind {
             NodeKind::Text { start, end } => {
                 let text = tree.slice(start, end).as_bytes();
-                self.budget.write(text.len()).map_err(|error| self.over(template, &error))?;
+                self.budget
+                    .write(text.len())
+                    .map_err(|error| self.over(template, &error))?;
                 self.output.extend_from_slice(text);
             }
             NodeKind::Action { pipe } => {

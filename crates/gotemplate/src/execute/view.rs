@@ -22,10 +22,7 @@ struct Expansion {
 
 impl View {
     pub(super) fn new(set: TemplateSet) -> Self {
-        Self {
-            set,
-            expansion: None,
-        }
+        Self { set, expansion: None }
     }
 
     pub(super) fn set(&self) -> &TemplateSet {

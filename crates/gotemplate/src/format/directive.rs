@@ -171,7 +171,11 @@ impl Format<'_> {
         }
         self.reordered = true;
         let rest = &self.text[self.position..];
-        let Some(end) = rest.iter().position(|byte| *byte == b']').filter(|_| rest.len() >= 3) else {
+        let Some(end) = rest
+            .iter()
+            .position(|byte| *byte == b']')
+            .filter(|_| rest.len() >= 3)
+        else {
             self.good_number = false;
             self.position += 1;
             return false;
@@ -179,7 +183,10 @@ impl Format<'_> {
         let digits = std::str::from_utf8(&rest[1..end]).unwrap_or_default();
         self.position += end + 1;
         let number = if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            digits.parse::<usize>().ok().filter(|number| *number as i64 <= LARGEST * 10)
+            digits
+                .parse::<usize>()
+                .ok()
+                .filter(|number| *number as i64 <= LARGEST * 10)
         } else {
             None
         };

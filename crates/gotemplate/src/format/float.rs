@@ -148,7 +148,11 @@ fn hexadecimal(number: f64, verb: u8, precision: Option<usize>) -> String {
     }
     let sign = if negative { "-" } else { "" };
     let point = if digits.is_empty() { "" } else { "." };
-    let text = with_exponent(&format!("{sign}0x{}{point}{digits}", mantissa >> 60), 'p', exponent);
+    let text = with_exponent(
+        &format!("{sign}0x{}{point}{digits}", mantissa >> 60),
+        'p',
+        exponent,
+    );
     if verb == b'X' { text.to_uppercase() } else { text }
 }
 
@@ -157,7 +161,12 @@ mod tests {
     use super::*;
 
     fn check(number: f64, verb: u8, precision: Option<usize>, want: &str) {
-        assert_eq!(float(number, verb, precision), want, "{number} {}", char::from(verb));
+        assert_eq!(
+            float(number, verb, precision),
+            want,
+            "{number} {}",
+            char::from(verb)
+        );
     }
 
     #[test]

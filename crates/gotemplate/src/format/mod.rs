@@ -9,8 +9,8 @@ mod printer;
 mod quote;
 
 pub use float::float;
-pub use quote::{quote, quote_bytes};
 pub(crate) use quote::{is_printable, unicode_point, unquote, unquote_character};
+pub use quote::{quote, quote_bytes};
 
 use crate::value::{Str, Value};
 use printer::Printer;

@@ -40,7 +40,11 @@ impl Printer<'_> {
                 self.pad(quoted.as_bytes());
             }
             'U' => {
-                let bits = if negative { magnitude.wrapping_neg() } else { magnitude };
+                let bits = if negative {
+                    magnitude.wrapping_neg()
+                } else {
+                    magnitude
+                };
                 self.unicode(bits);
             }
             _ => self.bad_verb(value, verb),
@@ -96,7 +100,10 @@ impl Printer<'_> {
         let least_digits = self.flags.precision.unwrap_or(4).max(4);
         let digits = format!("{number:X}");
         let mut text = String::from("U+");
-        text.extend(std::iter::repeat_n('0', least_digits.saturating_sub(digits.len())));
+        text.extend(std::iter::repeat_n(
+            '0',
+            least_digits.saturating_sub(digits.len()),
+        ));
         text.push_str(&digits);
         let character = u32::try_from(number).ok().and_then(char::from_u32);
         if let Some(character) = character.filter(|c| self.flags.sharp && is_printable(*c)) {
@@ -177,5 +184,6 @@ fn with_point(text: &str, verb: char, precision: Option<usize>) -> String {
 
 fn code_point(magnitude: u64, negative: bool) -> char {
     let code = u32::try_from(magnitude).ok().filter(|_| !negative);
-    code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+    code.and_then(char::from_u32)
+        .unwrap_or(char::REPLACEMENT_CHARACTER)
 }

@@ -9,7 +9,10 @@ const DEPTH: u32 = 2000;
 
 /// The flags, width and precision of one directive.
 #[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are independent of each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "flags are independent of each other"
+)]
 pub(super) struct Flags {
     pub(super) minus: bool,
     pub(super) plus: bool,
@@ -166,7 +169,12 @@ impl<'o> Printer<'o> {
 
     /// How a sequence opens, is separated and closes; in Go syntax the name of its type,
     /// which is written here, comes first.
-    fn brackets<'b>(&mut self, type_name: &str, open: &'b str, close: &'b str) -> (&'b str, &'b str, &'b str) {
+    fn brackets<'b>(
+        &mut self,
+        type_name: &str,
+        open: &'b str,
+        close: &'b str,
+    ) -> (&'b str, &'b str, &'b str) {
         if self.flags.sharp_v {
             self.write(type_name);
             ("{", ", ", "}")

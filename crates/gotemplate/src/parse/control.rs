@@ -168,7 +168,9 @@ impl<'t> Parser<'t> {
 
     /// `{{if}}`, `{{range}}` or `{{with}}`, of which the keyword has been read.
     fn branch(&mut self, keyword: Kind) -> Result<NodeId, Error> {
-        self.nested("max nesting depth exceeded", |parser| parser.branch_parts(keyword))
+        self.nested("max nesting depth exceeded", |parser| {
+            parser.branch_parts(keyword)
+        })
     }
 
     fn branch_parts(&mut self, keyword: Kind) -> Result<NodeId, Error> {
@@ -194,7 +196,11 @@ impl<'t> Parser<'t> {
         self.scope.variables.truncate(outside);
         self.scope.known.truncate(known);
 
-        let branch = Branch { pipe, list, otherwise };
+        let branch = Branch {
+            pipe,
+            list,
+            otherwise,
+        };
         let kind = match keyword {
             Kind::If => NodeKind::If(branch),
             Kind::Range => NodeKind::Range(branch),

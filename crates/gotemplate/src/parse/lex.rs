@@ -335,7 +335,7 @@ impl<'t> Lexer<'t> {
             '\'' => self.quoted('\'', Kind::CharConstant, "unterminated character constant"),
             '`' => self.raw_string(),
             '$' => self.field_or_variable(Kind::Variable, Kind::Variable),
-            '.' if self.peek().is_some_and(|c| c.is_ascii_digit()) || self.peek().is_none() => {
+            '.' if self.peek().is_none_or(|c| c.is_ascii_digit()) => {
                 self.position -= 1;
                 self.number()
             }

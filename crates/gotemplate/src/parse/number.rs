@@ -39,8 +39,8 @@ pub(super) fn number(text: &str, position: u32, kind: Kind) -> Result<Number, St
             return Err(format!("integer overflow: {}", quote_bytes(text.as_bytes())));
         }
         number.float = Some(float);
-        number.int = whole(float, -9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0)
-            .then_some(float as i64);
+        number.int =
+            whole(float, -9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0).then_some(float as i64);
         number.uint = whole(float, 0.0, 18_446_744_073_709_551_616.0).then_some(float as u64);
     } else {
         return Err(format!("illegal number syntax: {}", quote_bytes(text.as_bytes())));
@@ -183,8 +183,18 @@ mod tests {
         check("1.5", None, None, Some(1.5));
         check("0x1p4", Some(16), Some(16), Some(16.0));
         check("0x1.8p1", Some(3), Some(3), Some(3.0));
-        check("18446744073709551615", None, Some(u64::MAX), Some(1.844_674_407_370_955_2e19));
-        check("-9223372036854775808", Some(i64::MIN), None, Some(-9.223_372_036_854_775_8e18));
+        check(
+            "18446744073709551615",
+            None,
+            Some(u64::MAX),
+            Some(1.844_674_407_370_955_2e19),
+        );
+        check(
+            "-9223372036854775808",
+            Some(i64::MIN),
+            None,
+            Some(-9.223_372_036_854_776e18),
+        );
         check("'a'", Some(97), Some(97), Some(97.0));
     }
 
@@ -192,7 +202,10 @@ mod tests {
     fn what_is_not_a_number_is_refused() {
         for (text, want) in [
             ("08", r#"integer overflow: "08""#),
-            ("18446744073709551616", r#"integer overflow: "18446744073709551616""#),
+            (
+                "18446744073709551616",
+                r#"integer overflow: "18446744073709551616""#,
+            ),
             ("1__0", r#"illegal number syntax: "1__0""#),
             ("1e400", r#"illegal number syntax: "1e400""#),
             ("+", r#"illegal number syntax: "+""#),
