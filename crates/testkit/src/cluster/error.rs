@@ -77,6 +77,14 @@ pub enum ControlPlaneError {
         /// Its standard error, and standard output where that says more.
         message: String,
     },
+    /// An operator under test did not behave as a process.
+    #[error("the operator {what}; its log ends with:\n{log}")]
+    Operator {
+        /// What it did.
+        what: String,
+        /// The last lines of its log.
+        log: String,
+    },
     /// A line of the audit log can't be read.
     #[error("cannot read the audit log {path}")]
     Audit {
