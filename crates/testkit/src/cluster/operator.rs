@@ -166,7 +166,7 @@ impl OperatorProcess {
             Ok(Ok(status)) if status.success() => Ok(()),
             Ok(Ok(status)) => Err(failed(
                 format!("ended with {status} when it was stopped"),
-                self.log_text(),
+                &self.log_text(),
             )),
             Ok(Err(source)) => Err(io_failed("watch the process of", &self.log)(source)),
             Err(_) => Err(failed(
