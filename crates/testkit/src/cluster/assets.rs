@@ -13,6 +13,14 @@ pub struct Assets {
 }
 
 impl Assets {
+    /// A folder that the caller knows to have the programs.
+    #[must_use]
+    pub fn at(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+        }
+    }
+
     /// The folder of `KUBEBUILDER_ASSETS` if it has all programs, else the one that `build/control-plane.sh` built.
     ///
     /// # Errors

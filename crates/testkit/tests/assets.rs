@@ -1,0 +1,257 @@
+//! How the programs of the control plane are found and built, with a stand-in for the Go compiler.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot set up its world should panic"
+)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use steersman_testkit::cluster::{Assets, Component, ControlPlane, ControlPlaneError};
+
+const PROGRAMS: [&str; 5] = [
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "helm",
+    "kubectl",
+];
+
+/// Compiles nothing: writes what it was asked to build and appends the package to a list.
+const STAND_IN: &str = r#"#!/bin/sh
+while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
+echo "$1" >> "$STAND_IN_LIST"
+case $1 in */$STAND_IN_FAILS) echo "syntax error: no such thing"; exit 1 ;; esac
+sleep "${STAND_IN_SECONDS:-0}"
+printf '#!/bin/sh\n' > "$out"; chmod +x "$out"
+"#;
+
+struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("bin")).unwrap();
+        Self { folder }
+    }
+
+    fn with_go() -> Self {
+        let world = Self::new();
+        write_program(&world.path("bin/go"), STAND_IN);
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The script as a user without kubectl runs it.
+    fn script(&self) -> Command {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        // What the script needs of the system, and nothing else that this machine may have.
+        for tool in [
+            "bash", "cat", "chmod", "cksum", "cut", "dirname", "flock", "grep", "head", "mkdir", "mktemp",
+        ]
+        .into_iter()
+        .chain(["mv", "rm", "sed", "sh", "sleep", "tail", "env"])
+        {
+            let _ = std::os::unix::fs::symlink(which(tool), self.path("bin").join(tool));
+        }
+        let mut command = Command::new(root.join("build/control-plane.sh"));
+        command
+            .env_clear()
+            .env("PATH", self.path("bin"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
+            .env("STAND_IN_LIST", self.path("built"));
+        command
+    }
+
+    fn built(&self) -> Vec<String> {
+        let list = fs::read_to_string(self.path("built")).unwrap_or_default();
+        list.lines().map(str::to_owned).collect()
+    }
+}
+
+fn which(tool: &str) -> PathBuf {
+    ["/usr/bin", "/bin", "/usr/local/bin", "/opt/homebrew/bin"]
+        .iter()
+        .map(|folder| Path::new(folder).join(tool))
+        .find(|path| path.exists())
+        .unwrap_or_else(|| panic!("{tool} is not installed"))
+}
+
+fn write_program(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn folder_of(output: &Output) -> PathBuf {
+    assert!(output.status.success(), "{}", messages(output));
+    PathBuf::from(String::from_utf8_lossy(&output.stdout).lines().last().unwrap())
+}
+
+fn messages(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn everything_missing_is_built_once_with_progress() {
+    let world = World::with_go();
+    let first = world.script().output().unwrap();
+    let folder = folder_of(&first);
+    for program in PROGRAMS {
+        assert!(folder.join(program).exists(), "{program} is missing");
+    }
+    assert!(
+        messages(&first).contains("2 of 5 kube-apiserver: built in"),
+        "{}",
+        messages(&first)
+    );
+    assert!(
+        folder.starts_with(world.path("cache/steersman/control-plane")),
+        "{}",
+        folder.display()
+    );
+    assert_eq!(world.built().len(), 5);
+
+    let second = world.script().output().unwrap();
+    assert_eq!((folder_of(&second), messages(&second)), (folder, String::new()));
+    assert_eq!(world.built().len(), 5, "nothing is built again");
+}
+
+#[test]
+fn callers_at_the_same_time_build_once() {
+    let world = World::with_go();
+    let mut script = world.script();
+    script.env("STAND_IN_SECONDS", "0.3");
+    let outputs: Vec<_> = std::thread::scope(|scope| {
+        let run = |mut script: Command| scope.spawn(move || script.output().unwrap());
+        let mut other = world.script();
+        other.env("STAND_IN_SECONDS", "0.3");
+        [run(script), run(other)]
+            .map(|thread| thread.join().unwrap())
+            .into()
+    });
+    assert_eq!(folder_of(&outputs[0]), folder_of(&outputs[1]));
+    assert_eq!(world.built().len(), 5, "{:?}", world.built());
+    assert!(
+        outputs
+            .iter()
+            .any(|output| messages(output).contains("waiting for another build"))
+    );
+}
+
+#[test]
+fn a_build_that_fails_says_why_and_the_next_one_goes_on_from_there() {
+    let world = World::with_go();
+    let failed = world
+        .script()
+        .env("STAND_IN_FAILS", "kube-controller-manager")
+        .output()
+        .unwrap();
+    assert!(!failed.status.success());
+    let text = messages(&failed);
+    assert!(text.contains("syntax error: no such thing"), "{text}");
+    assert!(text.contains("cannot build kube-controller-manager"), "{text}");
+
+    let folder = folder_of(&world.script().output().unwrap());
+    assert_eq!(
+        world
+            .built()
+            .iter()
+            .filter(|package| package.ends_with("kube-apiserver"))
+            .count(),
+        1
+    );
+    let left: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.to_string_lossy().starts_with(".building")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn without_go_the_message_names_what_to_install() {
+    let world = World::new();
+    let output = world.script().output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let text = messages(&output);
+    assert!(
+        text.contains("go is not installed") && text.contains("install Go 1."),
+        "{text}"
+    );
+    assert!(text.contains("KUBEBUILDER_ASSETS"), "{text}");
+}
+
+#[test]
+fn finding_builds_nothing_and_says_how_to() {
+    let world = World::with_go();
+    let output = world.script().arg("--find").output().unwrap();
+    assert_eq!((output.status.code(), world.built().len()), (Some(1), 0));
+    assert!(
+        messages(&output).contains("run build/control-plane.sh"),
+        "{}",
+        messages(&output)
+    );
+}
+
+#[test]
+fn complete_kubebuilder_assets_are_used_as_they_are() {
+    let world = World::with_go();
+    fs::create_dir(world.path("assets")).unwrap();
+    for program in PROGRAMS {
+        write_program(&world.path("assets").join(program), "");
+    }
+    let script = || {
+        let mut script = world.script();
+        script.env("KUBEBUILDER_ASSETS", world.path("assets"));
+        script
+    };
+    assert_eq!(
+        folder_of(&script().output().unwrap()),
+        world.path("assets").canonicalize().unwrap()
+    );
+    assert_eq!(world.built().len(), 0);
+
+    fs::remove_file(world.path("assets/kube-controller-manager")).unwrap();
+    let output = script().output().unwrap();
+    assert!(
+        messages(&output).contains("lacks kube-controller-manager"),
+        "{}",
+        messages(&output)
+    );
+    assert!(folder_of(&output).starts_with(world.path("cache")));
+}
+
+#[test]
+fn a_component_that_ends_is_named_and_its_log_quoted() {
+    let world = World::new();
+    write_program(&world.path("etcd"), "#!/bin/sh\necho unknown flag >&2\nexit 2\n");
+    write_program(&world.path("kube-apiserver"), "#!/bin/sh\nexec sleep 1000\n");
+    let error = ControlPlane::start(&Assets::at(world.folder.path())).unwrap_err();
+    assert_eq!(error.to_string(), "etcd ended; its log ends with:\nunknown flag");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    let world = World::new();
+    let error = ControlPlane::start(&Assets::at(world.folder.path())).unwrap_err();
+    // etcd and kube-apiserver are started together; either may be the first that is seen to have ended.
+    let ControlPlaneError::Component { component, log, .. } = &error else {
+        panic!("{error:?}")
+    };
+    assert!(
+        matches!(component, Component::Etcd | Component::ApiServer) && log.contains(component.name()),
+        "{log}"
+    );
+}
