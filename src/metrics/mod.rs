@@ -1,0 +1,449 @@
+//! The numbers that `/metrics` shows, under the names of helm-operator and controller-runtime.
+
+mod process;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::core::GroupVersionKind;
+use prometheus::{
+    Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
+    TextEncoder,
+};
+
+use process::ProcessMetrics;
+
+/// How a reconcile ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything is as it should be, and nothing is planned.
+    Success,
+    /// Everything is as it should be; the next look comes after the period.
+    RequeueAfter,
+    /// Something is unfinished, and the next step follows at once.
+    Requeue,
+    /// The reconcile failed.
+    Error,
+}
+
+/// The numbers that `/metrics` shows. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    registry: Registry,
+    families: Arc<Families>,
+}
+
+#[derive(Debug)]
+struct Families {
+    controllers: BTreeMap<(String, String, String), String>,
+    reconcile_total: IntCounterVec,
+    reconcile_errors: IntCounterVec,
+    reconcile_time: HistogramVec,
+    active_workers: IntGaugeVec,
+    max_concurrent: IntGaugeVec,
+    resource_created: GaugeVec,
+    drift_corrections: IntCounterVec,
+    release_revision: IntGaugeVec,
+    leader: IntGaugeVec,
+    process: ProcessMetrics,
+}
+
+const RESOURCE_LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
+
+/// The bounds that controller-runtime uses for the length of a reconcile.
+const RECONCILE_SECONDS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
+];
+
+impl Metrics {
+    /// The numbers of an operator that watches these kinds, each with how many are reconciled at a time.
+    ///
+    /// # Errors
+    /// Two families have one name, which is a mistake in this module.
+    pub fn new<'a>(
+        watched: impl IntoIterator<Item = (&'a GroupVersionKind, usize)>,
+    ) -> Result<Self, prometheus::Error> {
+        let watched: Vec<_> = watched.into_iter().collect();
+        let registry = Registry::new();
+        let families = Families::register(&registry, controller_names(watched.iter().map(|(gvk, _)| *gvk)))?;
+        let metrics = Self {
+            registry,
+            families: Arc::new(families),
+        };
+        for (gvk, limit) in watched {
+            metrics.start_controller(gvk, limit);
+        }
+        Ok(metrics)
+    }
+
+    /// Shows the families of a controller with zeros before it does anything, as controller-runtime does: a rate
+    /// over a counter that appears with 1 misses the first event.
+    fn start_controller(&self, gvk: &GroupVersionKind, limit: usize) {
+        let (families, controller) = (&self.families, self.controller(gvk));
+        let controller = controller.as_str();
+        for outcome in [
+            Outcome::Success,
+            Outcome::RequeueAfter,
+            Outcome::Requeue,
+            Outcome::Error,
+        ] {
+            families
+                .reconcile_total
+                .with_label_values(&[controller, outcome.label()])
+                .reset();
+        }
+        families.reconcile_errors.with_label_values(&[controller]).reset();
+        families.reconcile_time.with_label_values(&[controller]);
+        families.active_workers.with_label_values(&[controller]).set(0);
+        families
+            .max_concurrent
+            .with_label_values(&[controller])
+            .set(limit as i64);
+        families
+            .drift_corrections
+            .with_label_values(&[controller])
+            .reset();
+    }
+
+    /// Counts a worker as busy. It is idle again when the value is dropped, however the reconcile ends.
+    pub fn reconcile_started(&self, gvk: &GroupVersionKind) -> ActiveWorker {
+        let worker = self
+            .families
+            .active_workers
+            .with_label_values(&[self.controller(gvk).as_str()]);
+        worker.inc();
+        ActiveWorker { worker }
+    }
+
+    /// Counts a reconcile that has ended.
+    pub fn reconcile_finished(&self, gvk: &GroupVersionKind, outcome: Outcome, duration: Duration) {
+        let (families, controller) = (&self.families, self.controller(gvk));
+        let controller = controller.as_str();
+        families
+            .reconcile_total
+            .with_label_values(&[controller, outcome.label()])
+            .inc();
+        families
+            .reconcile_time
+            .with_label_values(&[controller])
+            .observe(duration.as_secs_f64());
+        if outcome == Outcome::Error {
+            families.reconcile_errors.with_label_values(&[controller]).inc();
+        }
+    }
+
+    /// Notes a custom resource and when it was created, in seconds since 1970.
+    pub fn resource_created(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, created: f64) {
+        self.families
+            .resource_created
+            .with_label_values(&resource(gvk, namespace, name))
+            .set(created);
+    }
+
+    /// Forgets a custom resource that is gone.
+    pub fn resource_deleted(&self, gvk: &GroupVersionKind, namespace: &str, name: &str) {
+        let labels = resource(gvk, namespace, name);
+        // Neither is there when the resource was never noted or never released.
+        let _ = self.families.resource_created.remove_label_values(&labels);
+        let _ = self.families.release_revision.remove_label_values(&labels);
+    }
+
+    /// Counts objects that somebody had changed or deleted and that were set right.
+    pub fn drift_corrected(&self, gvk: &GroupVersionKind, objects: usize) {
+        let controller = self.controller(gvk);
+        self.families
+            .drift_corrections
+            .with_label_values(&[controller.as_str()])
+            .inc_by(objects as u64);
+    }
+
+    /// Notes the revision that is deployed for a custom resource.
+    pub fn release_deployed(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, revision: u32) {
+        let labels = resource(gvk, namespace, name);
+        self.families
+            .release_revision
+            .with_label_values(&labels)
+            .set(i64::from(revision));
+    }
+
+    /// Notes whether this replica holds the lease.
+    pub fn leader(&self, lease: &str, is_leader: bool) {
+        self.families
+            .leader
+            .with_label_values(&[lease])
+            .set(i64::from(is_leader));
+    }
+
+    /// The name of a kind's controller: helm-operator's, `memcached-controller`, where no other watched kind has
+    /// the same.
+    pub fn controller(&self, gvk: &GroupVersionKind) -> String {
+        let key = (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone());
+        self.families
+            .controllers
+            .get(&key)
+            .cloned()
+            .unwrap_or_else(|| short_name(gvk))
+    }
+
+    /// All numbers in the text format of Prometheus, version 0.0.4.
+    ///
+    /// # Errors
+    /// A family cannot be written, which is a mistake in this module.
+    pub fn encode(&self) -> Result<Vec<u8>, prometheus::Error> {
+        self.families.process.refresh();
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
+        Ok(text)
+    }
+}
+
+/// A worker that is busy as long as this value lives.
+#[derive(Debug)]
+pub struct ActiveWorker {
+    worker: prometheus::IntGauge,
+}
+
+impl Drop for ActiveWorker {
+    fn drop(&mut self) {
+        self.worker.dec();
+    }
+}
+
+impl Outcome {
+    /// The value of the label `result`.
+    fn label(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::RequeueAfter => "requeue_after",
+            Self::Requeue => "requeue",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl Families {
+    fn register(
+        registry: &Registry,
+        controllers: BTreeMap<(String, String, String), String>,
+    ) -> Result<Self, prometheus::Error> {
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            let family = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let gauge = |name: &str, help: &str, labels: &[&str]| {
+            let family = IntGaugeVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let resource_created = GaugeVec::new(
+            Opts::new(
+                "resource_created_at_seconds",
+                "Timestamp at which a resource was created",
+            ),
+            &RESOURCE_LABELS,
+        )?;
+        registry.register(Box::new(resource_created.clone()))?;
+        let reconcile_time = HistogramVec::new(
+            HistogramOpts::new(
+                "controller_runtime_reconcile_time_seconds",
+                "Length of time per reconciliation per controller",
+            )
+            .buckets(RECONCILE_SECONDS.to_vec()),
+            &["controller"],
+        )?;
+        registry.register(Box::new(reconcile_time.clone()))?;
+        register_build_info(registry)?;
+        Ok(Self {
+            controllers,
+            reconcile_total: counter(
+                "controller_runtime_reconcile_total",
+                "Total number of reconciliations per controller",
+                &["controller", "result"],
+            )?,
+            reconcile_errors: counter(
+                "controller_runtime_reconcile_errors_total",
+                "Total number of reconciliation errors per controller",
+                &["controller"],
+            )?,
+            reconcile_time,
+            active_workers: gauge(
+                "controller_runtime_active_workers",
+                "Number of currently used workers per controller",
+                &["controller"],
+            )?,
+            max_concurrent: gauge(
+                "controller_runtime_max_concurrent_reconciles",
+                "Maximum number of concurrent reconciles per controller",
+                &["controller"],
+            )?,
+            resource_created,
+            drift_corrections: counter(
+                "steersman_drift_corrections_total",
+                "Total number of objects set right after somebody changed or deleted them",
+                &["controller"],
+            )?,
+            release_revision: gauge(
+                "steersman_release_revision",
+                "Revision of the release that is deployed for a resource",
+                &RESOURCE_LABELS,
+            )?,
+            leader: gauge(
+                "leader_election_master_status",
+                "Whether this process holds the lease (1) or waits for it (0)",
+                &["name"],
+            )?,
+            process: ProcessMetrics::register(registry)?,
+        })
+    }
+}
+
+fn register_build_info(registry: &Registry) -> Result<(), prometheus::Error> {
+    let options = Opts::new(
+        "helm_operator_build_info",
+        "Build information for the helm-operator binary",
+    )
+    .const_label("commit", crate::version::COMMIT)
+    .const_label("version", crate::version::VERSION);
+    let info = Gauge::with_opts(options)?;
+    info.set(1.0);
+    registry.register(Box::new(info))
+}
+
+fn resource<'a>(gvk: &'a GroupVersionKind, namespace: &'a str, name: &'a str) -> [&'a str; 5] {
+    [&gvk.group, &gvk.kind, name, namespace, &gvk.version]
+}
+
+fn short_name(gvk: &GroupVersionKind) -> String {
+    format!("{}-controller", gvk.kind.to_lowercase())
+}
+
+/// A name for each kind's controller. Kinds that differ only in version or group would share helm-operator's name,
+/// so theirs are extended by both.
+fn controller_names<'a>(
+    watched: impl Iterator<Item = &'a GroupVersionKind>,
+) -> BTreeMap<(String, String, String), String> {
+    let watched: Vec<_> = watched.collect();
+    let mut uses = BTreeMap::<String, usize>::new();
+    for gvk in &watched {
+        *uses.entry(short_name(gvk)).or_default() += 1;
+    }
+    let name = |gvk: &GroupVersionKind| match uses.get(&short_name(gvk)) {
+        Some(2..) => format!(
+            "{}-{}-{}-controller",
+            gvk.kind.to_lowercase(),
+            gvk.version,
+            gvk.group
+        ),
+        _ => short_name(gvk),
+    };
+    let key = |gvk: &GroupVersionKind| (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone());
+    watched.into_iter().map(|gvk| (key(gvk), name(gvk))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Metrics, Outcome};
+    use expect_test::expect;
+    use kube::core::GroupVersionKind;
+    use std::time::Duration;
+
+    fn memcached(version: &str) -> GroupVersionKind {
+        GroupVersionKind::gvk("cache.example.com", version, "Memcached")
+    }
+
+    fn lines(metrics: &Metrics, prefix: &str) -> String {
+        let text = String::from_utf8(metrics.encode().unwrap()).unwrap();
+        text.lines()
+            .filter(|line| line.starts_with(prefix))
+            .map(|line| format!("{line}\n"))
+            .collect()
+    }
+
+    #[test]
+    fn families_have_the_names_and_labels_of_helm_operator() {
+        let gvk = memcached("v1alpha1");
+        let metrics = Metrics::new([(&gvk, 4)]).unwrap();
+        metrics.resource_created(&gvk, "default", "memcached-sample", 1_767_366_245.0);
+        metrics.reconcile_finished(&gvk, Outcome::Error, Duration::from_millis(20));
+        metrics.drift_corrected(&gvk, 2);
+        metrics.release_deployed(&gvk, "default", "memcached-sample", 3);
+        expect![[r#"
+            resource_created_at_seconds{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 1767366245
+        "#]]
+        .assert_eq(&lines(&metrics, "resource_created"));
+        expect![[r#"
+            controller_runtime_reconcile_total{controller="memcached-controller",result="error"} 1
+            controller_runtime_reconcile_total{controller="memcached-controller",result="requeue"} 0
+            controller_runtime_reconcile_total{controller="memcached-controller",result="requeue_after"} 0
+            controller_runtime_reconcile_total{controller="memcached-controller",result="success"} 0
+        "#]]
+        .assert_eq(&lines(&metrics, "controller_runtime_reconcile_total"));
+        expect![[r#"
+            controller_runtime_max_concurrent_reconciles{controller="memcached-controller"} 4
+        "#]]
+        .assert_eq(&lines(&metrics, "controller_runtime_max"));
+        expect![[r#"
+            steersman_drift_corrections_total{controller="memcached-controller"} 2
+            steersman_release_revision{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 3
+        "#]]
+        .assert_eq(&lines(&metrics, "steersman_"));
+    }
+
+    #[test]
+    fn a_deleted_resource_leaves_nothing() {
+        let gvk = memcached("v1alpha1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        metrics.resource_created(&gvk, "default", "a", 1.0);
+        metrics.release_deployed(&gvk, "default", "a", 1);
+        metrics.resource_deleted(&gvk, "default", "a");
+        metrics.resource_deleted(&gvk, "default", "never-seen");
+        assert_eq!(
+            lines(&metrics, "resource_created") + &lines(&metrics, "steersman_release"),
+            ""
+        );
+    }
+
+    #[test]
+    fn a_worker_is_busy_until_its_reconcile_ends() {
+        let gvk = memcached("v1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        let worker = metrics.reconcile_started(&gvk);
+        let busy = lines(&metrics, "controller_runtime_active_workers");
+        drop(worker);
+        let idle = lines(&metrics, "controller_runtime_active_workers");
+        assert!(busy.ends_with("} 1\n") && idle.ends_with("} 0\n"), "{busy}{idle}");
+    }
+
+    #[test]
+    fn kinds_of_one_name_have_controllers_of_their_own() {
+        let (v1, v2) = (memcached("v1"), memcached("v2"));
+        let metrics = Metrics::new([(&v1, 1), (&v2, 1)]).unwrap();
+        assert_eq!(
+            metrics.controller(&v1),
+            "memcached-v1-cache.example.com-controller"
+        );
+        assert_eq!(
+            metrics.controller(&v2),
+            "memcached-v2-cache.example.com-controller"
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_process_reports_its_own_weight() {
+        let metrics = Metrics::new([]).unwrap();
+        let text = lines(&metrics, "process_");
+        let names: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
+        expect!["process_cpu_seconds_total process_max_fds process_open_fds process_resident_memory_bytes process_start_time_seconds process_virtual_memory_bytes"]
+            .assert_eq(&names.join(" "));
+        assert!(
+            text.lines()
+                .all(|line| !line.ends_with(" 0") || line.starts_with("process_cpu")),
+            "{text}"
+        );
+    }
+}

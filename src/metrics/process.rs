@@ -1,0 +1,127 @@
+//! What the operating system says about this process, under the names that all Prometheus clients use.
+
+use std::fs;
+
+use prometheus::{Counter, Gauge, Registry};
+
+/// Ticks a second of the times in `/proc`, fixed by the kernel's interface for programs.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+#[derive(Debug)]
+pub(super) struct ProcessMetrics {
+    cpu_seconds: Counter,
+    open_files: Gauge,
+    max_files: Gauge,
+    resident_bytes: Gauge,
+    virtual_bytes: Gauge,
+    start_seconds: Gauge,
+}
+
+impl ProcessMetrics {
+    pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let gauge = |name: &str, help: &str| {
+            let gauge = Gauge::new(name, help)?;
+            registry.register(Box::new(gauge.clone()))?;
+            Ok::<_, prometheus::Error>(gauge)
+        };
+        let cpu_seconds = Counter::new(
+            "process_cpu_seconds_total",
+            "Total user and system CPU time spent in seconds.",
+        )?;
+        registry.register(Box::new(cpu_seconds.clone()))?;
+        Ok(Self {
+            cpu_seconds,
+            open_files: gauge("process_open_fds", "Number of open file descriptors.")?,
+            max_files: gauge("process_max_fds", "Maximum number of open file descriptors.")?,
+            resident_bytes: gauge("process_resident_memory_bytes", "Resident memory size in bytes.")?,
+            virtual_bytes: gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.")?,
+            start_seconds: gauge(
+                "process_start_time_seconds",
+                "Start time of the process since unix epoch in seconds.",
+            )?,
+        })
+    }
+
+    /// Reads the numbers again. Where there is no `/proc` they stay zero.
+    pub(super) fn refresh(&self) {
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        if let Some(times) = Times::parse(&stat) {
+            self.cpu_seconds
+                .inc_by((times.cpu_seconds - self.cpu_seconds.get()).max(0.0));
+            self.start_seconds
+                .set(boot_time().unwrap_or_default() + times.start_seconds);
+        }
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        self.resident_bytes
+            .set(kibibytes(&status, "VmRSS:").unwrap_or_default() * 1024.0);
+        self.virtual_bytes
+            .set(kibibytes(&status, "VmSize:").unwrap_or_default() * 1024.0);
+        self.open_files
+            .set(fs::read_dir("/proc/self/fd").map_or(0, Iterator::count) as f64);
+        let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+        self.max_files.set(max_open_files(&limits).unwrap_or_default());
+    }
+}
+
+struct Times {
+    cpu_seconds: f64,
+    start_seconds: f64,
+}
+
+impl Times {
+    /// Reads `/proc/self/stat`. The second field is the program's name in parentheses and can hold anything.
+    fn parse(stat: &str) -> Option<Self> {
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        let ticks = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
+        Some(Self {
+            cpu_seconds: (ticks(14)? + ticks(15)?) / TICKS_PER_SECOND,
+            start_seconds: ticks(22)? / TICKS_PER_SECOND,
+        })
+    }
+}
+
+fn boot_time() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    stat.lines()
+        .find_map(|line| line.strip_prefix("btime "))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+fn kibibytes(status: &str, name: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix("kB")?.trim().parse().ok()
+}
+
+fn max_open_files(limits: &str) -> Option<f64> {
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Times, kibibytes, max_open_files};
+
+    #[test]
+    fn a_program_name_with_parentheses_shifts_nothing() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 0 0 0 150 50 0 0 20 0 1 0 4200 1000 2";
+        let times = Times::parse(stat).unwrap();
+        assert_eq!((times.cpu_seconds, times.start_seconds), (2.0, 42.0));
+        assert!(Times::parse("").is_none() && Times::parse("1 (x) S").is_none());
+    }
+
+    #[test]
+    fn sizes_and_limits_are_found() {
+        assert_eq!(
+            kibibytes("VmSize:\t  9 kB\nVmRSS:\t    2 kB\n", "VmRSS:"),
+            Some(2.0)
+        );
+        assert_eq!(
+            max_open_files("Max open files            1024                 4096 files\n"),
+            Some(1024.0)
+        );
+    }
+}
