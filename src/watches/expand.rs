@@ -1,0 +1,147 @@
+//! Override values: first the environment, then a template, as helm-operator evaluates them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use steersman_gotemplate::{FunctionTable, Options, TemplateSet, Value, builtins};
+
+use crate::config::Environment;
+use crate::world::SystemWorld;
+
+/// A text with its variables replaced, and the names of those that are not set.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Expanded {
+    pub(super) text: String,
+    pub(super) unset: BTreeSet<String>,
+}
+
+/// Replaces `$NAME` and `${NAME}` as Go's `os.ExpandEnv` does: an unset variable by nothing, `${` without an end
+/// and `${}` by nothing, a `$` before anything else by itself.
+pub(super) fn expand_environment(text: &str, environment: &Environment) -> Expanded {
+    let mut expanded = Expanded {
+        text: String::with_capacity(text.len()),
+        unset: BTreeSet::new(),
+    };
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        expanded.text.push_str(before);
+        if after.is_empty() {
+            expanded.text.push('$');
+            return expanded;
+        }
+        let (name, width) = variable_name(after);
+        match (name, width) {
+            ("", 0) => expanded.text.push('$'),
+            ("", _) => {}
+            (name, _) => match environment.get(name) {
+                Some(value) => expanded.text.push_str(value),
+                None => {
+                    expanded.unset.insert(name.to_owned());
+                }
+            },
+        }
+        rest = after.get(width..).unwrap_or_default();
+    }
+    expanded.text.push_str(rest);
+    expanded
+}
+
+/// The variable named at the start of a text that follows a `$`, and how many bytes of the text name it.
+fn variable_name(text: &str) -> (&str, usize) {
+    if let Some(braced) = text.strip_prefix('{') {
+        if braced.starts_with(is_special) && braced.get(1..2) == Some("}") {
+            return (braced.get(..1).unwrap_or_default(), 3);
+        }
+        return match braced.split_once('}') {
+            Some((name, _)) => (name, name.len() + 2),
+            None => ("", 1),
+        };
+    }
+    if text.starts_with(is_special) {
+        return (text.get(..1).unwrap_or_default(), 1);
+    }
+    let end = text
+        .find(|c: char| !(c == '_' || c.is_ascii_alphanumeric()))
+        .unwrap_or(text.len());
+    (text.get(..end).unwrap_or_default(), end)
+}
+
+/// The one-character names of a shell.
+fn is_special(character: char) -> bool {
+    matches!(character, '*' | '#' | '$' | '@' | '!' | '?' | '-' | '0'..='9')
+}
+
+/// Executes override values as templates with Sprig's functions and no data.
+pub(super) struct Templates {
+    functions: Arc<FunctionTable>,
+}
+
+impl Templates {
+    pub(super) fn new() -> Self {
+        Self {
+            functions: Arc::new(FunctionTable::new(&[builtins()])),
+        }
+    }
+
+    /// What a text renders to.
+    ///
+    /// # Errors
+    /// It is not a template, or it fails; the message is Go's.
+    pub(super) fn render(&self, name: &str, text: &str) -> Result<String, String> {
+        if !text.contains("{{") {
+            return Ok(text.to_owned());
+        }
+        let mut templates = TemplateSet::new(Arc::clone(&self.functions));
+        templates.parse(name, text).map_err(|error| error.to_string())?;
+        let output = templates.execute(name, &Value::Nil, &SystemWorld, &Options::default());
+        output
+            .map(|text| text.to_string())
+            .map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expand_environment;
+    use crate::config::Environment;
+    use expect_test::{Expect, expect};
+
+    fn check(text: &str, expect: &Expect) {
+        let variables = [
+            ("HOME", "/opt/helm"),
+            ("A_1", "x"),
+            ("EMPTY", ""),
+            ("1", "one"),
+            ("a b", "odd"),
+        ];
+        let environment: Environment = variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let expanded = expand_environment(text, &environment);
+        expect.assert_eq(&format!("{} {:?}", expanded.text, expanded.unset));
+    }
+
+    #[test]
+    fn variables_are_replaced_as_go_replaces_them() {
+        check("no variable", &expect!["no variable {}"]);
+        check("$HOME/x", &expect!["/opt/helm/x {}"]);
+        check("${HOME}x${A_1}$A_1.", &expect!["/opt/helmxxx. {}"]);
+        check("[$EMPTY]", &expect!["[] {}"]);
+        check("$12", &expect!["one2 {}"]);
+        check("${1}", &expect!["one {}"]);
+        check("${a b}", &expect!["odd {}"]);
+        check("$UNSET-${ALSO}", &expect![[r#"- {"ALSO", "UNSET"}"#]]);
+    }
+
+    #[test]
+    fn a_dollar_without_a_name_is_treated_as_go_treats_it() {
+        check("$", &expect!["$ {}"]);
+        check("a$", &expect!["a$ {}"]);
+        check("$.x", &expect!["$.x {}"]);
+        check("${}x", &expect!["x {}"]);
+        check("${x", &expect!["x {}"]);
+        check("$ü", &expect!["$ü {}"]);
+        check("$$", &expect![[r#" {"$"}"#]]);
+    }
+}

@@ -1,0 +1,96 @@
+//! watches.yaml: which custom resources are released from which chart.
+//!
+//! The file is the one of operator-sdk's helm-operator: the same fields, read as YAML 1.1, keys in any case.
+//! Unlike there, everything in it is checked before the operator starts, and every problem is reported at once
+//! with its line. Nothing behind this module checks again.
+
+mod error;
+mod expand;
+mod fields;
+mod load;
+mod names;
+mod selector;
+mod suggest;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::core::{GroupVersionKind, Selector};
+use steersman_chart::Chart;
+
+pub use error::{Notice, Problem, WatchesError};
+
+/// One checked entry of watches.yaml.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The kind of the custom resources.
+    pub gvk: GroupVersionKind,
+    /// The chart that is released for each of them.
+    pub chart: Chart,
+    /// The chart's path as it is written in the file.
+    pub chart_path: PathBuf,
+    /// Values laid over the spec of every custom resource: `--set` paths and texts, environment and templates
+    /// already evaluated.
+    pub override_values: BTreeMap<String, String>,
+    /// Whether a change of a released object leads to a reconcile.
+    pub watch_dependents: bool,
+    /// Which custom resources are meant: by default all. `Display` gives the form of `kubectl --selector`,
+    /// [`kube::core::SelectorExt::matches`] decides locally.
+    pub selector: Selector,
+    /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.
+    pub reconcile_period: Option<Duration>,
+    /// Whether `lookup` sees the cluster while the operator only asks what would change.
+    pub dry_run: DryRun,
+    /// How many custom resources are reconciled at a time, where the entry says so.
+    pub max_concurrent_reconciles: Option<usize>,
+    /// The line on which the entry starts.
+    pub line: u32,
+}
+
+/// How an entry wants candidates rendered (`dryRunOption`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    /// As the entry does not say, and `lookup` finds nothing.
+    #[default]
+    Client,
+    /// `lookup` asks the API server.
+    Server,
+}
+
+/// The checked watches, at least one, each for another kind, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Watches {
+    watches: Vec<Watch>,
+    notices: Vec<Notice>,
+}
+
+impl Watches {
+    /// The entries in the order of the file.
+    pub fn iter(&self) -> std::slice::Iter<'_, Watch> {
+        self.watches.iter()
+    }
+
+    /// What the file's author should know although the operator can start: unknown fields, unset variables.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+}
+
+impl IntoIterator for Watches {
+    type Item = Watch;
+    type IntoIter = std::vec::IntoIter<Watch>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.watches.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Watches {
+    type Item = &'a Watch;
+    type IntoIter = std::slice::Iter<'a, Watch>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

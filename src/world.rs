@@ -1,0 +1,34 @@
+//! The clock and the randomness of the machine, for templates.
+
+use jiff::Timestamp as Now;
+use steersman_gotemplate::{Failure, LookupQuery, Map, MapType, Timestamp, Value, World};
+
+/// The world without a cluster: its clock is the machine's, its randomness the operating system's, and it finds
+/// nothing to look up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemWorld;
+
+impl World for SystemWorld {
+    fn now(&self) -> Timestamp {
+        let now = Now::now();
+        let seconds = now.as_second();
+        // Before 1970 both parts are negative; here the fraction counts forward.
+        match u32::try_from(now.subsec_nanosecond()) {
+            Ok(nanoseconds) => Timestamp { seconds, nanoseconds },
+            Err(_) => Timestamp {
+                seconds: seconds - 1,
+                nanoseconds: (1_000_000_000 + now.subsec_nanosecond()).unsigned_abs(),
+            },
+        }
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        // The operating system of a running process does not run out of randomness; without any, zeros would
+        // become passwords.
+        getrandom::fill(buffer).expect("the operating system gives random bytes");
+    }
+
+    fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> {
+        Ok(Value::Map(Map::new(MapType::Any)))
+    }
+}
