@@ -14,14 +14,12 @@ fn main() -> ExitCode {
 }
 
 fn normalise() -> Result<(), Box<dyn std::error::Error>> {
-    let bytes = match std::env::args_os().nth(1) {
-        Some(path) => std::fs::read(path)?,
-        None => {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes)?;
-            bytes
-        }
-    };
+    let mut bytes = Vec::new();
+    if let Some(path) = std::env::args_os().nth(1) {
+        std::fs::File::open(path)?.read_to_end(&mut bytes)?;
+    } else {
+        std::io::stdin().read_to_end(&mut bytes)?;
+    }
     let value = steersman_yaml::parse_bytes(&bytes)?.into_json()?;
     std::io::stdout().write_all(steersman_yaml::to_string(&value).as_bytes())?;
     Ok(())

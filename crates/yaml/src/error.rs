@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Why a YAML text could not be read, in the words that goyaml v2 uses.
 ///
-/// `Display` gives goyaml's whole message, `yaml: line 3: mapping values are not allowed in this context`. Its
-/// line is sometimes missing and sometimes one too small; [`Error::line`] gives the true one.
+/// `Display` gives goyaml's whole message, `yaml: line 3: mapping values are not allowed in this context`.
+/// Its line is sometimes missing and sometimes one too small; [`Error::line`] gives the true one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     message: String,
@@ -15,8 +15,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// A violation of the grammar. goyaml counts lines from zero, adds one for the errors of its scanner alone
-    /// and shows no line where it counted zero.
+    /// A violation of the grammar. goyaml counts lines from zero, adds one for the errors of its scanner
+    /// alone and shows no line where it counted zero.
     pub(crate) fn syntax(problem: impl Into<String>, zero_based_line: u32, by_scanner: bool) -> Self {
         let shown_line = match zero_based_line {
             0 => 0,
@@ -31,7 +31,8 @@ impl Error {
         }
     }
 
-    /// A text that is valid YAML but has no meaning, or one that cannot be decoded at all; shown without a line.
+    /// A text that is valid YAML but has no meaning, or one that cannot be decoded at all; shown without a
+    /// line.
     pub(crate) fn content(problem: impl Into<String>, line: u32) -> Self {
         Self {
             message: problem.into(),
@@ -63,8 +64,8 @@ impl Error {
         self.line
     }
 
-    /// The message of sigs.k8s.io/yaml's `Unmarshal`, which is what Helm shows: `error converting YAML to JSON: `
-    /// and this error.
+    /// The message of sigs.k8s.io/yaml's `Unmarshal`, which is what Helm shows: `error converting YAML to
+    /// JSON: ` and this error.
     #[must_use]
     pub fn converting(&self) -> String {
         format!("error converting YAML to JSON: {self}")

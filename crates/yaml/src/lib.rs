@@ -19,8 +19,8 @@ pub use error::Error;
 pub use node::{Content, Node};
 pub use reader::MAX_DEPTH;
 
-/// Reads the first document of a text, as goyaml's `Unmarshal` does; a text without any is a null. What follows the
-/// first document is not looked at.
+/// Reads the first document of a text, as goyaml's `Unmarshal` does; a text without any is a null. What
+/// follows the first document is not looked at.
 ///
 /// # Errors
 ///

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::go_syntax;
 use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
 
 /// A value and the place where it starts, both counted from 1.
 ///
@@ -35,7 +36,8 @@ pub enum Content {
     /// A list.
     Sequence(Vec<Node>),
     /// Pairs in the order of the text, duplicate keys included: the last one counts. The pairs of a merge key
-    /// stand in the place of the `<<`, where goyaml v2 applies them, so they override what stands before them.
+    /// stand in the place of the `<<`, where goyaml v2 applies them, so they override what stands before
+    /// them.
     Mapping(Vec<(Node, Node)>),
 }
 
@@ -66,7 +68,8 @@ impl Node {
         }
     }
 
-    /// This node as the key of a JSON object, as sigs.k8s.io/yaml spells it: `true` for `yes`, `1.1` for `1.10`.
+    /// This node as the key of a JSON object, as sigs.k8s.io/yaml spells it: `true` for `yes`, `1.1` for
+    /// `1.10`.
     ///
     /// # Errors
     ///
@@ -110,10 +113,8 @@ impl Node {
             Content::Uint(value) => Value::from(*value),
             Content::Float(value) => Value::Number(json_float(*value, self.line)?),
             Content::String(text) => Value::String(text.clone()),
-            Content::Sequence(items) => {
-                Value::Array(items.iter().map(Node::to_json).collect::<Result<_, _>>()?)
-            }
-            Content::Mapping(_) => self.clone().into_json()?,
+
+            Content::Sequence(_) | Content::Mapping(_) => self.clone().into_json()?,
         })
     }
 
@@ -126,37 +127,41 @@ impl Node {
         Ok(match self.value {
             Content::String(text) => Value::String(text),
             Content::Sequence(items) => {
-                Value::Array(items.into_iter().map(Node::into_json).collect::<Result<_, _>>()?)
+                // Loops instead of adapters: each level of the recursion costs one frame.
+                let mut array = Vec::with_capacity(items.len());
+                for item in items {
+                    array.push(item.into_json()?);
+                }
+                Value::Array(array)
             }
             Content::Mapping(pairs) => {
                 check_keys(&pairs)?;
                 let mut object = Map::new();
-                let mut pairs = pairs.into_iter();
-                while let Some((key, value)) = pairs.next() {
+                // What is wrong with a value that is overwritten goes unnoticed.
+                let mut failures = BTreeMap::new();
+                for (key, value) in pairs {
                     let key = match key.value {
                         Content::String(text) => text,
                         _ => key.key_string()?,
                     };
                     match value.into_json() {
                         Ok(value) => {
+                            failures.remove(&key);
                             object.insert(key, value);
                         }
-                        Err(error) if !is_overwritten(&key, pairs.as_slice()) => return Err(error),
-                        Err(_) => {}
+                        Err(failure) => {
+                            failures.insert(key, failure);
+                        }
                     }
                 }
-                Value::Object(object)
+                match failures.pop_first() {
+                    Some((_, failure)) => return Err(failure),
+                    None => Value::Object(object),
+                }
             }
             _ => self.to_json()?,
         })
     }
-}
-
-/// Whether one of the pairs has the key: what is wrong with a value that does not count goes unnoticed.
-fn is_overwritten(key: &str, pairs: &[(Node, Node)]) -> bool {
-    pairs
-        .iter()
-        .any(|(other, _)| other.key_string().is_ok_and(|other| other == key))
 }
 
 /// Refuses the last pair whose key is none; of equal keys the last one counts.

@@ -1,13 +1,13 @@
 //! Numbers as Go's strconv reads and prints them.
 
-/// A float as `strconv.FormatFloat(value, 'g', -1, 64)` prints it: the shortest digits that read back as the same
-/// number, in scientific notation below 1e-04 and from 1e+06 on.
+/// A float as `strconv.FormatFloat(value, 'g', -1, 64)` prints it: the shortest digits that read back as the
+/// same number, in scientific notation below 1e-04 and from 1e+06 on.
 pub(crate) fn general(value: f64) -> String {
     layout(&shortest(value))
 }
 
-/// The shortest digits that read back as the same number, in Rust's scientific notation. Of two that are equally
-/// close Go takes the even one, and Rust's shortest form the larger.
+/// The shortest digits that read back as the same number, in Rust's scientific notation. Of two that are
+/// equally close Go takes the even one, and Rust's shortest form the larger.
 pub(crate) fn shortest(value: f64) -> String {
     let shortest = format!("{value:e}");
     let digits = shortest
@@ -72,7 +72,8 @@ pub(crate) enum Integer {
     Unsigned(u64),
 }
 
-/// Reads an integer in Go's syntax with base 0: the prefixes `0x`, `0o`, `0b` and a leading zero choose the base.
+/// Reads an integer in Go's syntax with base 0: the prefixes `0x`, `0o`, `0b` and a leading zero choose the
+/// base.
 pub(crate) fn integer(text: &str) -> Option<Integer> {
     let (negative, digits) = sign(text);
     let (base, rest) = match digits.as_bytes() {
@@ -149,8 +150,8 @@ pub(crate) fn float(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
-/// Reads a float that starts with its point. Unlike elsewhere, goyaml leaves the underscores to Go here, which
-/// takes them between digits only.
+/// Reads a float that starts with its point. Unlike elsewhere, goyaml leaves the underscores to Go here,
+/// which takes them between digits only.
 pub(crate) fn float_from_point(text: &str) -> Option<f64> {
     if !text.contains('_') {
         return float(text);
@@ -189,7 +190,7 @@ mod tests {
             (100_000.0, "100000"),
             (1_000_000.0, "1e+06"),
             (1_234_567.5, "1.2345675e+06"),
-            (2_049_830_034_986_950.25, "2.0498300349869502e+15"),
+            (2_049_830_034_986_950.2, "2.0498300349869502e+15"),
             (0.0001, "0.0001"),
             (0.000_01, "1e-05"),
             (-1e-7, "-1e-07"),

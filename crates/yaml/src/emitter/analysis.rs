@@ -59,7 +59,8 @@ pub(super) fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether goyaml writes a character without escaping it. What lies beyond the basic plane, as emoji do, it escapes.
+/// Whether goyaml writes a character without escaping it. What lies beyond the basic plane, as emoji do, it
+/// escapes.
 pub(super) fn is_printable(character: char) -> bool {
     matches!(
         character,

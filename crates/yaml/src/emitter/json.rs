@@ -4,8 +4,8 @@ use crate::Error;
 use crate::number::{self, Integer};
 use std::borrow::Cow;
 
-/// The integer that a float has become after JSON, where it has: JSON writes whole numbers below 1e21 with all their
-/// digits, and YAML takes those that fit into 64 bits for integers.
+/// The integer that a float has become after JSON, where it has: JSON writes whole numbers below 1e21 with
+/// all their digits, and YAML takes those that fit into 64 bits for integers.
 pub(super) fn integer(value: f64) -> Option<String> {
     if value.fract() != 0.0 || value.abs() >= 1e21 {
         return None;
@@ -21,8 +21,8 @@ pub(super) fn integer(value: f64) -> Option<String> {
     }
 }
 
-/// The string that is left of one after JSON. Go escapes ASCII's control characters but DEL, and no others; YAML
-/// refuses those, folds a NEL like any line break in quotes, and finds no key behind 1,024 characters.
+/// The string that is left of one after JSON. Go escapes ASCII's control characters but DEL, and no others;
+/// YAML refuses those, folds a NEL like any line break in quotes, and finds no key behind 1,024 characters.
 pub(super) fn through_json(value: &str, is_key: bool) -> Result<Cow<'_, str>, Error> {
     if is_key && value.len() > MAX_KEY_LENGTH / 6 && json_length(value) > MAX_KEY_LENGTH {
         return Err(Error::content("did not find expected ',' or '}'", 0));
@@ -30,7 +30,8 @@ pub(super) fn through_json(value: &str, is_key: bool) -> Result<Cow<'_, str>, Er
     if !value.bytes().any(|byte| matches!(byte, 0x7f | 0xc2 | 0xef)) {
         return Ok(Cow::Borrowed(value));
     }
-    let is_refused = |character| matches!(character, '\u{7f}' | '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}');
+    let is_refused =
+        |character| matches!(character, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}'..='\u{ffff}');
     if value.contains(is_refused) {
         return Err(Error::content("control characters are not allowed", 0));
     }
@@ -55,7 +56,8 @@ fn json_length(value: &str) -> usize {
     value.chars().map(length).sum::<usize>() + 2
 }
 
-/// Joins the lines between the NELs: one NEL is a space, more lose the first, and the spaces around them are gone.
+/// Joins the lines between the NELs: one NEL is a space, more lose the first, and the spaces around them are
+/// gone.
 fn fold_next_lines(value: &str) -> String {
     let mut folded = String::with_capacity(value.len());
     let mut breaks = 0;

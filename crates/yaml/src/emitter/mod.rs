@@ -15,8 +15,9 @@ use crate::{Error, MAX_DEPTH, number};
 /// How YAML is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// What Helm's `toYaml` writes: sigs.k8s.io/yaml, which is Go's JSON passed through goyaml v2. Sequences are
-    /// not indented below their key, long strings are folded at 80 columns, whole numbers have no exponent.
+    /// What Helm's `toYaml` writes: sigs.k8s.io/yaml, which is Go's JSON passed through goyaml v2. Sequences
+    /// are not indented below their key, long strings are folded at 80 columns, whole numbers have no
+    /// exponent.
     V2,
     /// What Helm's `toYamlPretty` writes: goyaml v3 with an indentation of 2, sequences included.
     V3Pretty,
@@ -103,8 +104,8 @@ impl<'a> Emitter<'a> {
         Self::with_margin(out, style, 0)
     }
 
-    /// Starts a document whose lines, but for the first, are preceded by a number of spaces: what piping through
-    /// `indent` gives, without the copy. The lines are folded as if the margin were not there.
+    /// Starts a document whose lines, but for the first, are preceded by a number of spaces: what piping
+    /// through `indent` gives, without the copy. The lines are folded as if the margin were not there.
     #[must_use]
     pub fn with_margin(out: &'a mut String, style: Style, margin: usize) -> Self {
         let start = out.len();
@@ -127,8 +128,8 @@ impl<'a> Emitter<'a> {
     ///
     /// # Errors
     ///
-    /// goyaml or Go's JSON would have refused a value: infinities, keys of more than 1,024 characters, control
-    /// characters beyond ASCII. Then nothing has been written.
+    /// goyaml or Go's JSON would have refused a value: infinities, keys of more than 1,024 characters,
+    /// control characters beyond ASCII. Then nothing has been written.
     pub fn finish(mut self) -> Result<(), Error> {
         self.indent = -1;
         self.write_indent();
@@ -160,8 +161,8 @@ impl<'a> Emitter<'a> {
         self.number(&value.to_string());
     }
 
-    /// Writes a float as Go does: the shortest digits, with an exponent from 1e+06 on. In [`Style::V2`] a whole
-    /// number that fits into 64 bits is an integer, since it was one on its way through JSON.
+    /// Writes a float as Go does: the shortest digits, with an exponent from 1e+06 on. In [`Style::V2`] a
+    /// whole number that fits into 64 bits is an integer, since it was one on its way through JSON.
     pub fn float(&mut self, value: f64) {
         if self.style == Style::V2 {
             if !value.is_finite() {

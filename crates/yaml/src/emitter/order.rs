@@ -3,8 +3,8 @@
 use super::Style;
 use std::cmp::Ordering;
 
-/// goyaml v2's order of the keys of a mapping: other characters before letters, and numbers by their value, so that
-/// `a9` stands before `a10`.
+/// goyaml v2's order of the keys of a mapping: other characters before letters, and numbers by their value,
+/// so that `a9` stands before `a10`.
 ///
 /// It is not transitive for every three strings. Sort with [`sort_keys`]: the standard library may panic.
 #[must_use]

@@ -4,8 +4,8 @@ use super::{Emitter, Style, sort_keys};
 use crate::{Error, MAX_DEPTH};
 use serde_json::Value;
 
-/// A value as sigs.k8s.io/yaml's `Marshal` writes it, its keys in goyaml's order. Strings that Go's way through JSON
-/// damages or refuses are written in quotes instead; [`marshal`] does neither.
+/// A value as sigs.k8s.io/yaml's `Marshal` writes it, its keys in goyaml's order. Strings that Go's way
+/// through JSON damages or refuses are written in quotes instead; [`marshal`] does neither.
 ///
 /// Values nested deeper than [`MAX_DEPTH`] give an empty text.
 #[must_use]

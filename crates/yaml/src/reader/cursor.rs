@@ -7,7 +7,8 @@ pub(super) struct Mark {
     pub(super) column: u32,
 }
 
-/// The text and how far it has been read. The end of the text reads as a zero byte, which no valid text contains.
+/// The text and how far it has been read. The end of the text reads as a zero byte, which no valid text
+/// contains.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,

@@ -5,6 +5,7 @@ use super::cursor::Mark;
 use super::scanner::Scanner;
 use super::token::{Kind, Token};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A step through a document.
 #[derive(Debug)]
@@ -66,7 +67,7 @@ pub(super) struct Grammar<'a> {
     state: State,
     /// Where to go on behind the nodes that are being read.
     outer: Vec<State>,
-    tag_directives: Vec<(Cow<'a, str>, String)>,
+    tag_directives: BTreeMap<&'a str, String>,
 }
 
 type Parsed<'a> = Result<Event<'a>, Problem>;
@@ -77,7 +78,7 @@ impl<'a> Grammar<'a> {
             scanner: Scanner::new(text),
             state: State::ImplicitDocumentStart,
             outer: Vec::new(),
-            tag_directives: Vec::new(),
+            tag_directives: BTreeMap::new(),
         }
     }
 
@@ -203,13 +204,12 @@ impl<'a> Grammar<'a> {
                 }
                 Kind::VersionDirective { major: 1, minor: 1 } => has_version = true,
                 Kind::TagDirective { handle, prefix } => {
-                    if self.tag_directives.iter().any(|(known, _)| known == handle) {
+                    if self.tag_directives.insert(handle, prefix).is_some() {
                         return Err(Problem::of_grammar(
                             "found duplicate %TAG directive",
                             token.start.line,
                         ));
                     }
-                    self.tag_directives.push((Cow::Borrowed(handle), prefix));
                 }
                 _ => {
                     return Err(Problem::of_grammar(
@@ -220,10 +220,9 @@ impl<'a> Grammar<'a> {
             }
         }
         for (handle, prefix) in [("!", "!"), ("!!", "tag:yaml.org,2002:")] {
-            if !self.tag_directives.iter().any(|(known, _)| known == handle) {
-                self.tag_directives
-                    .push((Cow::Borrowed(handle), prefix.to_owned()));
-            }
+            self.tag_directives
+                .entry(handle)
+                .or_insert_with(|| prefix.to_owned());
         }
         Ok(())
     }
@@ -363,8 +362,8 @@ impl<'a> Grammar<'a> {
         if handle.is_empty() {
             return Ok((anchor, Some(suffix)));
         }
-        match self.tag_directives.iter().find(|(known, _)| known == handle) {
-            Some((_, prefix)) => Ok((anchor, Some(format!("{prefix}{suffix}")))),
+        match self.tag_directives.get(handle) {
+            Some(prefix) => Ok((anchor, Some(format!("{prefix}{suffix}")))),
             None => Err(Problem::of_grammar("found undefined tag handle", start.line)),
         }
     }

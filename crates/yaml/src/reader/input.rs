@@ -3,8 +3,8 @@
 use crate::Error;
 use std::borrow::Cow;
 
-/// How much goyaml reads at a time. A forbidden character is noticed when the piece that holds it is read, so an
-/// error well before it comes first, and a document well before it is read undisturbed.
+/// How much goyaml reads at a time. A forbidden character is noticed when the piece that holds it is read, so
+/// an error well before it comes first, and a document well before it is read undisturbed.
 const PIECE: usize = 512;
 
 /// A decoded text.

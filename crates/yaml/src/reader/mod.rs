@@ -1,7 +1,7 @@
 //! From text to trees, in the steps of goyaml v2: characters, tokens, events, nodes.
 //!
-//! The scanner looks ahead for keys just as far as goyaml's does and the grammar makes the same decisions, since
-//! both decide which error a broken text gets. Only the limits of depth and copying are tighter.
+//! The scanner looks ahead for keys just as far as goyaml's does and the grammar makes the same decisions,
+//! since both decide which error a broken text gets. Only the limits of depth and copying are tighter.
 
 mod cursor;
 mod grammar;
@@ -17,11 +17,11 @@ use grammar::Grammar;
 use input::Input;
 use tree::Tree;
 
-/// How deep collections may be nested. goyaml allows 10,000, which nothing that is written by hand or applied to a
-/// cluster comes near; a tree within this limit can be walked by recursion on an ordinary stack.
-pub const MAX_DEPTH: usize = 1000;
+/// How deep collections may be nested. goyaml allows 10,000, which nothing that is written by hand or applied
+/// to a cluster comes near; a tree within this limit can be walked by recursion on an ordinary stack.
+pub const MAX_DEPTH: usize = 256;
 
-const TOO_DEEP: &str = "exceeded max depth of 1000";
+const TOO_DEEP: &str = "exceeded max depth of 256";
 
 /// A violation of the grammar, at a line counted from 0.
 #[derive(Debug)]

@@ -1,4 +1,5 @@
-//! Characters to tokens: indentation becomes block starts and ends, and keys are found by the colon behind them.
+//! Characters to tokens: indentation becomes block starts and ends, and keys are found by the colon behind
+//! them.
 
 use super::cursor::{Cursor, END, Mark};
 use super::token::{Kind, Token};
@@ -253,9 +254,9 @@ impl<'a> Scanner<'a> {
     }
     /// Lets a token leave the queue though it may yet be a key.
     ///
-    /// At the end of a flow collection goyaml drops the last key inside it from its index. Where nothing inside
-    /// could be one, it drops the entry of the collection itself, so that `[]` or `{}` is no key unless its colon
-    /// has been seen before.
+    /// At the end of a flow collection goyaml drops the last key inside it from its index. Where nothing
+    /// inside could be one, it drops the entry of the collection itself, so that `[]` or `{}` is no key
+    /// unless its colon has been seen before.
     fn forget_key(&mut self, token_number: usize) {
         let index = token_number.checked_sub(self.taken);
         if let Some(token) = index.and_then(|index| self.queue.get_mut(index)) {
@@ -264,8 +265,8 @@ impl<'a> Scanner<'a> {
     }
 
     // Indentation
-    /// Opens a block collection if the column is deeper than the current one. Its token goes to the given number
-    /// in the stream, or to the end of the queue.
+    /// Opens a block collection if the column is deeper than the current one. Its token goes to the given
+    /// number in the stream, or to the end of the queue.
     fn open_block(
         &mut self,
         column: u32,

@@ -6,8 +6,8 @@ use super::{MAX_DEPTH, Problem, TOO_DEEP};
 use crate::{Content, Error, Node, go_syntax, resolve};
 use std::collections::BTreeMap;
 
-/// How many bytes of nodes and text may be copied for the anchors and aliases of one document. In Go copies share
-/// their text; here a long text behind many aliases would fill the memory.
+/// How many bytes of nodes and text may be copied for the anchors and aliases of one document. In Go copies
+/// share their text; here a long text behind many aliases would fill the memory.
 const COPY_BUDGET: usize = 128 << 20;
 
 /// The nodes of one document under construction.
@@ -341,12 +341,12 @@ impl<'a> Tree<'a> {
                     }
                 }
                 Key::Missing => {
-                    if matches!(node.value, Content::Sequence(_) | Content::Mapping(_)) {
-                        let problem = format!("invalid map key: {}", go_syntax::format(&node));
-                        *key = Key::Read(node);
+                    let is_collection = matches!(node.value, Content::Sequence(_) | Content::Mapping(_));
+                    let problem = (is_collection && self.failure.is_none())
+                        .then(|| format!("invalid map key: {}", go_syntax::format(&node)));
+                    *key = Key::Read(node);
+                    if let Some(problem) = problem {
                         self.fail(problem, place);
-                    } else {
-                        *key = Key::Read(node);
                     }
                 }
             },
@@ -379,8 +379,8 @@ fn node(value: Content, start: Mark) -> Node {
     }
 }
 
-/// goyaml's limit of the share of decoding steps that may come from aliases: from 99 % in short documents, by which
-/// a small one cannot grow beyond some 400,000 steps, down to 10 %.
+/// goyaml's limit of the share of decoding steps that may come from aliases: from 99 % in short documents, by
+/// which a small one cannot grow beyond some 400,000 steps, down to 10 %.
 fn allowed_alias_ratio(steps: usize) -> f64 {
     const LOW: f64 = 400_000.0;
     const HIGH: f64 = 4_000_000.0;

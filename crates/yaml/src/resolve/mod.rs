@@ -156,7 +156,8 @@ impl From<Integer> for Looks {
     }
 }
 
-/// goyaml reads what follows `0b` by itself once Go has refused the whole, and so takes a second sign: `0b-1`.
+/// goyaml reads what follows `0b` by itself once Go has refused the whole, and so takes a second sign:
+/// `0b-1`.
 fn signed_after_prefix(digits: &str) -> Option<Integer> {
     number::integer_in_base(digits.strip_prefix("0b")?, 2)
 }

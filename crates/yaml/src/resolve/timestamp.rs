@@ -1,7 +1,8 @@
 //! Dates, of which goyaml asks only whether a text is one.
 
-/// Whether goyaml takes a text for a timestamp: `2006-1-2`, alone, followed by a time of day after spaces, or by a
-/// time of day and a zone after `T` or `t`. Each field may have one digit or two, as in Go's `time.Parse`.
+/// Whether goyaml takes a text for a timestamp: `2006-1-2`, alone, followed by a time of day after spaces, or
+/// by a time of day and a zone after `T` or `t`. Each field may have one digit or two, as in Go's
+/// `time.Parse`.
 pub(super) fn is_timestamp(text: &str) -> bool {
     let bytes = text.as_bytes();
     let [
