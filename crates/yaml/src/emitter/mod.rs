@@ -379,3 +379,49 @@ impl<'a> Emitter<'a> {
         self.in_indentation &= is_indentation;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Emitter, Style};
+    use serde_json::json;
+
+    #[test]
+    fn a_margin_is_what_indenting_gives() {
+        let words = "word ".repeat(40);
+        let value =
+            json!({"a": ["x\n\n y\n", {"b": [], "c": words}], "d": "\"q\" ".repeat(30), "e": {"f": 1}});
+        for style in [Style::V2, Style::V3Pretty] {
+            let mut plain = String::new();
+            let mut emitter = Emitter::new(&mut plain, style);
+            emitter.value(&value);
+            emitter.finish().unwrap();
+            let mut indented = "before\n".to_owned();
+            let mut emitter = Emitter::with_margin(&mut indented, style, 4);
+            emitter.value(&value);
+            emitter.finish().unwrap();
+            let expect = format!("before\n{}\n", plain.trim_end().replace('\n', "\n    "));
+            assert_eq!(indented, expect);
+        }
+    }
+
+    #[test]
+    fn a_refused_document_leaves_no_trace() {
+        let mut text = "before\n".to_owned();
+        let mut emitter = Emitter::new(&mut text, Style::V2);
+        emitter.begin_sequence(2);
+        emitter.string("a");
+        emitter.string("\u{7f}");
+        emitter.end_sequence();
+        assert_eq!(
+            emitter.finish().unwrap_err().to_string(),
+            "yaml: control characters are not allowed"
+        );
+        let mut emitter = Emitter::new(&mut text, Style::V2);
+        emitter.float(f64::NAN);
+        assert_eq!(
+            emitter.finish().unwrap_err().to_string(),
+            "error marshaling into JSON: json: unsupported value: NaN"
+        );
+        assert_eq!(text, "before\n");
+    }
+}
