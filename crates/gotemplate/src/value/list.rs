@@ -38,6 +38,7 @@ impl ListType {
 pub struct List {
     list_type: ListType,
     items: Rc<[Value]>,
+    is_nil: bool,
 }
 
 impl List {
@@ -47,7 +48,24 @@ impl List {
         Self {
             list_type,
             items: items.into(),
+            is_nil: false,
         }
+    }
+
+    /// Go's nil slice of this type. It prints as an empty one, but JSON shows it as `null`.
+    #[must_use]
+    pub fn nil(list_type: ListType) -> Self {
+        Self {
+            list_type,
+            items: Rc::default(),
+            is_nil: true,
+        }
+    }
+
+    /// Whether this is a nil slice.
+    #[must_use]
+    pub fn is_nil(&self) -> bool {
+        self.is_nil
     }
 
     /// The Go type.
