@@ -1,1 +1,85 @@
 //! The functions of Sprig and their values, for Go templates.
+//!
+//! [`functions`] gives all of them, to be put into a
+//! [`FunctionTable`](steersman_gotemplate::FunctionTable). Their names, parameters, results and
+//! messages are those of Sprig 3.3.0 as Helm 4.3.1 offers it: without `env` and `expandenv`, and with
+//! a `getHostByName` that resolves nothing.
+//!
+//! Whatever a function learns from outside comes from the rendering's
+//! [`World`](steersman_gotemplate::World), and whatever could grow without bound is announced to its
+//! [`Runtime`](steersman_gotemplate::Runtime) before it is made. Generated keys are the exception: the
+//! crypto provider draws their randomness itself.
+//!
+//! [`json`], [`semver`], [`date`] and [`merge`] are also of use to those who load charts.
+
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "bodies have one type in the tables, whether or not they can fail"
+)]
+#![cfg_attr(
+    test,
+    expect(
+        clippy::cloned_ref_to_slice_refs,
+        reason = "arguments are written as a list of their own in every check"
+    )
+)]
+
+mod arguments;
+mod case;
+mod cast;
+mod defaults;
+mod dicts;
+mod encoding;
+mod equal;
+mod lists;
+mod numbers;
+mod random;
+mod regex;
+mod split;
+mod strings;
+mod table;
+mod text;
+mod types;
+
+#[cfg(test)]
+mod test_runtime;
+
+pub mod date;
+pub mod json;
+pub mod merge;
+pub mod semver;
+
+use std::sync::LazyLock;
+
+use steersman_gotemplate::Function;
+
+pub use equal::{deep_copy, deep_equal};
+
+/// How deep values may be nested in each other for functions that walk them whole.
+///
+/// Go has no such limit, but ends the process when a value contains itself.
+pub const MAXIMUM_DEPTH: usize = 1000;
+
+/// All functions, each name once.
+pub fn functions() -> &'static [Function] {
+    static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
+        [
+            strings::FUNCTIONS,
+            case::FUNCTIONS,
+            split::FUNCTIONS,
+            numbers::FUNCTIONS,
+            lists::FUNCTIONS,
+            dicts::FUNCTIONS,
+            defaults::FUNCTIONS,
+            types::FUNCTIONS,
+            encoding::FUNCTIONS,
+            json::FUNCTIONS,
+            regex::FUNCTIONS,
+            random::FUNCTIONS,
+            semver::FUNCTIONS,
+            date::FUNCTIONS,
+        ]
+        .concat()
+    });
+    &ALL
+}

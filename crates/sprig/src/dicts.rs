@@ -1,0 +1,311 @@
+//! Maps: making, reading, changing in place.
+
+use steersman_gotemplate::Parameter::{Any, Map as Dict, String as Text};
+use steersman_gotemplate::{Effect, Failure, Function, Map, MapType, Runtime, Str, Value};
+
+use crate::arguments::{any, bytes, map, map_or_empty, rest, string};
+use crate::merge::{Overwrite, merge_into};
+use crate::table::{Outcome, effectful, pure, variadic};
+use crate::text::strval;
+
+pub(crate) const FUNCTIONS: &[Function] = &[
+    variadic(pure(
+        "dict",
+        &[Any],
+        "A map of the values, taken as keys and values in turn.",
+        dict,
+    )),
+    pure(
+        "get",
+        &[Dict, Text],
+        "The value of a key, or the empty text.",
+        get,
+    ),
+    effectful(
+        "set",
+        &[Dict, Text, Any],
+        Effect::Mutates,
+        "The map itself, with the key set to the value.",
+        set,
+    ),
+    effectful(
+        "unset",
+        &[Dict, Text],
+        Effect::Mutates,
+        "The map itself, without the key.",
+        unset,
+    ),
+    pure("hasKey", &[Dict, Text], "Whether the map has the key.", has_key),
+    variadic(pure(
+        "pluck",
+        &[Text, Dict],
+        "The values that the maps have for the key.",
+        pluck,
+    )),
+    variadic(pure("keys", &[Dict], "The keys of all maps.", keys)),
+    pure("values", &[Dict], "The values of the map.", values),
+    variadic(pure("pick", &[Dict, Text], "A new map of the named keys.", pick)),
+    variadic(pure(
+        "omit",
+        &[Dict, Text],
+        "A new map without the named keys.",
+        omit,
+    )),
+    variadic(pure(
+        "dig",
+        &[Any],
+        "The value at a path of keys in nested maps, or a default.",
+        dig,
+    )),
+    variadic(effectful(
+        "merge",
+        &[Dict, Dict],
+        Effect::Mutates,
+        "The first map, filled up from the others.",
+        merge,
+    )),
+    variadic(effectful(
+        "mustMerge",
+        &[Dict, Dict],
+        Effect::Mutates,
+        "Like `merge`, failing where that gives the empty text.",
+        must_merge,
+    )),
+    variadic(effectful(
+        "mergeOverwrite",
+        &[Dict, Dict],
+        Effect::Mutates,
+        "The first map, overwritten from the others.",
+        merge_overwrite,
+    )),
+    variadic(effectful(
+        "mustMergeOverwrite",
+        &[Dict, Dict],
+        Effect::Mutates,
+        "Like `mergeOverwrite`, failing where that gives the empty text.",
+        must_merge_overwrite,
+    )),
+];
+
+fn dict(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let result = Map::new(MapType::Any);
+    for pair in arguments.chunks(2) {
+        let key = strval(any(pair, 0));
+        let value = pair.get(1).cloned().unwrap_or_else(|| "".into());
+        result.insert(key, value);
+    }
+    Ok(result.into())
+}
+
+fn get(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let found = map(arguments, 0).and_then(|map| map.get(bytes(arguments, 1)));
+    Ok(found.unwrap_or_else(|| "".into()))
+}
+
+fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let Some(map) = map(arguments, 0) else {
+        return Err(Failure::new("assignment to entry in nil map"));
+    };
+    runtime.reserve(2 * size_of::<Value>())?;
+    map.insert(string(arguments, 1), any(arguments, 2).clone());
+    Ok(map.clone().into())
+}
+
+fn unset(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let map = map_or_empty(arguments, 0);
+    map.remove(bytes(arguments, 1));
+    Ok(map.into())
+}
+
+fn has_key(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let found = map(arguments, 0).is_some_and(|map| map.contains(bytes(arguments, 1)));
+    Ok(found.into())
+}
+
+/// The maps among the arguments from `place` on; nil ones have nothing to give.
+fn maps(arguments: &[Value], place: usize) -> impl Iterator<Item = &Map> {
+    rest(arguments, place).iter().filter_map(|value| match value {
+        Value::Map(map) => Some(map),
+        _ => None,
+    })
+}
+
+fn pluck(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let key = bytes(arguments, 0);
+    Ok(Value::list(
+        maps(arguments, 1).filter_map(|map| map.get(key)).collect(),
+    ))
+}
+
+fn keys(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let count: usize = maps(arguments, 0).map(Map::len).sum();
+    runtime.reserve(count.saturating_mul(size_of::<Value>()))?;
+    Ok(Value::strings(maps(arguments, 0).flat_map(Map::keys)))
+}
+
+fn values(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let map = map_or_empty(arguments, 0);
+    runtime.reserve(map.len().saturating_mul(size_of::<Value>()))?;
+    Ok(Value::list(
+        map.entries().into_iter().map(|(_, value)| value).collect(),
+    ))
+}
+
+fn pick(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let source = map_or_empty(arguments, 0);
+    let result = Map::new(MapType::Any);
+    for place in 1..arguments.len() {
+        if let Some(value) = source.get(bytes(arguments, place)) {
+            result.insert(string(arguments, place), value);
+        }
+    }
+    Ok(result.into())
+}
+
+fn omit(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let source = map_or_empty(arguments, 0);
+    runtime.reserve(source.len().saturating_mul(2 * size_of::<Value>()))?;
+    let omitted: Vec<Str> = (1..arguments.len())
+        .map(|place| string(arguments, place))
+        .collect();
+    let kept = source
+        .entries()
+        .into_iter()
+        .filter(|(key, _)| !omitted.contains(key));
+    Ok(Map::from_entries(MapType::Any, kept).into())
+}
+
+fn dig(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let [path @ .., fallback, source] = arguments else {
+        return Err(Failure::new("dig needs at least three arguments"));
+    };
+    if path.is_empty() {
+        return Err(Failure::new("dig needs at least three arguments"));
+    }
+    let mut here = asserted_map(source)?;
+    let keys: Result<Vec<_>, _> = path.iter().map(asserted_string).collect();
+    let mut keys = keys?.into_iter();
+    let mut key = keys.next().unwrap_or_default();
+    for next in keys {
+        let Some(step) = here.get(key.as_bytes()) else {
+            return Ok(fallback.clone());
+        };
+        here = asserted_map(&step)?;
+        key = next;
+    }
+    Ok(here.get(key.as_bytes()).unwrap_or_else(|| fallback.clone()))
+}
+
+/// The map, if the value's type is the very `map[string]interface {}`.
+fn asserted_map(value: &Value) -> Result<Map, Failure> {
+    match value {
+        Value::Map(map) if map.map_type() == MapType::Any => Ok(map.clone()),
+        other => Err(failed_assertion(other, MapType::Any.type_name())),
+    }
+}
+
+fn asserted_string(value: &Value) -> Result<Str, Failure> {
+    match value {
+        Value::Str(text) => Ok(text.clone()),
+        other => Err(failed_assertion(other, "string")),
+    }
+}
+
+fn failed_assertion(value: &Value, wanted: &str) -> Failure {
+    let found = if value.is_nil() { "nil" } else { value.type_name() };
+    Failure::new(format!(
+        "interface conversion: interface {{}} is {found}, not {wanted}"
+    ))
+}
+
+fn merge(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    merged(runtime, arguments, Overwrite::Empty, Refusal::EmptyText)
+}
+
+fn must_merge(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    merged(runtime, arguments, Overwrite::Empty, Refusal::Failure)
+}
+
+fn merge_overwrite(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    merged(runtime, arguments, Overwrite::All, Refusal::EmptyText)
+}
+
+fn must_merge_overwrite(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    merged(runtime, arguments, Overwrite::All, Refusal::Failure)
+}
+
+/// What becomes of a merge that is refused.
+enum Refusal {
+    EmptyText,
+    Failure,
+}
+
+fn merged(runtime: &mut dyn Runtime, arguments: &[Value], overwrite: Overwrite, refusal: Refusal) -> Outcome {
+    let destination = map_or_empty(arguments, 0);
+    for source in maps(arguments, 1) {
+        match merge_into(runtime, &destination, source, overwrite) {
+            Ok(()) => {}
+            Err(failure) if failure.refused && matches!(refusal, Refusal::EmptyText) => return Ok("".into()),
+            Err(failure) => return Err(failure.failure),
+        }
+    }
+    Ok(destination.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runtime::{call, check, int};
+
+    fn sample() -> Value {
+        Value::map([("a", int(1)), ("b", Value::map([("c", "d".into())]))])
+    }
+
+    #[test]
+    fn keys_are_read_and_tested() {
+        check("get", &[sample(), "a".into()], "1");
+        check("get", &[sample(), "z".into()], "");
+        check("hasKey", &[sample(), "b".into()], "true");
+        check("keys", &[sample()], "[a b]");
+        check("values", &[sample()], "[1 map[c:d]]");
+        check("pick", &[sample(), "a".into(), "z".into()], "map[a:1]");
+        check("omit", &[sample(), "a".into()], "map[b:map[c:d]]");
+        check("pluck", &["a".into(), sample(), sample()], "[1 1]");
+    }
+
+    #[test]
+    fn a_map_is_changed_in_place() {
+        let map = sample();
+        call("set", &[map.clone(), "z".into(), int(3)]).unwrap();
+        call("unset", &[map.clone(), "a".into()]).unwrap();
+        check("keys", &[map], "[b z]");
+    }
+
+    #[test]
+    fn nil_maps_are_read_as_empty_and_cannot_be_set() {
+        check("get", &[Value::Nil, "a".into()], "");
+        check("keys", &[Value::Nil], "[]");
+        check(
+            "set",
+            &[Value::Nil, "a".into(), int(1)],
+            "error: assignment to entry in nil map",
+        );
+    }
+
+    #[test]
+    fn digging_follows_a_path() {
+        check("dig", &["b".into(), "c".into(), "no".into(), sample()], "d");
+        check("dig", &["b".into(), "z".into(), "no".into(), sample()], "no");
+        check("dig", &["z".into(), "z".into(), "no".into(), sample()], "no");
+        check(
+            "dig",
+            &["a".into(), "z".into(), "no".into(), sample()],
+            "error: interface conversion: interface {} is int, not map[string]interface {}",
+        );
+    }
+
+    #[test]
+    fn a_key_without_a_value_has_the_empty_text() {
+        check("dict", &["a".into(), int(1), true.into()], "map[a:1 true:]");
+    }
+}

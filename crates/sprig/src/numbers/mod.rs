@@ -1,0 +1,394 @@
+//! Conversions to numbers, arithmetic, rounding and sequences.
+
+mod decimal;
+
+use steersman_gotemplate::Parameter::{Any, Float64, Int, String as Text};
+use steersman_gotemplate::{Failure, Function, List, ListType, Runtime, Str, Value};
+
+use crate::arguments::{any, float, integer, rest, text};
+use crate::cast::{IntegerError, parse_int, to_float64, to_int64};
+use crate::table::{Outcome, pure, variadic};
+use crate::text::printed;
+use decimal::Decimal;
+
+pub(crate) const FUNCTIONS: &[Function] = &[
+    pure(
+        "int",
+        &[Any],
+        "The value as an int, 0 for what is no number.",
+        int,
+    ),
+    pure(
+        "int64",
+        &[Any],
+        "The value as an int64, 0 for what is no number.",
+        int64,
+    ),
+    pure(
+        "float64",
+        &[Any],
+        "The value as a float64, 0 for what is no number.",
+        float64,
+    ),
+    pure(
+        "atoi",
+        &[Text],
+        "The text as an int, 0 for what is no number.",
+        atoi,
+    ),
+    pure(
+        "toDecimal",
+        &[Any],
+        "The octal number that the value's text is.",
+        to_decimal,
+    ),
+    variadic(pure("add", &[Any], "The sum of integers.", add)),
+    pure("add1", &[Any], "The integer plus one.", add1),
+    pure("sub", &[Any, Any], "The first integer minus the second.", sub),
+    variadic(pure("mul", &[Any, Any], "The product of integers.", mul)),
+    pure(
+        "div",
+        &[Any, Any],
+        "The first integer divided by the second.",
+        div,
+    ),
+    pure(
+        "mod",
+        &[Any, Any],
+        "The remainder of the first integer by the second.",
+        modulo,
+    ),
+    variadic(pure("max", &[Any, Any], "The greatest integer.", max)),
+    variadic(pure("biggest", &[Any, Any], "The old name of `max`.", max)),
+    variadic(pure("min", &[Any, Any], "The least integer.", min)),
+    variadic(pure(
+        "addf",
+        &[Any],
+        "The sum of floats, added as decimals.",
+        addf,
+    )),
+    pure("add1f", &[Any], "The float plus one.", add1f),
+    variadic(pure(
+        "subf",
+        &[Any, Any],
+        "The first float minus the others, as decimals.",
+        subf,
+    )),
+    variadic(pure(
+        "mulf",
+        &[Any, Any],
+        "The product of floats, as decimals.",
+        mulf,
+    )),
+    variadic(pure(
+        "divf",
+        &[Any, Any],
+        "The first float divided by the others, as decimals.",
+        divf,
+    )),
+    variadic(pure("maxf", &[Any, Any], "The greatest float.", maxf)),
+    variadic(pure("minf", &[Any, Any], "The least float.", minf)),
+    pure("ceil", &[Any], "The float rounded up to an integer.", ceil),
+    pure("floor", &[Any], "The float rounded down to an integer.", floor),
+    variadic(pure(
+        "round",
+        &[Any, Int, Float64],
+        "The float rounded to so many decimal places.",
+        round,
+    )),
+    pure("until", &[Int], "The integers from 0 until a limit.", until),
+    pure(
+        "untilStep",
+        &[Int, Int, Int],
+        "The integers from a start until a limit, by steps.",
+        until_step,
+    ),
+    variadic(pure(
+        "seq",
+        &[Int],
+        "The integers up to a last one, as a text with spaces.",
+        seq,
+    )),
+];
+
+fn int(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(Value::Int(to_int64(any(arguments, 0))))
+}
+
+fn int64(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(Value::Int64(to_int64(any(arguments, 0))))
+}
+
+fn float64(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(to_float64(any(arguments, 0)).into())
+}
+
+/// A number that does not fit becomes the nearest that does: only the error is dropped.
+fn atoi(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(Value::Int(match parse_int(&text(arguments, 0), 10) {
+        Ok(number) | Err(IntegerError::Range(number)) => number,
+        Err(IntegerError::Syntax) => 0,
+    }))
+}
+
+fn to_decimal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let digits = printed(any(arguments, 0));
+    Ok(Value::Int64(parse_int(&digits.text(), 8).unwrap_or(0)))
+}
+
+/// The integers combined from left to right.
+fn fold(arguments: &[Value], start: i64, from: usize, combine: fn(i64, i64) -> i64) -> Outcome {
+    Ok(Value::Int64(
+        rest(arguments, from).iter().map(to_int64).fold(start, combine),
+    ))
+}
+
+fn add(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    fold(arguments, 0, 0, i64::wrapping_add)
+}
+
+fn add1(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(Value::Int64(to_int64(any(arguments, 0)).wrapping_add(1)))
+}
+
+fn sub(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(Value::Int64(
+        to_int64(any(arguments, 0)).wrapping_sub(to_int64(any(arguments, 1))),
+    ))
+}
+
+fn mul(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    fold(arguments, to_int64(any(arguments, 0)), 1, i64::wrapping_mul)
+}
+
+fn max(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    fold(arguments, to_int64(any(arguments, 0)), 1, i64::max)
+}
+
+fn min(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    fold(arguments, to_int64(any(arguments, 0)), 1, i64::min)
+}
+
+fn div(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    divided(arguments, i64::wrapping_div)
+}
+
+fn modulo(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    divided(arguments, i64::wrapping_rem)
+}
+
+fn divided(arguments: &[Value], divide: fn(i64, i64) -> i64) -> Outcome {
+    let divisor = to_int64(any(arguments, 1));
+    if divisor == 0 {
+        return Err(Failure::new("runtime error: integer divide by zero"));
+    }
+    Ok(Value::Int64(divide(to_int64(any(arguments, 0)), divisor)))
+}
+
+/// The floats from `from` on, combined as decimals from left to right.
+fn decimals(
+    runtime: &mut dyn Runtime,
+    start: f64,
+    others: &[Value],
+    combine: fn(&Decimal, &Decimal) -> Result<Decimal, Failure>,
+) -> Outcome {
+    let mut result = Decimal::from_float(start)?;
+    for other in others {
+        runtime.spend(1 + result.digits() / 64)?;
+        result = combine(&result, &Decimal::from_float(to_float64(other))?)?;
+    }
+    Ok(result.to_float().into())
+}
+
+fn addf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    decimals(runtime, 0.0, rest(arguments, 0), Decimal::add)
+}
+
+fn add1f(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    decimals(
+        runtime,
+        to_float64(any(arguments, 0)),
+        &[Value::Int(1)],
+        Decimal::add,
+    )
+}
+
+fn subf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    decimals(
+        runtime,
+        to_float64(any(arguments, 0)),
+        rest(arguments, 1),
+        Decimal::subtract,
+    )
+}
+
+fn mulf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    decimals(
+        runtime,
+        to_float64(any(arguments, 0)),
+        rest(arguments, 1),
+        Decimal::multiply,
+    )
+}
+
+fn divf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    decimals(
+        runtime,
+        to_float64(any(arguments, 0)),
+        rest(arguments, 1),
+        Decimal::divide,
+    )
+}
+
+fn maxf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(extreme(arguments, f64::max).into())
+}
+
+fn minf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(extreme(arguments, f64::min).into())
+}
+
+/// Go's `math.Max` and `math.Min` give NaN as soon as one number is NaN.
+fn extreme(arguments: &[Value], choose: fn(f64, f64) -> f64) -> f64 {
+    let first = to_float64(any(arguments, 0));
+    rest(arguments, 1)
+        .iter()
+        .map(to_float64)
+        .fold(first, |left, right| {
+            if left.is_nan() || right.is_nan() {
+                f64::NAN
+            } else {
+                choose(left, right)
+            }
+        })
+}
+
+fn ceil(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(to_float64(any(arguments, 0)).ceil().into())
+}
+
+fn floor(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(to_float64(any(arguments, 0)).floor().into())
+}
+
+fn round(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let number = to_float64(any(arguments, 0));
+    let up_from = if arguments.len() > 2 {
+        float(arguments, 2)
+    } else {
+        0.5
+    };
+    let power = power_of_ten(integer(arguments, 1));
+    let shifted = power * number;
+    // Of a negative number the fraction is negative, hence less than the threshold.
+    let rounded = if shifted.fract() >= up_from {
+        shifted.ceil()
+    } else {
+        shifted.floor()
+    };
+    Ok((rounded / power).into())
+}
+
+/// Ten to a whole power, a negative one as the inverse of the positive: so does Go.
+fn power_of_ten(places: i64) -> f64 {
+    let places = places.clamp(-400, 400) as i32;
+    let power = format!("1e{}", places.abs()).parse().unwrap_or(f64::INFINITY);
+    if places < 0 { 1.0 / power } else { power }
+}
+
+fn until(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let limit = integer(arguments, 0);
+    Ok(int_list(sequence(
+        runtime,
+        0,
+        limit,
+        if limit < 0 { -1 } else { 1 },
+    )?))
+}
+
+fn until_step(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let (start, end, step) = (
+        integer(arguments, 0),
+        integer(arguments, 1),
+        integer(arguments, 2),
+    );
+    Ok(int_list(sequence(runtime, start, end, step)?))
+}
+
+fn int_list(numbers: Vec<i64>) -> Value {
+    List::new(ListType::Int, numbers.into_iter().map(Value::Int).collect()).into()
+}
+
+/// The integers from `start` until before `end`; none where the step leads away.
+fn sequence(runtime: &mut dyn Runtime, start: i64, end: i64, step: i64) -> Result<Vec<i64>, Failure> {
+    let distance = i128::from(end) - i128::from(start);
+    let step = i128::from(step);
+    if distance == 0 || step == 0 || (distance > 0) != (step > 0) {
+        return Ok(Vec::new());
+    }
+    let count = usize::try_from((distance.abs() + step.abs() - 1) / step.abs()).unwrap_or(usize::MAX);
+    runtime.reserve(count.saturating_mul(size_of::<Value>()))?;
+    runtime.spend((count / 16) as u64)?;
+    Ok((0..count as i128)
+        .map(|place| (i128::from(start) + place * step) as i64)
+        .collect())
+}
+
+fn seq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let (start, end, step) = match rest(arguments, 0) {
+        [_] => (1, integer(arguments, 0), None),
+        [_, _] => (integer(arguments, 0), integer(arguments, 1), None),
+        [_, _, _] => (
+            integer(arguments, 0),
+            integer(arguments, 2),
+            Some(integer(arguments, 1)),
+        ),
+        _ => return Ok("".into()),
+    };
+    let direction = if end < start { -1 } else { 1 };
+    if direction < 0 && step.is_some_and(|step| step > 0) {
+        return Ok("".into());
+    }
+    let numbers = sequence(
+        runtime,
+        start,
+        end.wrapping_add(direction),
+        step.unwrap_or(direction),
+    )?;
+    let mut result = String::new();
+    for number in numbers {
+        if !result.is_empty() {
+            result.push(' ');
+        }
+        result.push_str(&number.to_string());
+    }
+    Ok(Str::from(result).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_runtime::{check, int};
+
+    #[test]
+    fn integers_wrap_around() {
+        check("add", &[int(i64::MAX), int(1)], "-9223372036854775808");
+        check("div", &[int(7), int(-2)], "-3");
+        check("mod", &[int(-7), int(2)], "-1");
+    }
+
+    #[test]
+    fn decimals_do_not_show_binary_fractions() {
+        check("addf", &[0.1.into(), 0.2.into()], "0.3");
+        check("mulf", &[1.1.into(), 1.1.into()], "1.21");
+        check("divf", &[int(10), int(3)], "3.3333333333333335");
+    }
+
+    #[test]
+    fn sequences_follow_their_step() {
+        check("seq", &[int(3)], "1 2 3");
+        check("seq", &[int(0), int(2), int(5)], "0 2 4");
+        check("seq", &[int(2), int(0)], "2 1 0");
+        check("untilStep", &[int(3), int(6), int(2)], "[3 5]");
+        check("until", &[int(-3)], "[0 -1 -2]");
+    }
+}

@@ -1,0 +1,378 @@
+//! Matching, finding, replacing and splitting by regular expressions of Go's syntax.
+
+mod expand;
+mod syntax;
+
+use std::cell::RefCell;
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+use steersman_gotemplate::Parameter::{Int, String as Text};
+use steersman_gotemplate::{Failure, Function, List, ListType, Runtime, Str, Value, format};
+
+use crate::arguments::{bytes, integer, string};
+use crate::table::{Outcome, pure};
+
+pub(crate) const FUNCTIONS: &[Function] = &[
+    pure(
+        "regexMatch",
+        &[Text, Text],
+        "Whether the text has a match; false for a wrong expression.",
+        is_match,
+    ),
+    pure(
+        "mustRegexMatch",
+        &[Text, Text],
+        "Like `regexMatch`, failing for a wrong expression.",
+        must_match,
+    ),
+    pure(
+        "regexFind",
+        &[Text, Text],
+        "The first match, or the empty text.",
+        find,
+    ),
+    pure("mustRegexFind", &[Text, Text], "Like `regexFind`.", must_find),
+    pure(
+        "regexFindAll",
+        &[Text, Text, Int],
+        "The matches, at most so many unless the number is negative.",
+        find_all,
+    ),
+    pure(
+        "mustRegexFindAll",
+        &[Text, Text, Int],
+        "Like `regexFindAll`.",
+        must_find_all,
+    ),
+    pure(
+        "regexReplaceAll",
+        &[Text, Text, Text],
+        "The text with every match replaced, `${1}` standing for a group.",
+        replace_all,
+    ),
+    pure(
+        "mustRegexReplaceAll",
+        &[Text, Text, Text],
+        "Like `regexReplaceAll`.",
+        must_replace_all,
+    ),
+    pure(
+        "regexReplaceAllLiteral",
+        &[Text, Text, Text],
+        "The text with every match replaced by the very text.",
+        replace_literal,
+    ),
+    pure(
+        "mustRegexReplaceAllLiteral",
+        &[Text, Text, Text],
+        "Like `regexReplaceAllLiteral`.",
+        must_replace_literal,
+    ),
+    pure(
+        "regexSplit",
+        &[Text, Text, Int],
+        "The parts between matches, at most so many unless the number is negative.",
+        split,
+    ),
+    pure(
+        "mustRegexSplit",
+        &[Text, Text, Int],
+        "Like `regexSplit`.",
+        must_split,
+    ),
+    pure(
+        "regexQuoteMeta",
+        &[Text],
+        "An expression that matches the very text.",
+        quote_meta,
+    ),
+];
+
+/// How many expressions a thread keeps compiled: charts use few, in many places.
+const KEPT: usize = 64;
+
+/// How large a compiled expression may be, in bytes.
+const SIZE_LIMIT: usize = 4 << 20;
+
+thread_local! {
+    static COMPILED: RefCell<Vec<(Str, Regex)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What becomes of an expression that does not compile.
+#[derive(Clone, Copy)]
+enum Wrong {
+    /// Go panics, and says which expression.
+    Panics,
+    /// The function returns Go's error.
+    Fails,
+}
+
+fn compiled(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong) -> Result<Regex, Failure> {
+    let pattern = string(arguments, 0);
+    runtime.spend(1 + bytes(arguments, 1).len() as u64 / 64)?;
+    if let Some(regex) = COMPILED.with_borrow(|kept| found(kept, &pattern)) {
+        return Ok(regex);
+    }
+    runtime.spend(64 + pattern.len() as u64)?;
+    let regex = compile(pattern.as_bytes()).map_err(|error| {
+        Failure::new(match wrong {
+            Wrong::Fails => error,
+            Wrong::Panics => format!("regexp: Compile({}): {error}", backquoted(pattern.as_bytes())),
+        })
+    })?;
+    COMPILED.with_borrow_mut(|kept| {
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((pattern, regex.clone()));
+    });
+    Ok(regex)
+}
+
+fn found(kept: &[(Str, Regex)], pattern: &Str) -> Option<Regex> {
+    let (_, regex) = kept.iter().rev().find(|(other, _)| other == pattern)?;
+    Some(regex.clone())
+}
+
+/// The expression compiled, or Go's message why it cannot be.
+fn compile(pattern: &[u8]) -> Result<Regex, String> {
+    let Ok(text) = std::str::from_utf8(pattern) else {
+        return Err(format!(
+            "error parsing regexp: invalid UTF-8: {}",
+            backquoted(pattern)
+        ));
+    };
+    let translated = syntax::translate(text).map_err(|error| error.to_string())?;
+    RegexBuilder::new(&translated)
+        .size_limit(SIZE_LIMIT)
+        .build()
+        .map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => {
+                format!("error parsing regexp: expression too large: `{text}`")
+            }
+            _ => format!("error parsing regexp: invalid expression: `{text}`"),
+        })
+}
+
+fn backquoted(text: &[u8]) -> String {
+    match std::str::from_utf8(text) {
+        Ok(text)
+            if !text.contains(|character: char| {
+                character == '`' || (character.is_control() && character != '\t')
+            }) =>
+        {
+            format!("`{text}`")
+        }
+        _ => format::quote_bytes(text),
+    }
+}
+
+fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    match must_match(runtime, arguments) {
+        Err(failure) if !failure.exhausted => Ok(false.into()),
+        outcome => outcome,
+    }
+}
+
+fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Fails)?;
+    Ok(regex.is_match(bytes(arguments, 1)).into())
+}
+
+fn find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Panics)?;
+    Ok(first_match(&regex, arguments))
+}
+
+fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Fails)?;
+    Ok(first_match(&regex, arguments))
+}
+
+fn first_match(regex: &Regex, arguments: &[Value]) -> Value {
+    let found = regex.find(bytes(arguments, 1));
+    text(found.map(|found| found.as_bytes()).unwrap_or_default()).into()
+}
+
+fn text(bytes: &[u8]) -> Str {
+    Str::from_bytes(bytes.to_vec())
+}
+
+fn find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Panics)?;
+    all_matches(runtime, &regex, arguments)
+}
+
+fn must_find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Fails)?;
+    all_matches(runtime, &regex, arguments)
+}
+
+/// The number that a negative one stands for: as many as there are.
+fn limit(arguments: &[Value]) -> usize {
+    usize::try_from(integer(arguments, 2)).unwrap_or(usize::MAX)
+}
+
+fn all_matches(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outcome {
+    let mut matches = Vec::new();
+    for found in regex.find_iter(bytes(arguments, 1)).take(limit(arguments)) {
+        runtime.reserve(size_of::<Value>() + found.len())?;
+        matches.push(text(found.as_bytes()));
+    }
+    if matches.is_empty() {
+        return Ok(List::nil(ListType::String).into());
+    }
+    Ok(Value::strings(matches))
+}
+
+fn replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Panics)?;
+    replaced(runtime, &regex, arguments, expand::expand)
+}
+
+fn must_replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Fails)?;
+    replaced(runtime, &regex, arguments, expand::expand)
+}
+
+fn replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Panics)?;
+    replaced(runtime, &regex, arguments, literally)
+}
+
+fn must_replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Fails)?;
+    replaced(runtime, &regex, arguments, literally)
+}
+
+fn literally(result: &mut Vec<u8>, replacement: &[u8], _: &Captures<'_>) {
+    result.extend_from_slice(replacement);
+}
+
+/// Writes what stands in place of a match.
+type Replace = fn(&mut Vec<u8>, &[u8], &Captures<'_>);
+
+fn replaced(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value], replace: Replace) -> Outcome {
+    let (source, replacement) = (bytes(arguments, 1), bytes(arguments, 2));
+    runtime.reserve(source.len())?;
+    let mut result = Vec::with_capacity(source.len());
+    let mut end = 0;
+    for captures in regex.captures_iter(source) {
+        let Some(found) = captures.get(0) else { continue };
+        result.extend_from_slice(source.get(end..found.start()).unwrap_or_default());
+        let before = result.len();
+        replace(&mut result, replacement, &captures);
+        runtime.reserve(result.len() - before)?;
+        end = found.end();
+    }
+    if end == 0 && result.is_empty() {
+        return Ok(string(arguments, 1).into());
+    }
+    result.extend_from_slice(source.get(end..).unwrap_or_default());
+    Ok(Str::from_bytes(result).into())
+}
+
+fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Panics)?;
+    parts(runtime, &regex, arguments)
+}
+
+fn must_split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let regex = compiled(runtime, arguments, Wrong::Fails)?;
+    parts(runtime, &regex, arguments)
+}
+
+fn parts(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outcome {
+    let source = bytes(arguments, 1);
+    let limit = limit(arguments);
+    if limit == 0 {
+        return Ok(List::nil(ListType::String).into());
+    }
+    if source.is_empty() && !bytes(arguments, 0).is_empty() {
+        return Ok(Value::strings([""]));
+    }
+    let mut parts = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for found in regex.find_iter(source) {
+        if parts.len() + 1 == limit {
+            break;
+        }
+        end = found.start();
+        if found.end() != 0 {
+            runtime.reserve(size_of::<Value>() + end - start)?;
+            parts.push(text(source.get(start..end).unwrap_or_default()));
+        }
+        start = found.end();
+    }
+    if end != source.len() {
+        parts.push(text(source.get(start..).unwrap_or_default()));
+    }
+    Ok(Value::strings(parts))
+}
+
+fn quote_meta(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let mut quoted = Vec::new();
+    for byte in bytes(arguments, 0) {
+        if br"\.+*?()|[]{}^$".contains(byte) {
+            quoted.push(b'\\');
+        }
+        quoted.push(*byte);
+    }
+    Ok(Str::from_bytes(quoted).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test_runtime::{check, int};
+
+    #[test]
+    fn matches_are_found() {
+        check("regexMatch", &["^h.*d$".into(), "hello world".into()], "true");
+        check("regexMatch", &["[".into(), "a".into()], "false");
+        check("regexFind", &["l.".into(), "hello".into()], "ll");
+        check("regexFindAll", &["[a-z]".into(), "abcd".into(), int(2)], "[a b]");
+        check("regexFindAll", &["x".into(), "abcd".into(), int(-1)], "[]");
+    }
+
+    #[test]
+    fn matches_are_replaced() {
+        check(
+            "regexReplaceAll",
+            &["(\\w+) (\\w+)".into(), "a b".into(), "$2 ${1}x $1x".into()],
+            "b ax ",
+        );
+        check(
+            "regexReplaceAll",
+            &["x*".into(), "abc".into(), "-".into()],
+            "-a-b-c-",
+        );
+        check("regexReplaceAll", &["a".into(), "a".into(), "$$1".into()], "$1");
+        check(
+            "regexReplaceAllLiteral",
+            &["o".into(), "foo".into(), "$1".into()],
+            "f$1$1",
+        );
+    }
+
+    #[test]
+    fn texts_are_split_at_matches() {
+        check("regexSplit", &["z+".into(), "pizza".into(), int(-1)], "[pi a]");
+        check("regexSplit", &["z".into(), "pizza".into(), int(2)], "[pi za]");
+        check("regexSplit", &["".into(), "abc".into(), int(-1)], "[a b c]");
+        check("regexSplit", &["z".into(), "pizza".into(), int(0)], "[]");
+    }
+
+    #[test]
+    fn wrong_expressions_are_named() {
+        check(
+            "regexFind",
+            &["[".into(), "a".into()],
+            "error: regexp: Compile(`[`): error parsing regexp: missing closing ]: `[`",
+        );
+        check(
+            "mustRegexFind",
+            &["a**".into(), "a".into()],
+            "error: error parsing regexp: invalid nested repetition operator: `**`",
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Texts into lists and maps of texts, and back.
+
+use bstr::ByteSlice;
+use steersman_gotemplate::Parameter::{Any, Int, String as Text};
+use steersman_gotemplate::{Function, List, ListType, Map, MapType, Runtime, Str, Value};
+
+use crate::arguments::{any, bytes, integer};
+use crate::table::{Outcome, pure};
+use crate::text::{items, strings, strval};
+
+pub(crate) const FUNCTIONS: &[Function] = &[
+    pure(
+        "split",
+        &[Text, Text],
+        "A map `_0`, `_1`, … of the parts of a text.",
+        split,
+    ),
+    pure(
+        "splitn",
+        &[Text, Int, Text],
+        "A map of at most so many parts of a text.",
+        splitn,
+    ),
+    pure(
+        "splitList",
+        &[Text, Text],
+        "A list of the parts of a text.",
+        split_list,
+    ),
+    pure("join", &[Text, Any], "The items of a list as one text.", join),
+    pure("toStrings", &[Any], "The items of a list as texts.", to_strings),
+    pure(
+        "sortAlpha",
+        &[Any],
+        "The items of a list as texts, in order.",
+        sort_alpha,
+    ),
+];
+
+fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let parts = parts(runtime, bytes(arguments, 0), bytes(arguments, 1), -1)?;
+    Ok(numbered(parts))
+}
+
+fn splitn(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let parts = parts(
+        runtime,
+        bytes(arguments, 0),
+        bytes(arguments, 2),
+        integer(arguments, 1),
+    )?;
+    Ok(numbered(parts))
+}
+
+fn split_list(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let parts = parts(runtime, bytes(arguments, 0), bytes(arguments, 1), -1)?;
+    Ok(Value::strings(parts))
+}
+
+/// The parts of `source`, at most `limit` of them unless it is negative; without a separator its
+/// characters.
+fn parts(
+    runtime: &mut dyn Runtime,
+    separator: &[u8],
+    source: &[u8],
+    limit: i64,
+) -> Result<Vec<Str>, steersman_gotemplate::Failure> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    if limit == 0 {
+        return Ok(Vec::new());
+    }
+    let text = |part: &[u8]| Str::from_bytes(part.to_vec());
+    if separator.is_empty() {
+        runtime.reserve(source.len().saturating_mul(size_of::<Value>()))?;
+        let mut parts = Vec::new();
+        for (from, to, _) in source.char_indices() {
+            if parts.len() + 1 == limit {
+                parts.push(text(source.get(from..).unwrap_or_default()));
+                break;
+            }
+            parts.push(text(source.get(from..to).unwrap_or_default()));
+        }
+        return Ok(parts);
+    }
+    let count = source.find_iter(separator).count().min(limit) + 1;
+    runtime.reserve(count.saturating_mul(size_of::<Value>()))?;
+    Ok(source.splitn_str(limit, separator).map(text).collect())
+}
+
+fn numbered(parts: Vec<Str>) -> Value {
+    let mut entries: Vec<(Str, Value)> = parts
+        .into_iter()
+        .enumerate()
+        .map(|(place, part)| (format!("_{place}").into(), part.into()))
+        .collect();
+    // `_10` comes before `_2`; a map is filled fastest in the order of its keys.
+    entries.sort_by(|left, right| left.0.cmp(&right.0));
+    Map::from_entries(MapType::String, entries).into()
+}
+
+fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let parts = strings(any(arguments, 1));
+    let separator = bytes(arguments, 0);
+    let size = parts.iter().map(Str::len).sum::<usize>();
+    runtime.reserve(size.saturating_add(separator.len().saturating_mul(parts.len())))?;
+    Ok(Str::from_bytes(bstr::join(separator, parts.iter().map(Str::as_bytes))).into())
+}
+
+fn to_strings(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(match any(arguments, 0) {
+        Value::List(list) if list.list_type() == ListType::String => list.clone().into(),
+        other => Value::strings(strings(other)),
+    })
+}
+
+fn sort_alpha(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let list = any(arguments, 0);
+    if items(list).is_none() {
+        return Ok(Value::strings([strval(list)]));
+    }
+    let mut sorted = strings(list);
+    sorted.sort();
+    Ok(List::new(ListType::String, sorted.into_iter().map(Value::Str).collect()).into())
+}

@@ -1,0 +1,98 @@
+//! Go's names for the types and kinds of values, and deep equality.
+
+use steersman_gotemplate::Parameter::{Any, String as Text};
+use steersman_gotemplate::{Function, Runtime, Value};
+
+use crate::arguments::{any, text};
+use crate::equal::{deep_copy, deep_equal};
+use crate::table::{Outcome, pure};
+
+pub(crate) const FUNCTIONS: &[Function] = &[
+    pure("typeOf", &[Any], "Go's name of the value's type.", type_of),
+    pure(
+        "typeIs",
+        &[Text, Any],
+        "Whether the value's type has this name.",
+        type_is,
+    ),
+    pure(
+        "typeIsLike",
+        &[Text, Any],
+        "Whether the value's type, or what it points to, has this name.",
+        type_is_like,
+    ),
+    pure("kindOf", &[Any], "Go's name of the value's kind.", kind_of),
+    pure(
+        "kindIs",
+        &[Text, Any],
+        "Whether the value's kind has this name.",
+        kind_is,
+    ),
+    pure(
+        "deepEqual",
+        &[Any, Any],
+        "Whether both values are of one type and have the same content.",
+        equal,
+    ),
+    pure(
+        "deepCopy",
+        &[Any],
+        "A copy that shares no map with the value.",
+        copy,
+    ),
+    pure("mustDeepCopy", &[Any], "Like `deepCopy`.", copy),
+];
+
+fn type_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(any(arguments, 0).type_name().into())
+}
+
+fn type_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok((text(arguments, 0) == any(arguments, 1).type_name()).into())
+}
+
+fn type_is_like(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let name = any(arguments, 1).type_name();
+    let wanted = text(arguments, 0);
+    Ok((wanted == name || name.strip_prefix('*') == Some(&*wanted)).into())
+}
+
+fn kind_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(any(arguments, 0).kind_name().into())
+}
+
+fn kind_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok((text(arguments, 0) == any(arguments, 1).kind_name()).into())
+}
+
+fn equal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(deep_equal(any(arguments, 0), any(arguments, 1))?.into())
+}
+
+fn copy(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    deep_copy(runtime, any(arguments, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runtime::{check, int};
+
+    #[test]
+    fn types_have_gos_names() {
+        let map = Value::map([("a", int(1))]);
+        check("typeOf", &[map.clone()], "map[string]interface {}");
+        check("kindOf", &[map], "map");
+        check("typeOf", &[Value::Nil], "<nil>");
+        check("kindOf", &[Value::Nil], "invalid");
+        check("kindIs", &["float64".into(), 1.5.into()], "true");
+        check("typeIsLike", &["int".into(), int(1)], "true");
+    }
+
+    #[test]
+    fn numbers_of_different_types_differ() {
+        check("deepEqual", &[int(1), Value::Int64(1)], "false");
+        check("deepEqual", &[int(1), int(1)], "true");
+        check("deepEqual", &[Value::Nil, Value::Nil], "true");
+    }
+}
