@@ -36,7 +36,7 @@ impl ListType {
 /// A slice: a sequence that no template function changes in place.
 #[derive(Clone, Debug)]
 pub struct List {
-    list_type: ListType,
+    element: ListType,
     items: Rc<[Value]>,
     is_nil: bool,
 }
@@ -46,7 +46,7 @@ impl List {
     #[must_use]
     pub fn new(list_type: ListType, items: Vec<Value>) -> Self {
         Self {
-            list_type,
+            element: list_type,
             items: items.into(),
             is_nil: false,
         }
@@ -56,7 +56,7 @@ impl List {
     #[must_use]
     pub fn nil(list_type: ListType) -> Self {
         Self {
-            list_type,
+            element: list_type,
             items: Rc::default(),
             is_nil: true,
         }
@@ -71,7 +71,7 @@ impl List {
     /// The Go type.
     #[must_use]
     pub fn list_type(&self) -> ListType {
-        self.list_type
+        self.element
     }
 
     /// The items.

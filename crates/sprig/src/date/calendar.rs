@@ -2,7 +2,7 @@
 
 /// A day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Day {
+pub(super) struct Date {
     pub(super) year: i64,
     /// From 1 to 12.
     pub(super) month: i64,
@@ -37,7 +37,7 @@ pub(super) const WEEKDAYS: [&str; 7] = [
     "Saturday",
 ];
 
-impl Day {
+impl Date {
     /// The day that is so many days after the first of 1970.
     pub(super) fn of_number(number: i64) -> Self {
         // Years begin in March, so that a leap day ends its year; eras are 400 years.
@@ -93,7 +93,7 @@ impl Day {
 }
 
 pub(super) fn days_in_month(year: i64, month: i64) -> i64 {
-    let first = |month| Day { year, month, day: 1 }.number();
+    let first = |month| Date { year, month, day: 1 }.number();
     first(month + 1) - first(month)
 }
 
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn days_are_numbered_there_and_back() {
         for number in (-800_000..800_000).step_by(997) {
-            assert_eq!(Day::of_number(number).number(), number);
+            assert_eq!(Date::of_number(number).number(), number);
         }
-        let day = Day::of_number(17_531);
+        let day = Date::of_number(17_531);
         assert_eq!((day.year, day.month, day.day), (2017, 12, 31));
         assert_eq!((day.of_year(), day.weekday()), (365, 0));
         assert_eq!(days_in_month(2020, 2), 29);

@@ -227,11 +227,11 @@ fn with_fraction(number: u64, unit: u64) -> String {
 }
 
 impl Object for Duration {
-    fn type_name(&self) -> &str {
+    fn type_name(&self) -> &'static str {
         "time.Duration"
     }
 
-    fn kind_name(&self) -> &str {
+    fn kind_name(&self) -> &'static str {
         "int64"
     }
 

@@ -230,14 +230,6 @@ fn duration(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 fn duration_round(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let value = any(arguments, 0);
-    let duration = match value {
-        Value::Int64(nanoseconds) => Duration {
-            nanoseconds: *nanoseconds,
-        },
-        Value::Str(text) => Duration::parse(&text.text()).unwrap_or_default(),
-        other => time_in(other).map_or_else(Duration::default, |time| present(runtime).since(time)),
-    };
     const SECOND: u64 = 1_000_000_000;
     const UNITS: [(u64, &str); 6] = [
         (365 * 24 * 3600, "y"),
@@ -247,6 +239,14 @@ fn duration_round(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
         (60, "m"),
         (1, "s"),
     ];
+    let value = any(arguments, 0);
+    let duration = match value {
+        Value::Int64(nanoseconds) => Duration {
+            nanoseconds: *nanoseconds,
+        },
+        Value::Str(text) => Duration::parse(&text.text()).unwrap_or_default(),
+        other => time_in(other).map_or_else(Duration::default, |time| present(runtime).since(time)),
+    };
     let magnitude = duration.nanoseconds.unsigned_abs();
     let unit = UNITS.iter().find(|(seconds, _)| magnitude > seconds * SECOND);
     Ok(match unit {

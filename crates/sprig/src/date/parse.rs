@@ -1,6 +1,8 @@
 //! Times read by layouts.
 
-use super::calendar::{Day, MONTHS, WEEKDAYS, days_in_month};
+use std::fmt::Write as _;
+
+use super::calendar::{Date, MONTHS, WEEKDAYS, days_in_month};
 use super::layout::{Element, OffsetShape, next_piece};
 use super::time::Time;
 use super::zone::Zone;
@@ -42,7 +44,8 @@ pub(super) fn quote(text: &str) -> String {
             ' '..='~' => quoted.push(character),
             _ => {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                    quoted.push_str(&format!("\\x{byte:02x}"));
+                    // Writing to a String cannot fail.
+                    let _ = write!(quoted, "\\x{byte:02x}");
                 }
             }
         }
@@ -367,16 +370,16 @@ impl Parts {
         Ok(Time::from_parts(day, clock, self.nanosecond, zone))
     }
 
-    fn date(&self) -> Result<Day, &'static str> {
+    fn date(&self) -> Result<Date, &'static str> {
         let year = self.year;
         if let Some(year_day) = self.year_day {
-            let first = Day {
+            let first = Date {
                 year,
                 month: 1,
                 day: 1,
             }
             .number();
-            let found = Day::of_number(first + year_day - 1);
+            let found = Date::of_number(first + year_day - 1);
             if year_day < 1 || found.year != year {
                 return Err("day-of-year out of range");
             }
@@ -392,7 +395,7 @@ impl Parts {
         if day < 1 || day > days_in_month(year, month) {
             return Err("day out of range");
         }
-        Ok(Day { year, month, day })
+        Ok(Date { year, month, day })
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, Value};
 
-use super::calendar::{Day, SECONDS_PER_DAY, month_name, weekday_name};
+use super::calendar::{Date, SECONDS_PER_DAY, month_name, weekday_name};
 use super::duration::Duration;
 use super::zone::Zone;
 
@@ -23,7 +23,7 @@ pub struct Time {
 
 /// A moment's parts in its zone.
 pub(super) struct Clock {
-    pub(super) day: Day,
+    pub(super) day: Date,
     pub(super) hour: i64,
     pub(super) minute: i64,
     pub(super) second: i64,
@@ -93,7 +93,7 @@ impl Time {
         let local = self.seconds.saturating_add(offset);
         let of_day = local.rem_euclid(SECONDS_PER_DAY);
         Clock {
-            day: Day::of_number(local.div_euclid(SECONDS_PER_DAY)),
+            day: Date::of_number(local.div_euclid(SECONDS_PER_DAY)),
             hour: of_day / 3600,
             minute: of_day / 60 % 60,
             second: of_day % 60,
@@ -103,7 +103,7 @@ impl Time {
     }
 
     /// The time of these parts in a zone. Parts out of their ranges count on.
-    pub(super) fn from_parts(day: Day, clock: [i64; 3], nanoseconds: u32, zone: Zone) -> Self {
+    pub(super) fn from_parts(day: Date, clock: [i64; 3], nanoseconds: u32, zone: Zone) -> Self {
         let [hour, minute, second] = clock;
         let local = day
             .number()
@@ -117,7 +117,7 @@ impl Time {
 
     fn add_date(&self, years: i64, months: i64, days: i64) -> Self {
         let clock = self.clock();
-        let day = Day {
+        let day = Date {
             year: clock.day.year.saturating_add(years),
             month: clock.day.month.saturating_add(months),
             day: clock.day.day.saturating_add(days),
@@ -171,11 +171,11 @@ impl Time {
 }
 
 impl Object for Time {
-    fn type_name(&self) -> &str {
+    fn type_name(&self) -> &'static str {
         TYPE_NAME
     }
 
-    fn kind_name(&self) -> &str {
+    fn kind_name(&self) -> &'static str {
         "struct"
     }
 
@@ -277,11 +277,11 @@ fn named_integer(type_name: &'static str, number: i64, name: &str) -> Value {
 }
 
 impl Object for NamedInteger {
-    fn type_name(&self) -> &str {
+    fn type_name(&self) -> &'static str {
         self.type_name
     }
 
-    fn kind_name(&self) -> &str {
+    fn kind_name(&self) -> &'static str {
         "int"
     }
 
@@ -330,11 +330,11 @@ fn named_location(name: &str) -> Value {
 }
 
 impl Object for Location {
-    fn type_name(&self) -> &str {
+    fn type_name(&self) -> &'static str {
         "*time.Location"
     }
 
-    fn kind_name(&self) -> &str {
+    fn kind_name(&self) -> &'static str {
         "ptr"
     }
 
