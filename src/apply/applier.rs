@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -177,6 +177,54 @@ impl Applier {
         Ok(changes)
     }
 
+    /// Whether `objects` can be applied as far as that shows without a write: each is there
+    /// once, and its kind is served or defined by another one.
+    ///
+    /// # Errors
+    /// The first object for which that is not so.
+    pub async fn check(&self, owner: &Owner, objects: &[RenderedObject]) -> Result<Arc<Served>, ApplyError> {
+        let served = self
+            .discovery
+            .served_with(objects.iter().map(|object| &object.api))
+            .await?;
+        let defined = kinds_defined_by(objects);
+        let mut seen = BTreeSet::new();
+        for object in objects {
+            match served.resource(&object.api) {
+                Some(resource) => {
+                    let id = identify(object, resource, &owner.release_namespace);
+                    if !seen.insert(id.clone()) {
+                        return Err(ApplyError::Duplicate {
+                            origin: object.source.clone(),
+                            id,
+                        });
+                    }
+                }
+                None if defined.contains(&object.api) => {}
+                None => return Err(unknown_kind(object)),
+            }
+        }
+        Ok(served)
+    }
+
+    /// The identities of `objects`. Those whose kind is not served are left out: nothing of that
+    /// kind exists.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn identities(
+        &self,
+        owner: &Owner,
+        objects: Vec<RenderedObject>,
+    ) -> Result<Vec<(ObjectId, RenderedObject)>, DiscoveryError> {
+        let served = self.discovery.served().await?;
+        let identified = objects.into_iter().filter_map(|object| {
+            let resource = served.any_version(&object.api.group, &object.api.kind)?;
+            Some((identify(&object, resource, &owner.release_namespace), object))
+        });
+        Ok(identified.collect())
+    }
+
     /// Discovery lags behind a definition that is established, by a second or so.
     async fn served_eventually(&self, objects: &[RenderedObject]) -> Result<Arc<Served>, ApplyError> {
         for _ in 0..40 {
@@ -202,14 +250,15 @@ impl Applier {
     async fn apply_planned(&self, owner: &Owner, planned: Vec<Planned>) -> Result<ChangeSet, ApplyError> {
         let mut changes = ChangeSet::new();
         for group in planned.chunk_by(|a, b| a.object.api.kind == b.object.api.kind) {
-            let applied: Vec<_> =
-                futures::stream::iter(group)
-                    .map(|one| async move {
-                        Ok::<_, ApplyError>((one.id.clone(), self.apply_one(owner, one).await?))
-                    })
-                    .buffered(PARALLEL)
-                    .try_collect()
-                    .await?;
+            let requests: Vec<_> = group
+                .iter()
+                .map(|one| self.apply_one(owner, one).boxed())
+                .collect();
+            let applied: Vec<Applied> = futures::stream::iter(requests)
+                .buffered(PARALLEL)
+                .try_collect()
+                .await?;
+            let applied = group.iter().map(|one| one.id.clone()).zip(applied);
             changes.extend(applied);
         }
         Ok(changes)

@@ -107,15 +107,15 @@ pub struct SnapshotObject {
 }
 
 impl Snapshot {
-    /// What an application has done.
-    pub fn new(inputs: Inputs, changes: &ChangeSet) -> Self {
+    /// What an application has done, from inputs that are yet to be named.
+    pub fn new(changes: &ChangeSet) -> Self {
         let objects = changes.iter().map(|(id, applied)| SnapshotObject {
             id: id.clone(),
             version: applied.version.clone(),
             digest: applied.digest,
         });
         Self {
-            inputs: Some(inputs),
+            inputs: None,
             objects: objects.collect(),
         }
     }

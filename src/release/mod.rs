@@ -16,5 +16,6 @@ pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use digest::{Digest, Inputs, digest_of_json};
 pub use history::{History, HistoryError, Snapshot, SnapshotObject, Stored, surplus};
 pub use name::{InvalidReleaseName, ReleaseName};
+pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use revision::{ReleaseStatus, Revision};

@@ -75,6 +75,8 @@ pub enum FailureStage {
     Reconcile,
     /// The release can't be removed.
     Uninstall,
+    /// The server did not answer, or asks for patience.
+    Transient,
 }
 
 /// How the objects of a release are.
@@ -249,10 +251,18 @@ fn deployed_conditions(deployed: &Deployed, before: &[Value]) -> Vec<Condition> 
 
 fn failed_conditions(failure: &Failure, before: &[Value]) -> Vec<Condition> {
     let message = limited(&failure.message);
+    if failure.stage == FailureStage::Transient {
+        let mut conditions = vec![Condition::holds(ConditionType::Initialized, Reason::None, "")];
+        conditions.extend(kept(before, ConditionType::Deployed));
+        let reason = Reason::ProgressingWithRetry;
+        conditions.push(Condition::fails(ConditionType::Ready, reason, message.clone()));
+        conditions.push(Condition::holds(ConditionType::Reconciling, reason, message));
+        return conditions;
+    }
     let (irreconcilable, release_failed) = match failure.stage {
         FailureStage::State => (Reason::ErrorGettingReleaseState, None),
         FailureStage::Values => (Reason::ErrorGettingValues, None),
-        FailureStage::Reconcile => (Reason::ReconcileError, None),
+        FailureStage::Reconcile | FailureStage::Transient => (Reason::ReconcileError, None),
         FailureStage::RenderInstall | FailureStage::Install => {
             (Reason::ReconcileError, Some(Reason::InstallError))
         }

@@ -1,0 +1,92 @@
+//! Objects that somebody else has changed or deleted.
+
+use tokio::time::Instant;
+
+use super::super::Reconciler;
+use super::super::error::ReconcileError;
+use super::super::memory::Memory;
+use super::super::session::Session;
+use crate::apply::{Change, ChangeSet, ObjectId, objects_of_manifest};
+use crate::release::Stored;
+use crate::status::{EventKind, Redactor};
+
+impl Reconciler {
+    /// Applies `objects` again, from the manifest of the deployed revision.
+    pub(in super::super) async fn correct_drift(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+        objects: &[ObjectId],
+    ) -> Result<(), ReconcileError> {
+        let deployed = memory.known.as_ref().and_then(|known| known.deployed);
+        let stored = match deployed {
+            Some(revision) => session.history.get(revision).await?,
+            None => None,
+        };
+        let Some(mut stored) = stored else {
+            // The revision was deleted; what is left says what to do.
+            memory.forget_known();
+            return Ok(());
+        };
+        let rendered = objects_of_manifest(&stored.record.manifest)?;
+        session.redactor = Redactor::new(&rendered, &serde_json::Value::Object(session.values.clone()));
+        let drifted = self.shared.applier.identities(&session.owner, rendered).await?;
+        let drifted = drifted
+            .into_iter()
+            .filter(|(id, _)| objects.contains(id))
+            .map(|(_, object)| object)
+            .collect();
+        let changes = self
+            .shared
+            .applier
+            .apply(&session.owner, drifted)
+            .await
+            .map_err(ReconcileError::Drift)?;
+        memory.note_corrected(&changes, Instant::now());
+        if update_digests(&mut stored, &changes) {
+            session.history.update(&stored, (self.shared.now)()).await?;
+        }
+        for (id, applied) in &changes {
+            let what = if applied.change == Change::Created {
+                "deleted"
+            } else {
+                "changed"
+            };
+            tracing::info!(release = %session.release, object = %id, "corrected drift: the object was {what}");
+            self.event(
+                session,
+                EventKind::Normal,
+                "DriftCorrected",
+                &format!("{id} was {what} and is restored"),
+            );
+        }
+        session.log("Reconciled release");
+        Ok(())
+    }
+
+    /// Somebody undoes every correction.
+    pub(in super::super) fn warn_of_fight(&self, session: &Session, objects: &[ObjectId]) {
+        let named: Vec<String> = objects.iter().take(3).map(ToString::to_string).collect();
+        let message = format!(
+            "another writer keeps changing {}; correcting it more slowly",
+            named.join(", ")
+        );
+        tracing::warn!(release = %session.release, "{message}");
+        self.event(session, EventKind::Warning, "DriftFight", &message);
+    }
+}
+
+/// An apply gives the same digest again as a rule. Where it does not, the new one must be found
+/// after a restart, or the object would be applied again then.
+fn update_digests(stored: &mut Stored, changes: &ChangeSet) -> bool {
+    let mut changed = false;
+    for object in &mut stored.snapshot.objects {
+        if let Some(applied) = changes.get(&object.id)
+            && applied.digest != object.digest
+        {
+            object.digest = applied.digest;
+            changed = true;
+        }
+    }
+    changed
+}

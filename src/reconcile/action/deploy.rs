@@ -1,0 +1,238 @@
+//! What installation, upgrade and recovery have in common: a revision that is written down is
+//! brought into effect.
+
+use steersman_chart::Operation;
+
+use super::super::Reconciler;
+use super::super::error::ReconcileError;
+use super::super::memory::{Memory, was_ever_deployed};
+use super::super::render::{definitions, objects};
+use super::super::session::Session;
+use crate::apply::{ChangeSet, Deletion, Moment, ObjectId, RenderedObject, chain, objects_of_manifest};
+use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored, surplus};
+use crate::status::{EventKind, Redactor};
+
+impl Reconciler {
+    /// Renders the next revision after `earlier`, writes it down, and brings it into effect.
+    pub(in super::super) async fn roll_out(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+        earlier: Vec<Stored>,
+    ) -> Result<Revision, ReconcileError> {
+        let Some(inputs) = session.inputs else {
+            return Err(ReconcileError::Renderer);
+        };
+        let revision = earlier
+            .last()
+            .map_or(Revision::FIRST, |last| last.record.version.next());
+        session.first = !was_ever_deployed(&earlier);
+        let operation = if session.first {
+            Operation::Install
+        } else {
+            Operation::Upgrade
+        };
+        let rendered = self.render(session, revision, operation).await?;
+        let objects = objects(&rendered)?;
+        session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
+
+        if self.shared.applier.install_crds(&definitions(&rendered)?).await? {
+            self.shared.discovery.refresh().await?;
+        }
+        self.shared.applier.check(&session.owner, &objects).await?;
+
+        let first_deployed = earlier.first().and_then(|first| first.record.info.first_deployed);
+        let record = self.record(session, revision, &rendered, first_deployed);
+        let status = record.info.status;
+        let snapshot = Snapshot {
+            inputs: Some(inputs),
+            objects: Vec::new(),
+        };
+        let stored = Stored { record, snapshot };
+        // The write-ahead inventory: a crash between here and the last apply leaves nothing that
+        // a later prune can't find.
+        session.history.create(&stored, (self.shared.now)()).await?;
+        memory.note_pending(revision, status, inputs);
+        self.deploy(session, memory, stored, objects, &earlier).await?;
+        Ok(revision)
+    }
+
+    /// Brings a revision that is written down into effect: hooks, objects, prune, hooks.
+    pub(in super::super) async fn deploy(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+        mut stored: Stored,
+        objects: Vec<RenderedObject>,
+        earlier: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        let inputs = stored.snapshot.inputs.or(session.inputs);
+        match self.take_effect(session, &stored, objects, earlier).await {
+            Ok(changes) => {
+                self.conclude(session, memory, stored, inputs, &changes, earlier)
+                    .await
+            }
+            Err(error) => {
+                if stored.record.info.status != ReleaseStatus::Failed && !error.is_transient() {
+                    stored.record.info.status = ReleaseStatus::Failed;
+                    stored.record.info.description = session.redactor.mask(&chain(&error));
+                    if let Err(unwritten) = session.history.update(&stored, (self.shared.now)()).await {
+                        session.log_error("failed to mark the revision as failed", &chain(&unwritten));
+                    } else if let Some(inputs) = inputs {
+                        memory.note_pending(stored.record.version, ReleaseStatus::Failed, inputs);
+                    }
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn take_effect(
+        &self,
+        session: &Session,
+        stored: &Stored,
+        objects: Vec<RenderedObject>,
+        earlier: &[Stored],
+    ) -> Result<ChangeSet, ReconcileError> {
+        let hooks = stored.record.hooks.as_deref().unwrap_or_default();
+        let (before, after) = if session.first {
+            (Moment::PreInstall, Moment::PostInstall)
+        } else {
+            (Moment::PreUpgrade, Moment::PostUpgrade)
+        };
+        let applier = &self.shared.applier;
+        let timeout = self.settings.hook_timeout;
+        applier.run_hooks(&session.owner, hooks, before, timeout).await?;
+        let changes = applier.apply(&session.owner, objects).await?;
+        self.prune(session, &changes, earlier).await?;
+        applier.run_hooks(&session.owner, hooks, after, timeout).await?;
+        Ok(changes)
+    }
+
+    /// Deletes what revisions since the last one in effect name and this one does not.
+    async fn prune(
+        &self,
+        session: &Session,
+        desired: &ChangeSet,
+        earlier: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        let mut orphans: Vec<ObjectId> = Vec::new();
+        for (id, object) in self.inventory(session, in_effect(earlier)).await? {
+            if desired.contains_key(&id) || orphans.contains(&id) {
+                continue;
+            }
+            if object.is_kept() {
+                tracing::info!(release = %session.release, object = %id, "kept, as the chart wants it");
+                continue;
+            }
+            orphans.push(id);
+        }
+        orphans.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
+        for id in orphans {
+            match self.shared.applier.delete(&session.owner, &id).await? {
+                Deletion::NotOurs(reason) => {
+                    tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
+                }
+                Deletion::Accepted => tracing::debug!(release = %session.release, object = %id, "pruned"),
+                Deletion::Gone => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The objects that the manifests of `revisions` name. What can't be read there is left
+    /// out: nothing is deleted on the word of a damaged record.
+    pub(in super::super) async fn inventory(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+    ) -> Result<Vec<(ObjectId, RenderedObject)>, ReconcileError> {
+        let mut objects = Vec::new();
+        for stored in revisions {
+            match objects_of_manifest(&stored.record.manifest) {
+                Ok(found) => objects.extend(found),
+                Err(error) => {
+                    let revision = stored.record.version;
+                    tracing::warn!(release = %session.release, %revision, error = %chain(&error), "a stored manifest can't be read");
+                }
+            }
+        }
+        Ok(self.shared.applier.identities(&session.owner, objects).await?)
+    }
+
+    async fn conclude(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+        mut stored: Stored,
+        inputs: Option<Inputs>,
+        changes: &ChangeSet,
+        earlier: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        let now = (self.shared.now)();
+        let revision = stored.record.version;
+        // In this order: a crash in between leaves no two deployed revisions, and this one is
+        // found not deployed and applied again.
+        for former in earlier
+            .iter()
+            .filter(|former| former.record.info.status == ReleaseStatus::Deployed)
+        {
+            let mut former = former.clone();
+            former.record.info.status = ReleaseStatus::Superseded;
+            session.history.update(&former, now).await?;
+        }
+        stored.record.info.status = ReleaseStatus::Deployed;
+        stored.record.info.description = if session.first {
+            "Install complete"
+        } else {
+            "Upgrade complete"
+        }
+        .to_owned();
+        stored.snapshot = Snapshot {
+            inputs,
+            ..Snapshot::new(changes)
+        };
+        session.history.update(&stored, now).await?;
+        session.notes = Some(session.redactor.mask(&stored.record.info.notes));
+        memory.note_deployed(revision, inputs, &stored.snapshot);
+
+        let mut kept: Vec<_> = earlier
+            .iter()
+            .map(|former| (former.record.version, former.record.info.status))
+            .collect();
+        kept.iter_mut().for_each(|(_, status)| {
+            if *status == ReleaseStatus::Deployed {
+                *status = ReleaseStatus::Superseded;
+            }
+        });
+        kept.push((revision, ReleaseStatus::Deployed));
+        for old in surplus(&kept, revision, self.settings.history_max) {
+            session.history.delete(old).await?;
+        }
+        session.first = false;
+        Ok(())
+    }
+
+    pub(in super::super) fn event_deployed(&self, session: &Session, reason: &str, revision: Revision) {
+        let chart = &self.settings.chart;
+        let message = format!(
+            "release {} revision {revision} of chart {}-{} is deployed",
+            session.release,
+            chart.name(),
+            chart.version()
+        );
+        self.event(session, EventKind::Normal, reason, &message);
+    }
+}
+
+/// The revisions whose objects may be live: the last one that was in effect and all after it.
+fn in_effect(revisions: &[Stored]) -> &[Stored] {
+    let was = |stored: &Stored| {
+        matches!(
+            stored.record.info.status,
+            ReleaseStatus::Deployed | ReleaseStatus::Superseded
+        )
+    };
+    let start = revisions.iter().rposition(was).unwrap_or_default();
+    revisions.get(start..).unwrap_or_default()
+}

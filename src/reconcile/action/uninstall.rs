@@ -1,0 +1,117 @@
+//! Removing a release.
+
+use std::time::Duration;
+
+use super::super::Reconciler;
+use super::super::error::ReconcileError;
+use super::super::session::Session;
+use crate::apply::{Deletion, Moment, ObjectId, RenderedObject};
+use crate::release::{HookRecord, ReleaseStatus, Stored};
+
+/// Most objects are gone at once; one reconcile waits this long for them.
+const WAIT: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+impl Reconciler {
+    /// Deletes everything that the release's revisions name, waits until it is gone, and lets
+    /// the resource go. What is still there, with what holds it, is the answer.
+    pub(in super::super) async fn uninstall(
+        &self,
+        session: &mut Session,
+    ) -> Result<Vec<String>, ReconcileError> {
+        let mut revisions = session.history.load().await?;
+        if revisions.is_empty() {
+            session.log("Release not found");
+        }
+        self.begin(session, &mut revisions).await?;
+        let objects = self.inventory(session, &revisions).await?;
+        let blockers = self.delete_all(session, &objects).await?;
+        if !blockers.is_empty() {
+            session.log("Uninstall wait");
+            session.log("Waiting until all resources are deleted");
+            return Ok(blockers);
+        }
+        let hooks = last_hooks(&revisions);
+        let timeout = self.settings.hook_timeout;
+        self.shared
+            .applier
+            .run_hooks(&session.owner, &hooks, Moment::PostDelete, timeout)
+            .await?;
+        session.history.purge().await?;
+        if !revisions.is_empty() {
+            session.log("Uninstalled release");
+        }
+        session.release_hold().await?;
+        Ok(Vec::new())
+    }
+
+    /// Runs the hooks that come before the first deletion, once.
+    async fn begin(&self, session: &Session, revisions: &mut [Stored]) -> Result<(), ReconcileError> {
+        let Some(last) = revisions.last_mut() else {
+            return Ok(());
+        };
+        if last.record.info.status == ReleaseStatus::Uninstalling {
+            return Ok(());
+        }
+        let hooks = last.record.hooks.as_deref().unwrap_or_default();
+        if !hooks.is_empty() {
+            let timeout = self.settings.hook_timeout;
+            self.shared
+                .applier
+                .run_hooks(&session.owner, hooks, Moment::PreDelete, timeout)
+                .await?;
+        }
+        last.record.info.status = ReleaseStatus::Uninstalling;
+        last.record.info.description = "Deletion in progress (or silently failed)".to_owned();
+        session.history.update(last, (self.shared.now)()).await?;
+        Ok(())
+    }
+
+    async fn delete_all(
+        &self,
+        session: &Session,
+        objects: &[(ObjectId, RenderedObject)],
+    ) -> Result<Vec<String>, ReconcileError> {
+        let applier = &self.shared.applier;
+        let mut ids: Vec<&ObjectId> = Vec::new();
+        for (id, object) in objects {
+            if !object.is_kept() && !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
+        let mut waiting = Vec::new();
+        for id in ids {
+            match applier.delete(&session.owner, id).await? {
+                Deletion::Gone => {}
+                Deletion::Accepted => waiting.push(id),
+                Deletion::NotOurs(reason) => {
+                    tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
+                }
+            }
+        }
+        let deadline = tokio::time::Instant::now() + WAIT;
+        loop {
+            let mut blockers = Vec::new();
+            let mut still = Vec::new();
+            for id in waiting {
+                if let Some(blocker) = applier.remains(&session.owner, id).await? {
+                    blockers.push(blocker);
+                    still.push(id);
+                }
+            }
+            if blockers.is_empty() || tokio::time::Instant::now() >= deadline {
+                return Ok(blockers);
+            }
+            waiting = still;
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+}
+
+fn last_hooks(revisions: &[Stored]) -> Vec<HookRecord> {
+    revisions
+        .last()
+        .and_then(|last| last.record.hooks.clone())
+        .unwrap_or_default()
+}

@@ -1,0 +1,128 @@
+//! Why a reconcile failed, and what that means.
+
+use std::time::Duration;
+
+use steersman_chart::RenderError;
+
+use crate::apply::{ApplyError, CrdError, DocumentsError, HookError, PruneError, RequestError};
+use crate::discovery::DiscoveryError;
+use crate::release::{HistoryError, InvalidReleaseName};
+use crate::status::FailureStage;
+use crate::values::ValuesError;
+
+/// Why a reconcile failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The resource's name can't be a release's.
+    #[error(transparent)]
+    Name(#[from] InvalidReleaseName),
+    /// The values can't be made.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// The revisions can't be read or written.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// The chart can't be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// The renderer came to an unexpected end.
+    #[error("the renderer stopped unexpectedly")]
+    Renderer,
+    /// What was rendered or stored is no object.
+    #[error(transparent)]
+    Documents(#[from] DocumentsError),
+    /// A definition can't be installed.
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    /// An object can't be applied.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// A hook failed.
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    /// An object can't be deleted.
+    #[error(transparent)]
+    Prune(#[from] PruneError),
+    /// The finalizer can't be written.
+    #[error("failed to {attempt} the finalizer")]
+    Finalizer {
+        /// What was attempted.
+        attempt: &'static str,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// The drifted objects can't be applied.
+    #[error("failed to correct drift")]
+    Drift(#[source] ApplyError),
+}
+
+impl ReconcileError {
+    /// Where it failed: `first` when no revision was ever deployed.
+    pub fn stage(&self, first: bool, deleting: bool) -> FailureStage {
+        if self.request().is_some_and(RequestError::is_transient) {
+            return FailureStage::Transient;
+        }
+        let of_release = if first {
+            FailureStage::Install
+        } else {
+            FailureStage::Upgrade
+        };
+        match self {
+            Self::History(_) => FailureStage::State,
+            _ if deleting => FailureStage::Uninstall,
+            Self::Values(_) => FailureStage::Values,
+            Self::Render(_) if first => FailureStage::RenderInstall,
+            Self::Render(_) => FailureStage::RenderUpgrade,
+            Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } => FailureStage::Reconcile,
+            Self::Name(_)
+            | Self::Renderer
+            | Self::Documents(_)
+            | Self::Crd(_)
+            | Self::Apply(_)
+            | Self::Hook(_)
+            | Self::Prune(_) => of_release,
+        }
+    }
+
+    /// Whether only other inputs help.
+    pub fn is_stalled(&self) -> bool {
+        matches!(
+            self,
+            Self::Name(_)
+                | Self::Values(_)
+                | Self::Render(_)
+                | Self::Renderer
+                | Self::Apply(ApplyError::Duplicate { .. })
+        )
+    }
+
+    /// Whether the same may succeed later without anybody changing anything.
+    pub fn is_transient(&self) -> bool {
+        self.request().is_some_and(RequestError::is_transient)
+    }
+
+    /// Whether what is remembered of the revisions is out of date.
+    pub fn is_stale(&self) -> bool {
+        matches!(self, Self::History(_))
+    }
+
+    /// How long the server asks to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.request().and_then(|request| request.retry_after)
+    }
+
+    /// The request that failed, if one did.
+    fn request(&self) -> Option<&RequestError> {
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = next {
+            if let Some(request) = error.downcast_ref::<RequestError>() {
+                return Some(request);
+            }
+            next = error.source();
+        }
+        None
+    }
+}

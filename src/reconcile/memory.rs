@@ -1,0 +1,187 @@
+//! What is remembered of a custom resource between reconciles.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::state::LastRevision;
+use crate::apply::{ChangeSet, ObjectId};
+use crate::release::{Digest, Inputs, ReleaseStatus, Revision, Snapshot, Stored};
+use crate::status::Failure;
+
+/// Inputs that can't be rendered are tried again after this time: what the cluster says to
+/// templates may have changed.
+const REFUSAL_TIME: Duration = Duration::from_mins(10);
+/// So many corrections of drift within [`FIGHT_TIME`] are a fight.
+const FIGHT_CORRECTIONS: usize = 10;
+const FIGHT_TIME: Duration = Duration::from_mins(1);
+
+/// A cache of what the cluster says of one release. Losing it costs a read.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub(super) known: Option<Known>,
+    /// Failures in a row.
+    pub failures: u32,
+    refusal: Option<Refusal>,
+    corrections: Vec<Instant>,
+}
+
+/// What the stored revisions say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    /// The newest revision.
+    pub(super) last: Option<LastRevision>,
+    /// The newest deployed revision.
+    pub(super) deployed: Option<Revision>,
+    /// The objects of that revision, each with the digest of our fields after it was applied.
+    pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
+}
+
+/// Inputs that can't be rendered.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) inputs: Inputs,
+    pub(super) failure: Failure,
+    until: Instant,
+}
+
+impl Known {
+    /// What these revisions, the oldest first, say.
+    pub(super) fn new(revisions: &[Stored]) -> Self {
+        let deployed = revisions
+            .iter()
+            .rev()
+            .find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        let last = revisions.last().map(|stored| LastRevision {
+            revision: stored.record.version,
+            status: stored.record.info.status,
+            inputs: stored.snapshot.inputs,
+            deployed_before: was_ever_deployed(revisions),
+        });
+        Self {
+            last,
+            deployed: deployed.map(|stored| stored.record.version),
+            objects: deployed
+                .map(|stored| objects(&stored.snapshot))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether one of these revisions was deployed at any time.
+pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
+    revisions.iter().any(|stored| {
+        matches!(
+            stored.record.info.status,
+            ReleaseStatus::Deployed | ReleaseStatus::Superseded
+        )
+    })
+}
+
+fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<Digest>> {
+    snapshot
+        .objects
+        .iter()
+        .map(|object| (object.id.clone(), object.digest))
+        .collect()
+}
+
+impl Memory {
+    /// The deployed revision, as far as it is known.
+    pub fn deployed_revision(&self) -> Option<Revision> {
+        self.known.as_ref().and_then(|known| known.deployed)
+    }
+
+    /// What is known must be read again.
+    pub(super) fn forget_known(&mut self) {
+        self.known = None;
+    }
+
+    /// A revision was written down.
+    pub(super) fn note_pending(&mut self, revision: Revision, status: ReleaseStatus, inputs: Inputs) {
+        let known = self.known.get_or_insert_default();
+        let deployed_before = known.last.as_ref().is_some_and(|last| last.deployed_before);
+        known.last = Some(LastRevision {
+            revision,
+            status,
+            inputs: Some(inputs),
+            deployed_before,
+        });
+    }
+
+    /// A revision was deployed.
+    pub(super) fn note_deployed(&mut self, revision: Revision, inputs: Option<Inputs>, snapshot: &Snapshot) {
+        self.known = Some(Known {
+            last: Some(LastRevision {
+                revision,
+                status: ReleaseStatus::Deployed,
+                inputs,
+                deployed_before: true,
+            }),
+            deployed: Some(revision),
+            objects: objects(snapshot),
+        });
+        self.refusal = None;
+    }
+
+    /// Objects were applied again.
+    pub(super) fn note_corrected(&mut self, changes: &ChangeSet, now: Instant) {
+        if let Some(known) = &mut self.known {
+            for (id, applied) in changes {
+                known.objects.insert(id.clone(), applied.digest);
+            }
+        }
+        self.corrections.push(now);
+    }
+
+    /// These inputs can't be rendered.
+    pub(super) fn refuse(&mut self, inputs: Inputs, failure: Failure, now: Instant) {
+        self.refusal = Some(Refusal {
+            inputs,
+            failure,
+            until: now + REFUSAL_TIME,
+        });
+    }
+
+    /// The last refusal.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
+    }
+
+    /// The refused inputs, as long as they are not worth another try.
+    pub(super) fn refused(&self, now: Instant) -> Option<Inputs> {
+        self.refusal
+            .as_ref()
+            .filter(|refusal| now < refusal.until)
+            .map(|refusal| refusal.inputs)
+    }
+
+    /// How long to leave drift alone, when somebody undoes every correction at once.
+    pub(super) fn slow_down(&mut self, now: Instant) -> Option<Duration> {
+        self.corrections.retain(|at| now.duration_since(*at) < FIGHT_TIME);
+        let first = *self.corrections.first()?;
+        (self.corrections.len() >= FIGHT_CORRECTIONS).then(|| {
+            FIGHT_TIME
+                .saturating_sub(now.duration_since(first))
+                .max(Duration::from_secs(1))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_fight_is_slowed_down() {
+        let mut memory = Memory::default();
+        for _ in 0..FIGHT_CORRECTIONS {
+            assert_eq!(memory.slow_down(Instant::now()), None);
+            memory.note_corrected(&ChangeSet::new(), Instant::now());
+        }
+        assert_eq!(memory.slow_down(Instant::now()), Some(FIGHT_TIME));
+        tokio::time::advance(FIGHT_TIME).await;
+        assert_eq!(memory.slow_down(Instant::now()), None);
+    }
+}

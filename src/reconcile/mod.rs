@@ -1,0 +1,299 @@
+//! The loop for one custom resource: observe, decide, act, report.
+//!
+//! ```text
+//! CR + Memory --observe--> Observed --decide--> ReleaseState -> Action --action--> requests
+//!                             ^                                           |
+//!                             +----------- until nothing is to be done ---+--> Report -> status
+//! ```
+//!
+//! What is remembered between reconciles ([`Memory`]) is a cache: it is rebuilt from the
+//! release's Secrets and from what is live, without writing anything.
+
+mod action;
+mod decide;
+mod error;
+mod memory;
+mod observe;
+mod queue;
+mod render;
+mod retry;
+mod session;
+mod state;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+use serde_json::Value;
+use steersman_chart::Chart;
+use tokio::time::Instant;
+
+pub use decide::{next_action, release_state};
+pub use error::ReconcileError;
+pub use memory::Memory;
+pub use queue::Queue;
+pub use retry::{backoff, jitter, spread};
+pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
+
+use crate::apply::{Applier, chain};
+use crate::dependents::Dependents;
+use crate::discovery::{Discovery, Resource};
+use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
+use session::Session;
+
+/// The finalizer on every custom resource with a release; helm-operator's.
+pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
+/// What older versions of helm-operator and its successor write.
+pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
+
+/// One observation leads to at most so many actions before the resource is looked at afresh.
+const MAX_ACTIONS: usize = 5;
+/// How soon to look again at what blocks an uninstallation, if nothing happens before.
+const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+
+/// What all reconcilers share.
+#[derive(Clone)]
+pub struct Shared {
+    /// The API server.
+    pub client: Client,
+    /// What it serves.
+    pub discovery: Arc<Discovery>,
+    /// What is live of our releases.
+    pub dependents: Arc<Dependents>,
+    /// Writes objects.
+    pub applier: Applier,
+    /// Writes events.
+    pub events: Events,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+/// How the custom resources of one kind are released.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The chart.
+    pub chart: Chart,
+    /// Values on top of the spec, as with `--set-string`.
+    pub override_values: std::collections::BTreeMap<String, String>,
+    /// How long a hook may take.
+    pub hook_timeout: Duration,
+    /// How many revisions are kept.
+    pub history_max: usize,
+    /// The namespace of releases whose custom resource has none.
+    pub cluster_release_namespace: String,
+    /// Whether events hide the override values.
+    pub suppress_override_values: bool,
+}
+
+/// Reconciles the custom resources of one kind.
+#[derive(Clone, Debug)]
+pub struct Reconciler {
+    shared: Shared,
+    settings: Arc<Settings>,
+    resource: Resource,
+}
+
+/// What a reconcile leaves to be done.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// When to look again.
+    pub next: Next,
+    /// The resource as the last of our writes left it, if we wrote it.
+    pub object: Option<DynamicObject>,
+}
+
+/// When to look at a resource again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// When something changes or the reconcile period is over.
+    Period,
+    /// After a pause that grows with the failures in a row.
+    Retry(Option<Duration>),
+    /// After this time.
+    After(Duration),
+    /// Not at all: the resource is gone.
+    Never,
+}
+
+impl Reconciler {
+    /// A reconciler for custom resources addressed by `resource`.
+    pub fn new(shared: Shared, settings: Arc<Settings>, resource: Resource) -> Self {
+        Self {
+            shared,
+            settings,
+            resource,
+        }
+    }
+
+    /// Brings the release of `object` to what it says, as far as possible now, and reports it in
+    /// the object's status.
+    ///
+    /// # Guarantees
+    /// A settled release costs no request and no rendering. Every failure is in the status, with
+    /// its cause. Nothing of a Secret's content is in the status, in logs or in events.
+    ///
+    /// # Cancellation
+    /// Safe at any await: the next reconcile converges, with a new [`Memory`] or this one.
+    pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> Outcome {
+        let mut session = match Session::new(&self.shared, &self.settings, &self.resource, object) {
+            Ok(session) => session,
+            Err((object, error)) => return self.report_unusable(object, &error).await,
+        };
+        let (report, next) = match self.converge(&mut session, memory).await {
+            Ok(Some((report, next))) => {
+                memory.failures = 0;
+                (report, next)
+            }
+            Ok(None) => {
+                return Outcome {
+                    next: Next::Never,
+                    object: None,
+                };
+            }
+            Err(error) => self.failure(&session, memory, &error),
+        };
+        let written = self.report(&session, &report).await;
+        Outcome {
+            next,
+            object: written.or_else(|| session.written()),
+        }
+    }
+
+    /// Acts until nothing is to be done. `None` when the resource is let go.
+    async fn converge(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+    ) -> Result<Option<(Report, Next)>, ReconcileError> {
+        for _ in 0..MAX_ACTIONS {
+            let observed = self.observe(session, memory).await?;
+            let state = release_state(observed);
+            if state == ReleaseState::Gone {
+                return Ok(None);
+            }
+            if state == ReleaseState::Refused
+                && let Some(refusal) = memory.refusal()
+            {
+                return Ok(Some((Report::Failed(refusal.failure.clone()), Next::Period)));
+            }
+            let Some(action) = next_action(state) else {
+                return Ok(Some((self.deployed(session, memory), Next::Period)));
+            };
+            match action {
+                Action::Guard => session.guard().await?,
+                Action::Install => self.install(session, memory).await?,
+                Action::Upgrade(cause) => self.upgrade(session, memory, cause).await?,
+                Action::Recover => self.recover(session, memory).await?,
+                Action::CorrectDrift(objects) => {
+                    if let Some(pause) = memory.slow_down(Instant::now()) {
+                        self.warn_of_fight(session, &objects);
+                        return Ok(Some((self.deployed(session, memory), Next::After(pause))));
+                    }
+                    self.correct_drift(session, memory, &objects).await?;
+                }
+                Action::Uninstall => {
+                    let blockers = self.uninstall(session).await?;
+                    if blockers.is_empty() {
+                        return Ok(None);
+                    }
+                    return Ok(Some((
+                        Report::Uninstalling(blockers),
+                        Next::After(UNINSTALL_POLL),
+                    )));
+                }
+            }
+        }
+        Ok(Some((self.deployed(session, memory), Next::Retry(None))))
+    }
+
+    fn failure(&self, session: &Session, memory: &mut Memory, error: &ReconcileError) -> (Report, Next) {
+        memory.failures = memory.failures.saturating_add(1);
+        if error.is_stale() {
+            memory.forget_known();
+        }
+        let message = session.redactor.mask(&chain(error));
+        let failure = Failure {
+            stage: error.stage(session.first, session.deleting()),
+            message,
+            stalled: error.is_stalled(),
+        };
+        session.log_error("Release failed", &failure.message);
+        let reason = if error.is_stalled() {
+            "ReleaseStalled"
+        } else {
+            "ReleaseFailed"
+        };
+        self.event(session, EventKind::Warning, reason, &failure.message);
+        let next = if failure.stalled {
+            Next::Period
+        } else {
+            Next::Retry(error.retry_after())
+        };
+        if failure.stalled
+            && let Some(inputs) = session.inputs
+        {
+            memory.refuse(inputs, failure.clone(), Instant::now());
+        }
+        (Report::Failed(failure), next)
+    }
+
+    async fn report(&self, session: &Session, report: &Report) -> Option<DynamicObject> {
+        let metadata = &session.object.metadata;
+        let current = session.object.data.get("status").cloned().unwrap_or(Value::Null);
+        let next = next_status(&current, report, metadata.generation, (self.shared.now)());
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        match write_status(&session.api, name, uid, &current, &next).await {
+            Ok(written) => written,
+            Err(error) => {
+                session.log_error("failed to report", &chain(&error));
+                None
+            }
+        }
+    }
+
+    /// A resource whose name can't be a release's.
+    async fn report_unusable(&self, object: DynamicObject, error: &ReconcileError) -> Outcome {
+        let metadata = &object.metadata;
+        let api: Api<DynamicObject> = match &metadata.namespace {
+            Some(namespace) => {
+                Api::namespaced_with(self.shared.client.clone(), namespace, &self.resource.api)
+            }
+            None => Api::all_with(self.shared.client.clone(), &self.resource.api),
+        };
+        let failure = Failure {
+            stage: error.stage(true, false),
+            message: chain(error),
+            stalled: true,
+        };
+        let current = object.data.get("status").cloned().unwrap_or(Value::Null);
+        let next = next_status(
+            &current,
+            &Report::Failed(failure),
+            metadata.generation,
+            (self.shared.now)(),
+        );
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        tracing::error!(name, error = %chain(error), "Release failed");
+        let written = write_status(&api, name, uid, &current, &next).await;
+        Outcome {
+            next: Next::Period,
+            object: written.ok().flatten(),
+        }
+    }
+
+    fn event(&self, session: &Session, kind: EventKind, reason: &str, message: &str) {
+        self.shared
+            .events
+            .send(&session.reference(), kind, reason, message, (self.shared.now)());
+    }
+}

@@ -1,0 +1,124 @@
+//! Observing: from memory where it knows, from the cluster where it does not.
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::Reconciler;
+use super::error::ReconcileError;
+use super::memory::{Known, Memory};
+use super::session::Session;
+use super::state::Observed;
+use crate::apply::ObjectId;
+use crate::release::{Digest, Inputs, digest_of_json};
+use crate::status::{Deployed, HealthSummary, Redactor, Report, has_health};
+use crate::values::user_values;
+
+impl Reconciler {
+    /// What is true of the resource and its release.
+    pub(super) async fn observe(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+    ) -> Result<Observed, ReconcileError> {
+        let deleting = session.deleting();
+        if !deleting && session.inputs.is_none() {
+            session.values = user_values(&session.object.data, &self.settings.override_values)?;
+            session.redactor = Redactor::new([], &Value::Object(session.values.clone()));
+            session.inputs = Some(self.inputs(session));
+        }
+        let inputs = session.inputs.unwrap_or_else(|| self.inputs(session));
+        if deleting {
+            let guarded = session.guarded();
+            return Ok(Observed {
+                deleting,
+                guarded,
+                last: None,
+                inputs,
+                refused: None,
+                drifted: Vec::new(),
+            });
+        }
+        if memory.known.is_none() {
+            let revisions = session.history.load().await?;
+            memory.known = Some(Known::new(&revisions));
+        }
+        let drifted = self.drifted(session, memory).await?;
+        let last = memory.known.as_ref().and_then(|known| known.last.clone());
+        session.first = !last.as_ref().is_some_and(|last| last.deployed_before);
+        let refused = memory.refused(Instant::now());
+        Ok(Observed {
+            deleting,
+            guarded: session.guarded(),
+            last,
+            inputs,
+            refused,
+            drifted,
+        })
+    }
+
+    fn inputs(&self, session: &Session) -> Inputs {
+        let owner = &session.owner;
+        let identity = [&owner.release, &owner.release_namespace, &owner.uid].map(String::as_str);
+        Inputs {
+            chart: Digest::from_bytes(self.settings.chart.digest().0),
+            values: digest_of_json(&Value::Object(session.values.clone())),
+            identity: Digest::of(identity.join("/").as_bytes()),
+        }
+    }
+
+    /// The objects of the deployed revision that are not as we left them. Objects of a kind
+    /// that can't be watched count as unchanged.
+    async fn drifted(&self, session: &Session, memory: &Memory) -> Result<Vec<ObjectId>, ReconcileError> {
+        let Some(known) = &memory.known else {
+            return Ok(Vec::new());
+        };
+        if known.objects.is_empty() {
+            return Ok(Vec::new());
+        }
+        let served = self.shared.discovery.served().await?;
+        let dependents = &self.shared.dependents;
+        let mut drifted = Vec::new();
+        for (id, expected) in &known.objects {
+            let Some(resource) = served.any_version(&id.group, &id.kind) else {
+                drifted.push(id.clone());
+                continue;
+            };
+            if !dependents.ensure(id, resource).await {
+                continue;
+            }
+            let as_left = dependents.live(&session.owner.uid, id).is_some_and(|live| {
+                // What is being deleted is applied again when it is gone.
+                live.deleting || expected.is_none() || live.digest == *expected
+            });
+            if !as_left {
+                drifted.push(id.clone());
+            }
+        }
+        Ok(drifted)
+    }
+
+    /// The report on a release that is as it should be.
+    pub(super) fn deployed(&self, session: &Session, memory: &Memory) -> Report {
+        let known = memory.known.as_ref();
+        let objects = known.map(|known| &known.objects);
+        let watched = objects
+            .into_iter()
+            .flatten()
+            .filter(|(id, _)| has_health(&id.group, &id.kind));
+        let verdicts = watched.map(|(id, _)| {
+            let live = self.shared.dependents.live(&session.owner.uid, id);
+            (id, live.and_then(|live| live.health))
+        });
+        Report::Deployed(Deployed {
+            release: session.release.clone(),
+            revision: known
+                .and_then(|known| known.deployed)
+                .unwrap_or(crate::release::Revision::FIRST),
+            chart: self.settings.chart.name().to_owned(),
+            chart_version: self.settings.chart.version().to_owned(),
+            app_version: self.settings.chart.app_version().map(str::to_owned),
+            notes: session.notes.clone(),
+            health: HealthSummary::new(verdicts),
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! One reconcile of one custom resource.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use steersman_chart::Values;
+
+use super::error::ReconcileError;
+use super::{FINALIZER, OTHER_FINALIZER, Settings, Shared};
+use crate::apply::{FIELD_MANAGER, Owner, RequestError};
+use crate::discovery::Resource;
+use crate::release::{History, Inputs, ReleaseName};
+use crate::status::Redactor;
+
+/// What one reconcile works on.
+pub(super) struct Session {
+    pub(super) object: DynamicObject,
+    pub(super) api: Api<DynamicObject>,
+    pub(super) owner: Owner,
+    pub(super) release: ReleaseName,
+    pub(super) history: History,
+    /// The user's values, once they are made.
+    pub(super) values: Values,
+    /// What the release would be rendered from, once the values are made.
+    pub(super) inputs: Option<Inputs>,
+    /// Whether no revision was ever deployed.
+    pub(super) first: bool,
+    /// Masks what must not be shown.
+    pub(super) redactor: Redactor,
+    /// The notes of a revision that was deployed in this reconcile, secrets masked.
+    pub(super) notes: Option<String>,
+    written: bool,
+}
+
+impl Session {
+    /// Takes in a custom resource.
+    ///
+    /// # Errors
+    /// Its name can't be a release's.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the object is handed back, and made once per reconcile"
+    )]
+    pub(super) fn new(
+        shared: &Shared,
+        settings: &Settings,
+        resource: &Resource,
+        object: DynamicObject,
+    ) -> Result<Self, (DynamicObject, ReconcileError)> {
+        let metadata = &object.metadata;
+        let name = metadata.name.clone().unwrap_or_default();
+        let release = match ReleaseName::new(name.clone()) {
+            Ok(release) => release,
+            Err(error) => return Err((object, error.into())),
+        };
+        let release_namespace = metadata
+            .namespace
+            .clone()
+            .unwrap_or_else(|| settings.cluster_release_namespace.clone());
+        let owner = Owner {
+            api_version: resource.api.api_version.clone(),
+            kind: resource.api.kind.clone(),
+            namespace: metadata.namespace.clone(),
+            name,
+            uid: metadata.uid.clone().unwrap_or_default(),
+            chart: settings.chart.name().to_owned(),
+            release: release.to_string(),
+            release_namespace: release_namespace.clone(),
+        };
+        let reference = OwnerReference {
+            api_version: owner.api_version.clone(),
+            kind: owner.kind.clone(),
+            name: owner.name.clone(),
+            uid: owner.uid.clone(),
+            controller: Some(true),
+            block_owner_deletion: Some(true),
+        };
+        let api = match &metadata.namespace {
+            Some(namespace) => Api::namespaced_with(shared.client.clone(), namespace, &resource.api),
+            None => Api::all_with(shared.client.clone(), &resource.api),
+        };
+        let spec = object.data.get("spec").cloned().unwrap_or(Value::Null);
+        Ok(Self {
+            history: History::new(
+                shared.client.clone(),
+                release.clone(),
+                &release_namespace,
+                reference,
+            ),
+            redactor: Redactor::new([], &spec),
+            object,
+            api,
+            owner,
+            release,
+            values: Values::new(),
+            inputs: None,
+            first: true,
+            notes: None,
+            written: false,
+        })
+    }
+
+    /// Whether the resource is being deleted.
+    pub(super) fn deleting(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Whether the resource carries our finalizer, by any of its names.
+    pub(super) fn guarded(&self) -> bool {
+        self.object
+            .metadata
+            .finalizers
+            .iter()
+            .flatten()
+            .any(|name| is_ours(name))
+    }
+
+    /// The resource, if it was written in this reconcile.
+    pub(super) fn written(self) -> Option<DynamicObject> {
+        self.written.then_some(self.object)
+    }
+
+    /// Puts the finalizer on the resource.
+    pub(super) async fn guard(&mut self) -> Result<(), ReconcileError> {
+        tracing::debug!(namespace = self.namespace(), name = %self.owner.name, "Adding finalizer");
+        self.edit_finalizers(|finalizers| finalizers.push(FINALIZER.to_owned()))
+            .await
+            .map_err(|source| ReconcileError::Finalizer {
+                attempt: "add",
+                source,
+            })
+    }
+
+    /// Takes the finalizer off the resource, which lets it go.
+    pub(super) async fn release_hold(&mut self) -> Result<(), ReconcileError> {
+        self.log("Removing finalizer");
+        match self
+            .edit_finalizers(|finalizers| finalizers.retain(|name| !is_ours(name)))
+            .await
+        {
+            Err(source) if !source.is_not_found() => Err(ReconcileError::Finalizer {
+                attempt: "remove",
+                source,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Others write finalizers too, so the list is written only over the one that was read. When
+    /// that is out of date it is read again.
+    async fn edit_finalizers(&mut self, edit: impl Fn(&mut Vec<String>)) -> Result<(), RequestError> {
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let mut attempts = 0;
+        loop {
+            let metadata = &self.object.metadata;
+            let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
+            edit(&mut finalizers);
+            let patch = json!({ "metadata": {
+                "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
+            }});
+            let answer = self
+                .api
+                .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
+                .await;
+            match answer.map_err(RequestError::from) {
+                Ok(object) => {
+                    self.take(object);
+                    return Ok(());
+                }
+                Err(error) if error.is_conflict() && attempts < 3 => {
+                    attempts += 1;
+                    let object = self.api.get(&self.owner.name).await?;
+                    if object.metadata.uid != self.object.metadata.uid {
+                        return Err(error);
+                    }
+                    self.take(object);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn take(&mut self, object: DynamicObject) {
+        self.object = object;
+        self.object.metadata.managed_fields = None;
+        self.written = true;
+    }
+
+    /// For events.
+    pub(super) fn reference(&self) -> ObjectReference {
+        ObjectReference {
+            api_version: Some(self.owner.api_version.clone()),
+            kind: Some(self.owner.kind.clone()),
+            name: Some(self.owner.name.clone()),
+            namespace: self.owner.namespace.clone(),
+            uid: Some(self.owner.uid.clone()),
+            ..ObjectReference::default()
+        }
+    }
+
+    /// Logs one of helm-operator's messages with its fields.
+    pub(super) fn log(&self, message: &'static str) {
+        tracing::info!(
+            namespace = self.namespace(),
+            name = %self.owner.name,
+            apiVersion = %self.owner.api_version,
+            kind = %self.owner.kind,
+            release = %self.release,
+            "{message}"
+        );
+    }
+
+    /// The same for errors.
+    pub(super) fn log_error(&self, message: &'static str, error: &str) {
+        tracing::error!(
+            namespace = self.namespace(),
+            name = %self.owner.name,
+            apiVersion = %self.owner.api_version,
+            kind = %self.owner.kind,
+            release = %self.release,
+            error,
+            "{message}"
+        );
+    }
+
+    fn namespace(&self) -> &str {
+        self.owner.namespace.as_deref().unwrap_or_default()
+    }
+}
+
+fn is_ours(finalizer: &str) -> bool {
+    finalizer == FINALIZER || finalizer == OTHER_FINALIZER
+}
