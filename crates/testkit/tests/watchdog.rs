@@ -8,36 +8,60 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use steersman_testkit::cluster::{Assets, TestCluster};
+use steersman_testkit::cluster::{Assets, OperatorCommand, OperatorProcess, TestCluster};
 use steersman_testkit::skip::skipped;
 
 const HOW_IT_ENDS: &str = "STEERSMAN_OWNER_ENDS";
 
 /// What the other tests start in a process of its own: a test that uses the shared control plane.
-#[test]
+#[tokio::test]
 #[ignore = "the other tests run it"]
-fn an_owner() {
+async fn an_owner() {
     let Some(ends) = std::env::var_os(HOW_IT_ENDS) else {
         return;
     };
     let Some(cluster) = TestCluster::shared_or_skip("an_owner") else {
         return;
     };
+    let program = cluster.folder().join("operator");
+    fs::write(&program, "#!/bin/sh\nexec sleep 300\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let command = OperatorCommand {
+        binary: &program,
+        folder: cluster.folder(),
+        kubeconfig: cluster.admin().kubeconfig(),
+        arguments: &[],
+        log: &cluster.folder().join("operator.log"),
+    };
+    // Forgotten, as by a test that is killed before it can drop it.
+    std::mem::forget(OperatorProcess::start(&command).unwrap());
     writeln!(std::io::stdout(), "\nfolder {}", cluster.folder().display()).unwrap();
     assert!(ends != "by itself", "as planned");
     std::thread::sleep(Duration::from_mins(5));
 }
+
+const PARENT: usize = 1;
+const STARTED: usize = 19;
 
 struct Owner {
     process: Child,
     folder: PathBuf,
     /// Supervisor and components, with the time of their start: a number alone may be given again.
     owned: Vec<(String, String)>,
+}
+
+impl Drop for Owner {
+    /// A test that failed leaves the owner running.
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// Starts the owner; none where the control plane is not built.
@@ -81,12 +105,14 @@ fn owned_processes(folder: &Path) -> Vec<(String, String)> {
 }
 
 fn started(id: &str) -> Option<String> {
+    stat_field(id, STARTED)
+}
+
+/// A field of `/proc/ID/stat`, counted from the one after the name.
+fn stat_field(id: &str, position: usize) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    stat.rsplit(')')
-        .next()?
-        .split_whitespace()
-        .nth(19)
-        .map(str::to_owned)
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(position).map(str::to_owned)
 }
 
 fn send(signal: &str, to: &str) {
@@ -126,8 +152,8 @@ fn check_signal(signal: &str) {
     };
     assert_eq!(
         owner.owned.len(),
-        4,
-        "supervisor, etcd, kube-apiserver, kube-controller-manager"
+        5,
+        "operator, supervisor, etcd, kube-apiserver, kube-controller-manager"
     );
     // To the whole group, as a terminal does with Ctrl-C.
     send(signal, &format!("-{}", owner.process.id()));
@@ -168,14 +194,16 @@ fn no_component_stays_when_the_supervisor_itself_is_killed() {
     let Some(mut owner) = start("by a signal") else {
         return;
     };
-    let supervisor = owner.owned.iter().map(|(id, _)| id).find(|id| {
-        fs::read_to_string(format!("/proc/{id}/cmdline"))
-            .is_ok_and(|line| line.contains("steersman-supervise"))
+    let supervisor = owner.owned.iter().map(|(id, _)| id.clone()).find(|id| {
+        fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|line| line.contains("supervise.sh"))
     });
-    send("KILL", supervisor.unwrap());
-    let supervisor = supervisor.unwrap().clone();
-    // It stays a zombie until its parent ends.
-    owner.owned.retain(|(id, _)| *id != supervisor);
+    let supervisor = supervisor.unwrap();
+    // The supervisor itself stays a zombie until its parent ends.
+    owner
+        .owned
+        .retain(|(id, _)| stat_field(id, PARENT).as_ref() == Some(&supervisor));
+    assert_eq!(owner.owned.len(), 3, "the components");
+    send("KILL", &supervisor);
     check_nothing_stays(&owner, false);
     owner.process.kill().unwrap();
     owner.process.wait().unwrap();

@@ -1,11 +1,35 @@
 //! Running programs such as kubectl and helm to their end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use tokio::io::AsyncWriteExt as _;
 
 use super::error::{ControlPlaneError, io_failed};
+
+/// A command that the kernel kills when the thread that started it ends, however that comes about.
+///
+/// Where the system has no `setpriv --pdeathsig` (it is Linux' alone) this is an ordinary command.
+pub(super) fn tied_to_this_thread(program: &Path) -> Command {
+    static HAS_SETPRIV: OnceLock<bool> = OnceLock::new();
+    let arguments = ["--pdeathsig", "KILL"];
+    let has_setpriv = HAS_SETPRIV.get_or_init(|| {
+        let tried = Command::new("setpriv")
+            .args(arguments)
+            .arg("true")
+            .stderr(Stdio::null())
+            .status();
+        tried.is_ok_and(|status| status.success())
+    });
+    if *has_setpriv {
+        let mut command = Command::new("setpriv");
+        command.args(arguments).arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
+}
 
 /// Runs a command with more arguments and an input, and returns its standard output.
 pub(super) async fn run(

@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
+use super::command::tied_to_this_thread;
 use super::error::{ControlPlaneError, io_failed};
 
 /// How long an operator may take to end after it was asked to.
@@ -32,7 +33,8 @@ pub struct OperatorCommand<'a> {
 
 /// A running `PROGRAM run --watches-file=./watches.yaml`, on free loopback ports.
 ///
-/// It is killed when this value is dropped.
+/// It is killed when this value is dropped and when the process ends, in whatever way: on Linux the kernel sees
+/// to that when the thread ends that called [`OperatorProcess::start`], so that must be one that stays.
 #[derive(Debug)]
 pub struct OperatorProcess {
     child: Mutex<Child>,
@@ -51,7 +53,7 @@ impl OperatorProcess {
         let output = File::create(command.log).map_err(io_failed("write", command.log))?;
         let errors = output.try_clone().map_err(io_failed("write", command.log))?;
         let (probes, metrics) = free_ports()?;
-        let child = Command::new(command.binary)
+        let child = Command::from(tied_to_this_thread(command.binary))
             .args(["run", "--watches-file=./watches.yaml"])
             .arg(format!("--health-probe-bind-address=127.0.0.1:{probes}"))
             .arg(format!("--metrics-bind-address=127.0.0.1:{metrics}"))

@@ -33,9 +33,10 @@ struct Pipes {
 impl Supervisor {
     /// Starts a supervisor in `folder`, which it removes at its end.
     pub(super) fn start(folder: &Path) -> Result<Self, ControlPlaneError> {
+        let script = folder.join("supervise.sh");
+        fs::write(&script, SCRIPT).map_err(io_failed("write", &script))?;
         let mut process = Command::new("sh")
-            .args(["-c", SCRIPT, "steersman-supervise"])
-            .arg(folder)
+            .args([&script, folder])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
