@@ -37,3 +37,8 @@ pub use limits::{Limits, MissingKey, Options};
 pub use set::TemplateSet;
 pub use value::{Encoded, List, ListType, Map, MapType, Object, Signature, Str, Value};
 pub use world::{LookupQuery, Timestamp, World};
+
+/// The example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

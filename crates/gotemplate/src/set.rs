@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
 use crate::execute::Execution;
@@ -24,6 +24,33 @@ struct Inner {
     name: Str,
     functions: Arc<FunctionTable>,
     templates: BTreeMap<Str, Arc<Template>>,
+    /// Parsed expansions. They depend on the functions alone, so all that grew out of one
+    /// set share them.
+    expansions: Arc<Mutex<Expansions>>,
+}
+
+/// Texts that were expanded, parsed. The same few values are expanded again and again.
+#[derive(Debug, Default)]
+struct Expansions {
+    parsed: BTreeMap<Box<str>, Arc<[Arc<Template>]>>,
+    bytes: usize,
+}
+
+impl Expansions {
+    /// How much text is kept.
+    const BYTES: usize = 1 << 20;
+
+    fn keep(&mut self, text: &str, templates: &Arc<[Arc<Template>]>) {
+        if text.len() > Self::BYTES / 16 {
+            return;
+        }
+        self.bytes += text.len();
+        if self.bytes > Self::BYTES {
+            self.parsed.clear();
+            self.bytes = text.len();
+        }
+        self.parsed.insert(text.into(), Arc::clone(templates));
+    }
 }
 
 impl TemplateSet {
@@ -34,6 +61,7 @@ impl TemplateSet {
             name: Str::from("gotpl"),
             functions,
             templates: BTreeMap::new(),
+            expansions: Arc::default(),
         }))
     }
 
@@ -71,8 +99,14 @@ impl TemplateSet {
 
     /// The templates of a text that is expanded while this set is executed; one of them has
     /// the name of the set.
-    pub(crate) fn parse_expansion(&self, text: &str) -> Result<Vec<Arc<Template>>, Error> {
-        crate::parse::parse(&self.0.name.text(), text, &self.0.functions)
+    pub(crate) fn parse_expansion(&self, text: &str) -> Result<Arc<[Arc<Template>]>, Error> {
+        let expansions = || self.0.expansions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(templates) = expansions().parsed.get(text) {
+            return Ok(Arc::clone(templates));
+        }
+        let templates = crate::parse::parse(&self.0.name.text(), text, &self.0.functions)?.into();
+        expansions().keep(text, &templates);
+        Ok(templates)
     }
 
     /// Whether there is a template of this name.

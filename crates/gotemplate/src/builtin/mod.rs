@@ -168,9 +168,13 @@ pub(crate) fn call_failure(name: Option<&str>, callee: Option<&Value>) -> Failur
     match callee {
         None | Some(Value::Invalid | Value::Nil) => Failure::new("call of nil"),
         Some(value) => {
-            let text = format::print_value(value);
-            let name = name.map_or_else(|| text.text().into_owned(), ToOwned::to_owned);
-            Failure::new(format!("non-function {name} of type {}", value.type_name()))
+            let type_name = value.type_name();
+            let name = match (name, value) {
+                (Some(name), _) => name.to_owned(),
+                (None, Value::Str(text)) => text.to_string(),
+                (None, _) => format!("<{type_name} Value>"),
+            };
+            Failure::new(format!("non-function {name} of type {type_name}"))
         }
     }
 }

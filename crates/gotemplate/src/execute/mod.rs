@@ -230,12 +230,14 @@ impl<'a> Execution<'a> {
         let before = self.output.len();
         let fits = format::write_value(&mut self.output, value, self.budget.output_left());
         let written = self.output.len() - before;
-        if !fits {
-            return Err(self.over(template, "value is too large to print"));
-        }
         self.budget
             .write(written)
-            .map_err(|error| self.over(template, &error))
+            .map_err(|error| self.over(template, &error))?;
+        if fits {
+            Ok(())
+        } else {
+            Err(self.over(template, "value is too large to print"))
+        }
     }
 
     /// Accounts for one node.

@@ -16,7 +16,7 @@ pub(super) struct View {
 
 #[derive(Debug)]
 struct Expansion {
-    templates: Vec<Arc<Template>>,
+    templates: Arc<[Arc<Template>]>,
     outer: Option<Rc<Expansion>>,
 }
 
@@ -46,7 +46,7 @@ impl View {
     }
 
     /// Adds what an expansion defines, until [`leave`](Self::leave).
-    pub(super) fn enter(&mut self, templates: Vec<Arc<Template>>) {
+    pub(super) fn enter(&mut self, templates: Arc<[Arc<Template>]>) {
         let outer = self.expansion.take();
         self.expansion = Some(Rc::new(Expansion { templates, outer }));
     }

@@ -82,8 +82,8 @@ impl Printer<'_> {
             text.push(' ');
         }
         let zeros = least_digits.saturating_sub(digits.len());
+        text.push_str(if verb == 'O' { "0o" } else { "" });
         text.push_str(match (verb, base) {
-            ('O', _) => "0o",
             (_, 2) if flags.sharp => "0b",
             (_, 8) if flags.sharp && zeros == 0 && !digits.starts_with('0') => "0",
             ('X', 16) if flags.sharp => "0X",

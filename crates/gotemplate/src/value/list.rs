@@ -86,6 +86,10 @@ impl List {
         self.items.len()
     }
 
+    pub(super) fn items_mut(&mut self) -> &mut Rc<[Value]> {
+        &mut self.items
+    }
+
     /// Whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {

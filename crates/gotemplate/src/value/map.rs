@@ -140,6 +140,16 @@ impl Map {
         self.entries.borrow().iter().map(|(key, _)| key.clone()).collect()
     }
 
+    /// Removes all entries.
+    pub(super) fn take_entries(&self) -> Vec<(Str, Value)> {
+        std::mem::take(&mut *self.entries.borrow_mut())
+    }
+
+    /// The entries, if nobody else has this map.
+    pub(super) fn entries_mut(&mut self) -> Option<&mut Vec<(Str, Value)>> {
+        Rc::get_mut(&mut self.entries).map(RefCell::get_mut)
+    }
+
     /// Whether both are the same map, not just equal ones.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {

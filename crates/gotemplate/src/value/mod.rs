@@ -4,6 +4,7 @@
 mod list;
 mod map;
 mod object;
+mod release;
 mod string;
 
 use std::rc::Rc;
