@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Api;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use serde_json::json;
-use steersman_testkit::cluster::{Component, TestCluster};
+use steersman_testkit::cluster::{Component, ControlPlane, ControlPlaneError, TestCluster};
 
 #[tokio::test]
 async fn a_user_may_do_nothing_until_rbac_says_so() {
@@ -206,6 +206,42 @@ async fn an_api_server_that_crashed_comes_back_with_its_objects() {
             .unwrap()
             .is_some()
     );
+}
+
+#[tokio::test]
+async fn an_existing_cluster_is_used_and_left_as_it_is() {
+    let Some(cluster) = TestCluster::shared_or_skip("an_existing_cluster_is_used") else {
+        return;
+    };
+    let existing = ControlPlane::existing(cluster.admin().kubeconfig()).unwrap();
+    let user = existing.user("impersonated", &[]).unwrap();
+    let mark = cluster.audit_mark().unwrap();
+    let refusal = Api::<Namespace>::all(user.client().await.unwrap())
+        .get("default")
+        .await
+        .unwrap_err();
+    assert!(refusal.to_string().contains("impersonated"), "{refusal}");
+    assert_eq!(
+        cluster
+            .audit_since(mark)
+            .await
+            .unwrap()
+            .by_user("impersonated")
+            .refused()
+            .len(),
+        1
+    );
+    assert!(matches!(
+        existing.audit_mark(),
+        Err(ControlPlaneError::NotOurs(_))
+    ));
+    assert!(matches!(
+        existing.stop_component(Component::Etcd),
+        Err(ControlPlaneError::NotOurs(_))
+    ));
+
+    existing.stop().unwrap();
+    assert!(cluster.kubectl(&["get", "namespace", "default"]).await.is_ok());
 }
 
 async fn eventually(what: &str, condition: impl AsyncFn() -> bool) {
