@@ -29,7 +29,13 @@ pub(crate) fn format(node: &Node) -> String {
     out
 }
 
+/// A message need not hold a whole document.
+const MAX_LENGTH: usize = 64 << 10;
+
 fn write_node(node: &Node, out: &mut String) {
+    if out.len() > MAX_LENGTH {
+        return;
+    }
     // Writing to a string does not fail.
     let _ = match &node.value {
         Content::Null => write!(out, "interface {{}}(nil)"),
@@ -117,7 +123,7 @@ fn float(value: f64) -> String {
 
 fn quote(text: &str, out: &mut String) {
     out.push('"');
-    for character in text.chars() {
+    for character in text.chars().take(MAX_LENGTH) {
         let _ = match character {
             '"' | '\\' => write!(out, "\\{character}"),
             '\u{7}' => write!(out, "\\a"),

@@ -3,11 +3,10 @@
 //! The scanner looks ahead for keys just as far as goyaml's does and the grammar makes the same decisions,
 //! since both decide which error a broken text gets. Only the limits of depth and copying are tighter.
 
+mod budget;
 mod cursor;
 mod grammar;
 mod input;
-mod properties;
-mod scalar;
 mod scanner;
 mod token;
 mod tree;
@@ -87,7 +86,7 @@ fn first(input: &Input<'_>) -> Result<Node, Error> {
 }
 
 fn next_document(input: &Input<'_>, grammar: &mut Grammar<'_>) -> Result<Option<Node>, Error> {
-    let document = Tree::new().read_document(grammar);
+    let document = Tree::default().read_document(grammar);
     // A character that the scanner could not have read ends everything, whatever was made of it.
     if let Some(error) = input
         .fault

@@ -1,5 +1,8 @@
 //! Tokens to events: YAML's grammar as a machine of states, so that nesting costs no stack.
 
+mod block;
+mod flow;
+
 use super::Problem;
 use super::cursor::Mark;
 use super::scanner::Scanner;
@@ -149,8 +152,6 @@ impl<'a> Grammar<'a> {
         }
     }
 
-    // Documents
-
     fn document_start(&mut self, may_be_implicit: bool) -> Parsed<'a> {
         if !may_be_implicit {
             while self.is_next(|kind| matches!(kind, Kind::DocumentEnd))? {
@@ -257,8 +258,6 @@ impl<'a> Grammar<'a> {
             start,
         })
     }
-
-    // Nodes
 
     fn node(&mut self, is_block: bool, may_be_indentless: bool) -> Parsed<'a> {
         let start = self.peek()?.start;
@@ -390,204 +389,5 @@ impl<'a> Grammar<'a> {
         self.leave();
         self.skip();
         Ok(Event { kind, start })
-    }
-
-    // Block collections
-
-    fn block_sequence_entry(&mut self, is_first: bool) -> Parsed<'a> {
-        if is_first {
-            self.skip();
-        }
-        let token = self.peek()?;
-        let position = token.after();
-        match token.kind {
-            Kind::BlockEntry => {
-                self.skip();
-                self.node_unless(
-                    |kind| matches!(kind, Kind::BlockEntry | Kind::BlockEnd),
-                    State::BlockSequenceEntry,
-                    false,
-                    position,
-                )
-            }
-            Kind::BlockEnd => self.end(EventKind::SequenceEnd),
-            _ => Err(self.expected("did not find expected '-' indicator")),
-        }
-    }
-
-    fn indentless_sequence_entry(&mut self) -> Parsed<'a> {
-        let token = self.peek()?;
-        let (start, position) = (token.start, token.after());
-        if matches!(token.kind, Kind::BlockEntry) {
-            self.skip();
-            return self.node_unless(
-                |kind| matches!(kind, Kind::BlockEntry | Kind::Key | Kind::Value | Kind::BlockEnd),
-                State::IndentlessSequenceEntry,
-                false,
-                position,
-            );
-        }
-        self.leave();
-        Ok(Event {
-            kind: EventKind::SequenceEnd,
-            start,
-        })
-    }
-
-    fn block_mapping_key(&mut self, is_first: bool) -> Parsed<'a> {
-        if is_first {
-            self.skip();
-        }
-        let token = self.peek()?;
-        let position = token.after();
-        match token.kind {
-            Kind::Key => {
-                self.skip();
-                self.node_unless(
-                    |kind| matches!(kind, Kind::Key | Kind::Value | Kind::BlockEnd),
-                    State::BlockMappingValue,
-                    true,
-                    position,
-                )
-            }
-            Kind::BlockEnd => self.end(EventKind::MappingEnd),
-            _ => Err(self.expected("did not find expected key")),
-        }
-    }
-
-    fn block_mapping_value(&mut self) -> Parsed<'a> {
-        let token = self.peek()?;
-        let (start, position) = (token.start, token.after());
-        if matches!(token.kind, Kind::Value) {
-            self.skip();
-            return self.node_unless(
-                |kind| matches!(kind, Kind::Key | Kind::Value | Kind::BlockEnd),
-                State::BlockMappingKey,
-                true,
-                position,
-            );
-        }
-        self.state = State::BlockMappingKey;
-        Ok(Self::empty_scalar(start))
-    }
-
-    // Flow collections
-
-    fn flow_sequence_entry(&mut self, is_first: bool) -> Parsed<'a> {
-        if is_first {
-            self.skip();
-        }
-        if !self.is_next(|kind| matches!(kind, Kind::FlowSequenceEnd))? {
-            if !is_first {
-                if !self.is_next(|kind| matches!(kind, Kind::FlowEntry))? {
-                    return Err(self.expected("did not find expected ',' or ']'"));
-                }
-                self.skip();
-            }
-            let token = self.peek()?;
-            let start = token.start;
-            match token.kind {
-                Kind::Key => {
-                    self.skip();
-                    self.state = State::FlowSequenceEntryMappingKey;
-                    return Ok(Event {
-                        kind: EventKind::MappingStart { anchor: None },
-                        start,
-                    });
-                }
-                Kind::FlowSequenceEnd => {}
-                _ => {
-                    self.outer.push(State::FlowSequenceEntry);
-                    return self.node(false, false);
-                }
-            }
-        }
-        self.end(EventKind::SequenceEnd)
-    }
-
-    fn flow_sequence_entry_mapping_key(&mut self) -> Parsed<'a> {
-        let token = self.peek()?;
-        if matches!(token.kind, Kind::Value | Kind::FlowEntry | Kind::FlowSequenceEnd) {
-            // goyaml takes this token here, though the value needs it: `[? : a]` is an error.
-            let position = token.after();
-            self.skip();
-            self.state = State::FlowSequenceEntryMappingValue;
-            return Ok(Self::empty_scalar(position));
-        }
-        self.outer.push(State::FlowSequenceEntryMappingValue);
-        self.node(false, false)
-    }
-
-    fn flow_sequence_entry_mapping_value(&mut self) -> Parsed<'a> {
-        self.flow_value(
-            |kind| matches!(kind, Kind::FlowEntry | Kind::FlowSequenceEnd),
-            State::FlowSequenceEntryMappingEnd,
-        )
-    }
-
-    fn flow_sequence_entry_mapping_end(&mut self) -> Parsed<'a> {
-        let start = self.peek()?.start;
-        self.state = State::FlowSequenceEntry;
-        Ok(Event {
-            kind: EventKind::MappingEnd,
-            start,
-        })
-    }
-
-    fn flow_mapping_key(&mut self, is_first: bool) -> Parsed<'a> {
-        if is_first {
-            self.skip();
-        }
-        if !self.is_next(|kind| matches!(kind, Kind::FlowMappingEnd))? {
-            if !is_first {
-                if !self.is_next(|kind| matches!(kind, Kind::FlowEntry))? {
-                    return Err(self.expected("did not find expected ',' or '}'"));
-                }
-                self.skip();
-            }
-            if self.is_next(|kind| matches!(kind, Kind::Key))? {
-                self.skip();
-                let token = self.peek()?;
-                if matches!(token.kind, Kind::Value | Kind::FlowEntry | Kind::FlowMappingEnd) {
-                    let start = token.start;
-                    self.state = State::FlowMappingValue;
-                    return Ok(Self::empty_scalar(start));
-                }
-                self.outer.push(State::FlowMappingValue);
-                return self.node(false, false);
-            }
-            if !self.is_next(|kind| matches!(kind, Kind::FlowMappingEnd))? {
-                self.outer.push(State::FlowMappingEmptyValue);
-                return self.node(false, false);
-            }
-        }
-        self.end(EventKind::MappingEnd)
-    }
-
-    fn flow_mapping_value(&mut self) -> Parsed<'a> {
-        self.flow_value(
-            |kind| matches!(kind, Kind::FlowEntry | Kind::FlowMappingEnd),
-            State::FlowMappingKey,
-        )
-    }
-
-    fn flow_mapping_empty_value(&mut self) -> Parsed<'a> {
-        let start = self.peek()?.start;
-        self.state = State::FlowMappingKey;
-        Ok(Self::empty_scalar(start))
-    }
-
-    /// The value behind a colon, if there is a colon and something behind it.
-    fn flow_value(&mut self, is_end: fn(&Kind<'a>) -> bool, after: State) -> Parsed<'a> {
-        if self.is_next(|kind| matches!(kind, Kind::Value))? {
-            self.skip();
-            if !self.is_next(is_end)? {
-                self.outer.push(after);
-                return self.node(false, false);
-            }
-        }
-        let start = self.peek()?.start;
-        self.state = after;
-        Ok(Self::empty_scalar(start))
     }
 }

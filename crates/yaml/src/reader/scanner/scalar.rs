@@ -1,8 +1,8 @@
 //! Plain, quoted and block scalars: where they end, and how their lines are joined.
 
-use super::Problem;
-use super::cursor::END;
-use super::scanner::Scanner;
+use super::super::Problem;
+use super::super::cursor::END;
+use super::Scanner;
 use std::borrow::Cow;
 
 /// The line breaks between two lines of a scalar.

@@ -1,9 +1,9 @@
 //! Directives, anchors, aliases and tags.
 
-use super::Problem;
-use super::cursor::END;
-use super::scanner::Scanner;
-use super::token::Kind;
+use super::super::Problem;
+use super::super::cursor::END;
+use super::super::token::Kind;
+use super::Scanner;
 
 impl<'a> Scanner<'a> {
     /// Scans from the `%` to the end of the line.
