@@ -68,6 +68,15 @@ impl Map {
         self.map_type
     }
 
+    /// This same map under another Go type, as Go converts one map type to another.
+    #[must_use]
+    pub fn retyped(&self, map_type: MapType) -> Self {
+        Self {
+            map_type,
+            entries: Rc::clone(&self.entries),
+        }
+    }
+
     /// The value of `key`.
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<Value> {
