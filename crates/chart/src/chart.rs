@@ -1,25 +1,34 @@
 //! The chart: what is loaded once and rendered many times.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use steersman_gotemplate::World;
+use sha2::{Digest as _, Sha256};
+use steersman_gotemplate::{Limits, World};
 
 use crate::capabilities::Capabilities;
+use crate::dependencies::Enabled;
 use crate::error::{LoadError, RenderError, RenderErrorKind, ValuesError};
+use crate::load::{self, File, Loaded, Source};
 use crate::manifest::Rendered;
 use crate::metadata::Metadata;
 use crate::release::ReleaseInfo;
-use crate::values::Values;
+use crate::render::{self, Arrangement, Arrangements};
+use crate::values::{self, Values};
 
 /// A chart with its subcharts: loaded, checked, immutable.
 ///
 /// Clones share everything. A chart can be rendered by many threads at once.
 #[derive(Clone, Debug)]
-pub struct Chart {
-    metadata: Arc<Metadata>,
-    values: Arc<Values>,
+pub struct Chart(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    source: Arc<Source>,
+    digest: Digest,
+    arrangements: Arrangements,
 }
 
 /// What a rendering depends on, besides the chart.
@@ -35,6 +44,8 @@ pub struct RenderInput<'a> {
     pub world: &'a dyn World,
     /// What the rendering may use.
     pub limits: Limits,
+    /// Asked from time to time whether the rendering has lasted too long.
+    pub expired: Option<&'a dyn Fn() -> bool>,
     /// Whether `values.schema.json` is left aside.
     pub skip_schema_validation: bool,
     /// Whether the notes of subcharts are joined to those of the chart.
@@ -47,27 +58,6 @@ impl fmt::Debug for RenderInput<'_> {
             .field("release", self.release)
             .field("limits", &self.limits)
             .finish_non_exhaustive()
-    }
-}
-
-/// What one rendering may use before it is stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Work, in units of about one template node executed.
-    pub steps: u64,
-    /// Bytes of values and text made.
-    pub memory: usize,
-    /// Bytes of text rendered by all templates together.
-    pub output: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            steps: 50_000_000,
-            memory: 512 << 20,
-            output: 64 << 20,
-        }
     }
 }
 
@@ -102,49 +92,101 @@ impl Chart {
     /// # Errors
     /// The path cannot be read, the files are not a chart, or they exceed the limits for charts.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
-        Err(LoadError::invalid(format!("failed to load `{}`", path.display())))
+        let Loaded { source, files } = load::load(path)?;
+        Ok(Self::new(source, &files))
+    }
+
+    /// The chart of these files, by their paths in it.
+    ///
+    /// # Errors
+    /// The files are not a chart, or they exceed the limits for charts.
+    pub fn from_files<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Result<Self, LoadError> {
+        let files: Vec<File> = files
+            .into_iter()
+            .map(|(name, content)| File {
+                name: name.to_owned(),
+                content: content.into(),
+            })
+            .collect();
+        let source = load::from_files(files.clone(), &mut load::Budget::default(), 0)?;
+        Ok(Self::new(source, &files))
+    }
+
+    fn new(source: Source, files: &[File]) -> Self {
+        Self(Arc::new(Inner {
+            source: Arc::new(source),
+            digest: digest(files),
+            arrangements: Arrangements::default(),
+        }))
     }
 
     /// The chart's name.
     pub fn name(&self) -> &str {
-        &self.metadata.name
+        &self.metadata().name
     }
 
     /// The chart's version.
     pub fn version(&self) -> &str {
-        &self.metadata.version
+        &self.metadata().version
     }
 
     /// The version of the application inside, if the chart names one.
     pub fn app_version(&self) -> Option<&str> {
-        Some(self.metadata.app_version.as_str()).filter(|version| !version.is_empty())
+        Some(self.metadata().app_version.as_str()).filter(|version| !version.is_empty())
     }
 
     /// The contents of `Chart.yaml`.
     pub fn metadata(&self) -> &Metadata {
-        &self.metadata
+        &self.0.source.metadata
     }
 
     /// The digest of all files as loaded, so after `.helmignore`.
     pub fn digest(&self) -> Digest {
-        Digest([0; 32])
+        self.0.digest
     }
 
     /// The chart's own `values.yaml`.
     pub fn values(&self) -> &Values {
-        &self.values
+        &self.0.source.values
     }
 
     /// The files in `crds/` of the chart and of all its subcharts, in Helm's order. Those of
     /// the subcharts that some values leave enabled are in [`Rendered::crds`].
     pub fn crds(&self) -> Vec<CrdFile> {
-        Vec::new()
+        render::crds(&Enabled::everything(&self.0.source))
     }
 
-    /// Whether any template of the chart or its subcharts asks the cluster (`lookup`), so that
-    /// the same values can render differently.
+    /// Whether any template of the chart or its subcharts mentions `lookup`, so that the same
+    /// values can render differently.
     pub fn uses_lookup(&self) -> bool {
-        false
+        fn mentions_it(source: &Source) -> bool {
+            let word = regex_lookup();
+            source.templates.iter().any(|file| word.is_match(&file.content))
+                || source
+                    .dependencies
+                    .iter()
+                    .any(|dependency| mentions_it(dependency))
+        }
+        mentions_it(&self.0.source)
+    }
+
+    /// The names of the dependencies in `Chart.yaml` that are not in `charts/`. Helm renders no
+    /// chart that lacks any.
+    pub fn missing_dependencies(&self) -> Vec<&str> {
+        let source = &self.0.source;
+        let is_there = |name: &str| {
+            source
+                .dependencies
+                .iter()
+                .any(|known| known.metadata.name == name)
+        };
+        source
+            .metadata
+            .dependencies
+            .iter()
+            .map(|dependency| dependency.name.as_str())
+            .filter(|name| !is_there(name))
+            .collect()
     }
 
     /// What `.Values` will be with these values of the user.
@@ -152,7 +194,10 @@ impl Chart {
     /// # Errors
     /// The values give a subchart something other than a map.
     pub fn coalesce(&self, values: &Values) -> Result<Values, ValuesError> {
-        Ok(values.clone())
+        let arrangement = self.0.arrangements.choose(&self.0.source, values)?;
+        let map = values::to_map(values);
+        values::coalesce(arrangement.chart(), &map)?;
+        Ok(values::from_map(&map))
     }
 
     /// Renders the chart.
@@ -160,7 +205,45 @@ impl Chart {
     /// # Errors
     /// See [`RenderErrorKind`] for the stages; the text is Helm's.
     pub fn render(&self, input: &RenderInput<'_>) -> Result<Rendered, RenderError> {
-        let _ = input;
-        Err(RenderError::new(RenderErrorKind::Template, "not rendered"))
+        self.arrangement(input.values)?.render(input)
     }
+
+    /// The output of the chart's templates by their names, before it is taken apart into
+    /// manifests.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render), as far as templates are concerned.
+    pub fn render_files(&self, input: &RenderInput<'_>) -> Result<BTreeMap<String, String>, RenderError> {
+        self.arrangement(input.values)?.render_files(input)
+    }
+
+    fn arrangement(&self, values: &Values) -> Result<Arc<Arrangement>, RenderError> {
+        let choice = self.0.arrangements.choose(&self.0.source, values);
+        choice.map_err(|error| {
+            let message = format!("chart dependencies processing failed: {error}");
+            RenderError::new(RenderErrorKind::Values, message)
+        })
+    }
+}
+
+/// `lookup` as a word of its own.
+fn regex_lookup() -> &'static regex::bytes::Regex {
+    static WORD: std::sync::LazyLock<regex::bytes::Regex> = std::sync::LazyLock::new(|| {
+        regex::bytes::Regex::new(r"\blookup\b").expect("the expression is valid")
+    });
+    &WORD
+}
+
+fn digest(files: &[File]) -> Digest {
+    let mut files: Vec<&File> = files.iter().collect();
+    files.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut hash = Sha256::new();
+    for file in files {
+        // Lengths first, so that no other division into files has the same digest.
+        hash.update((file.name.len() as u64).to_be_bytes());
+        hash.update((file.content.len() as u64).to_be_bytes());
+        hash.update(file.name.as_bytes());
+        hash.update(&file.content);
+    }
+    Digest(hash.finalize().into())
 }

@@ -14,17 +14,26 @@
 
 mod capabilities;
 mod chart;
+mod context;
+mod dependencies;
 mod error;
+mod execution_error;
+mod functions;
+mod load;
 pub mod manifest;
 mod metadata;
 mod release;
+mod render;
+mod schema;
+pub mod template;
 pub mod values;
+mod version;
 
 pub use capabilities::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
-pub use chart::{Chart, CrdFile, Digest, Limits, RenderInput};
+pub use chart::{Chart, CrdFile, Digest, RenderInput};
 pub use error::{LoadError, RenderError, RenderErrorKind, ValuesError};
 pub use manifest::{Hook, HookEvent, Manifest, Rendered};
 pub use metadata::{Dependency, Maintainer, Metadata};
-pub use release::{Operation, ReleaseInfo};
-pub use steersman_gotemplate::{Failure, LookupQuery, Timestamp, Value, World};
+pub use release::{Operation, ReleaseInfo, check_name as check_release_name};
+pub use steersman_gotemplate::{Failure, Limits, LookupQuery, Timestamp, Value, World};
 pub use values::Values;

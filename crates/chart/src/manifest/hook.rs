@@ -1,6 +1,13 @@
 //! Hooks: documents with the annotation `helm.sh/hook`.
 
 use super::Manifest;
+use super::head::Head;
+
+/// The annotation that makes a document a hook.
+pub(super) const HOOK: &str = "helm.sh/hook";
+const WEIGHT: &str = "helm.sh/hook-weight";
+const DELETE_POLICY: &str = "helm.sh/hook-delete-policy";
+const OUTPUT_LOG_POLICY: &str = "helm.sh/hook-output-log-policy";
 
 /// A document that is applied at certain events instead of with the release.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,4 +69,67 @@ pub enum OutputLogPolicy {
     HookFailed,
     /// Anything else, which has no effect.
     Other(String),
+}
+
+impl Hook {
+    /// The hook for these events; none if one of them is unknown, which makes Helm drop the
+    /// document.
+    pub(super) fn new(manifest: Manifest, events: &str, head: &Head) -> Option<Self> {
+        let events = list(events)
+            .map(|event| HookEvent::parse(&event))
+            .collect::<Option<_>>()?;
+        let policies = |annotation| head.annotation(annotation).into_iter().flat_map(list);
+        Some(Self {
+            manifest,
+            events,
+            weight: head
+                .annotation(WEIGHT)
+                .and_then(|weight| weight.parse().ok())
+                .unwrap_or(0),
+            delete_policies: policies(DELETE_POLICY).map(DeletePolicy::parse).collect(),
+            output_log_policies: policies(OUTPUT_LOG_POLICY).map(OutputLogPolicy::parse).collect(),
+        })
+    }
+}
+
+fn list(text: &str) -> impl Iterator<Item = String> {
+    text.split(',').map(|item| item.trim().to_lowercase())
+}
+
+impl HookEvent {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "pre-install" => Self::PreInstall,
+            "post-install" => Self::PostInstall,
+            "pre-delete" => Self::PreDelete,
+            "post-delete" => Self::PostDelete,
+            "pre-upgrade" => Self::PreUpgrade,
+            "post-upgrade" => Self::PostUpgrade,
+            "pre-rollback" => Self::PreRollback,
+            "post-rollback" => Self::PostRollback,
+            "test" | "test-success" => Self::Test,
+            _ => return None,
+        })
+    }
+}
+
+impl DeletePolicy {
+    fn parse(text: String) -> Self {
+        match text.as_str() {
+            "before-hook-creation" => Self::BeforeHookCreation,
+            "hook-succeeded" => Self::HookSucceeded,
+            "hook-failed" => Self::HookFailed,
+            _ => Self::Other(text),
+        }
+    }
+}
+
+impl OutputLogPolicy {
+    fn parse(text: String) -> Self {
+        match text.as_str() {
+            "hook-succeeded" => Self::HookSucceeded,
+            "hook-failed" => Self::HookFailed,
+            _ => Self::Other(text),
+        }
+    }
 }

@@ -1,12 +1,21 @@
 //! Rendered text as Kubernetes objects and hooks.
 
+mod head;
 mod hook;
 mod sort;
+mod split;
 
 pub use hook::{DeletePolicy, Hook, HookEvent, OutputLogPolicy};
 pub use sort::{install_order, uninstall_order};
+pub(crate) use split::documents;
+
+use std::collections::BTreeMap;
+
+use steersman_yaml::Node;
 
 use crate::chart::CrdFile;
+use crate::metadata::{Decode, while_decoding};
+use head::Head;
 
 /// What a chart renders.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,4 +52,39 @@ impl Manifest {
     pub fn object(&self) -> &serde_json::Value {
         &self.object
     }
+}
+
+/// Takes the texts of templates apart into manifests and hooks, each sorted by kind.
+pub(crate) fn sort_files(files: &BTreeMap<String, String>) -> Result<(Vec<Manifest>, Vec<Hook>), String> {
+    let mut manifests = Vec::new();
+    let mut hooks = Vec::new();
+    for (source, text) in files {
+        for document in documents(text) {
+            let (manifest, head) = read(source, document)
+                .map_err(|message| format!("YAML parse error on {source}: {message}"))?;
+            match head.annotation(hook::HOOK) {
+                None => manifests.push(manifest),
+                Some(events) => hooks.extend(Hook::new(manifest, events, &head)),
+            }
+        }
+    }
+    manifests.sort_by(|a, b| install_order(&a.kind, &b.kind));
+    hooks.sort_by(|a, b| install_order(&a.manifest.kind, &b.manifest.kind));
+    Ok((manifests, hooks))
+}
+
+fn read(source: &str, text: &str) -> Result<(Manifest, Head), String> {
+    let node: Node = steersman_yaml::parse(text).map_err(|error| error.converting())?;
+    let mut head = Head::default();
+    head.decode(&node, "SimpleHead").map_err(while_decoding)?;
+    let object = node.into_json().map_err(|error| error.converting())?;
+    let manifest = Manifest {
+        source: source.to_owned(),
+        text: text.to_owned(),
+        api_version: head.api_version.clone(),
+        kind: head.kind.clone(),
+        name: head.name().to_owned(),
+        object,
+    };
+    Ok((manifest, head))
 }

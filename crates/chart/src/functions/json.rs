@@ -1,0 +1,57 @@
+//! JSON, where Helm differs from Sprig: what is no object or no array gives a message in its
+//! place.
+
+use steersman_gotemplate::Parameter::String as Text;
+use steersman_gotemplate::{Function, Runtime, Value};
+use steersman_sprig::json::decode;
+
+use super::{Outcome, bytes, error_map, pure};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    pure(
+        "fromJson",
+        &[Text],
+        "The map that the JSON stands for.",
+        from_json,
+    ),
+    pure(
+        "fromJsonArray",
+        &[Text],
+        "The list that the JSON stands for.",
+        from_json_array,
+    ),
+];
+
+fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let source = bytes(arguments, 0);
+    runtime.reserve(source.len().saturating_mul(8))?;
+    Ok(match decode(source) {
+        Ok(map @ Value::Map(_)) => map,
+        Ok(Value::Nil) => Value::map::<&str>([]),
+        Ok(other) => error_map(mismatch(&other, "map[string]interface {}")),
+        Err(error) => error_map(error.to_string()),
+    })
+}
+
+fn from_json_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let source = bytes(arguments, 0);
+    runtime.reserve(source.len().saturating_mul(8))?;
+    Ok(match decode(source) {
+        Ok(list @ Value::List(_)) => list,
+        Ok(Value::Nil) => Value::list(Vec::new()),
+        Ok(other) => Value::list(vec![mismatch(&other, "[]interface {}").into()]),
+        Err(error) => Value::list(vec![error.to_string().into()]),
+    })
+}
+
+/// Go's message for JSON of another type than wanted.
+pub(super) fn mismatch(found: &Value, wanted: &str) -> String {
+    let found = match found {
+        Value::Bool(_) => "bool",
+        Value::Str(_) => "string",
+        Value::List(_) => "array",
+        Value::Map(_) => "object",
+        _ => "number",
+    };
+    format!("json: cannot unmarshal {found} into Go value of type {wanted}")
+}

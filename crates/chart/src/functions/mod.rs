@@ -1,0 +1,92 @@
+//! Helm's functions, over those of Sprig and Go.
+//!
+//! Behaviour is that of Helm's `pkg/engine/funcs.go` and of what `pkg/engine/engine.go` puts in
+//! place of some of them.
+
+mod json;
+mod template;
+mod yaml;
+
+use std::sync::{Arc, LazyLock};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use steersman_gotemplate::{Effect, Failure, Function, FunctionTable, Parameter, Runtime, Value};
+
+pub(crate) use template::{WARNING_END, WARNING_START, without_missing};
+pub(crate) use yaml::to_yaml;
+
+/// What a function gives back.
+type Outcome = Result<Value, Failure>;
+
+/// A function's body.
+type Body = fn(&mut dyn Runtime, &[Value]) -> Outcome;
+
+/// All functions of a chart's templates.
+pub(crate) fn table() -> Arc<FunctionTable> {
+    static TABLE: LazyLock<Arc<FunctionTable>> = LazyLock::new(|| {
+        Arc::new(FunctionTable::new(&[
+            steersman_gotemplate::builtins(),
+            steersman_sprig::functions(),
+            json::FUNCTIONS,
+            yaml::FUNCTIONS,
+            template::FUNCTIONS,
+        ]))
+    });
+    Arc::clone(&TABLE)
+}
+
+/// Base64 as Go's standard encoding has it.
+pub(crate) fn base64(bytes: &[u8]) -> String {
+    STANDARD.encode(bytes)
+}
+
+const fn function(
+    name: &'static str,
+    parameters: &'static [Parameter],
+    effect: Effect,
+    summary: &'static str,
+    call: Body,
+) -> Function {
+    Function {
+        name,
+        parameters,
+        variadic: false,
+        effect,
+        summary,
+        call,
+    }
+}
+
+const fn pure(
+    name: &'static str,
+    parameters: &'static [Parameter],
+    summary: &'static str,
+    call: Body,
+) -> Function {
+    function(name, parameters, Effect::Pure, summary, call)
+}
+
+/// The argument at a place; nil where there is none, which its signature rules out.
+fn argument(arguments: &[Value], place: usize) -> &Value {
+    arguments.get(place).unwrap_or(&Value::Nil)
+}
+
+/// The bytes of a string argument.
+fn bytes(arguments: &[Value], place: usize) -> &[u8] {
+    match argument(arguments, place) {
+        Value::Str(text) => text.as_bytes(),
+        _ => &[],
+    }
+}
+
+/// The text of a string argument.
+fn text(arguments: &[Value], place: usize) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes(arguments, place))
+}
+
+/// Gives a failure the form of the value that Helm's lenient functions give instead: a map with
+/// the message under `Error`.
+fn error_map(message: String) -> Value {
+    Value::map([("Error", Value::from(message))])
+}

@@ -1,0 +1,179 @@
+//! YAML.
+
+use steersman_gotemplate::Parameter::{Any, String as Text};
+use steersman_gotemplate::{Encoded, Failure, Function, Map, MapType, Runtime, Str, Value};
+use steersman_yaml::{Content, Emitter, Error, MAX_DEPTH, Node, Style, sort_keys};
+
+use super::json::mismatch;
+use super::{Outcome, argument, bytes, error_map, pure};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    pure(
+        "toYaml",
+        &[Any],
+        "The value as YAML, or the empty text if it cannot be.",
+        to_yaml_text,
+    ),
+    pure(
+        "mustToYaml",
+        &[Any],
+        "The value as YAML; fails if it cannot be.",
+        must_to_yaml,
+    ),
+    pure(
+        "toYamlPretty",
+        &[Any],
+        "The value as YAML with indented lists.",
+        to_yaml_pretty,
+    ),
+    pure(
+        "fromYaml",
+        &[Text],
+        "The map that the YAML stands for.",
+        from_yaml,
+    ),
+    pure(
+        "fromYamlArray",
+        &[Text],
+        "The list that the YAML stands for.",
+        from_yaml_array,
+    ),
+];
+
+fn to_yaml_text(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let text = to_yaml(argument(arguments, 0)).unwrap_or_default();
+    runtime.reserve(text.len())?;
+    Ok(Value::from(text))
+}
+
+fn must_to_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let text = to_yaml(argument(arguments, 0)).map_err(|error| Failure::new(error.to_string()))?;
+    runtime.reserve(text.len())?;
+    Ok(Value::from(text))
+}
+
+fn to_yaml_pretty(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let text = written(argument(arguments, 0), Style::V3Pretty).unwrap_or_default();
+    runtime.reserve(text.len())?;
+    Ok(Value::from(text))
+}
+
+/// The value as YAML, without the line break at its end.
+pub(crate) fn to_yaml(value: &Value) -> Result<String, Error> {
+    written(value, Style::V2)
+}
+
+fn written(value: &Value, style: Style) -> Result<String, Error> {
+    let mut text = String::new();
+    let mut emitter = Emitter::new(&mut text, style);
+    write(&mut emitter, value, style);
+    emitter.finish()?;
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}
+
+/// Writes a value. What is nested too deep is left out, and makes the emitter fail.
+fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) {
+    match value {
+        Value::Invalid | Value::Nil => emitter.null(),
+        Value::Bool(value) => emitter.bool(*value),
+        Value::Int(number) | Value::Int64(number) => emitter.int(*number),
+        Value::Uint64(number) => emitter.uint(*number),
+        Value::Byte(number) => emitter.int(i64::from(*number)),
+        Value::Float(number) => emitter.float(*number),
+        Value::Str(text) => emitter.string(&text.text()),
+        Value::Bytes(bytes) => emitter.string(&super::base64(bytes)),
+        Value::List(list) => {
+            emitter.begin_sequence(list.len());
+            if emitter.depth() <= MAX_DEPTH {
+                for item in list.items() {
+                    write(emitter, item, style);
+                }
+            }
+            emitter.end_sequence();
+        }
+        Value::Map(map) => write_mapping(emitter, map.entries(), style),
+        Value::Object(object) => match object.encoded() {
+            Encoded::Plain(plain) => write(emitter, &plain, style),
+            Encoded::Fields(fields) => write_mapping(emitter, fields, style),
+        },
+    }
+}
+
+fn write_mapping(emitter: &mut Emitter<'_>, entries: Vec<(Str, Value)>, style: Style) {
+    emitter.begin_mapping(entries.len());
+    if emitter.depth() <= MAX_DEPTH {
+        let mut entries: Vec<(String, Value)> = entries
+            .into_iter()
+            .map(|(key, value)| (key.text().into_owned(), value))
+            .collect();
+        sort_keys(&mut entries, style, |(key, _)| key);
+        for (key, value) in &entries {
+            emitter.string(key);
+            write(emitter, value, style);
+        }
+    }
+    emitter.end_mapping();
+}
+
+fn from_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(match read(runtime, bytes(arguments, 0))? {
+        Ok(map @ Value::Map(_)) => map,
+        Ok(Value::Nil) => Value::map::<&str>([]),
+        Ok(other) => error_map(while_decoding(&other, "map[string]interface {}")),
+        Err(message) => error_map(message),
+    })
+}
+
+fn from_yaml_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(match read(runtime, bytes(arguments, 0))? {
+        Ok(list @ Value::List(_)) => list,
+        Ok(Value::Nil) => Value::list(Vec::new()),
+        Ok(other) => Value::list(vec![while_decoding(&other, "[]interface {}").into()]),
+        Err(message) => Value::list(vec![message.into()]),
+    })
+}
+
+fn while_decoding(found: &Value, wanted: &str) -> String {
+    format!(
+        "error unmarshaling JSON: while decoding JSON: {}",
+        mismatch(found, wanted)
+    )
+}
+
+/// The value that YAML stands for, or the message about what is wrong with it.
+fn read(runtime: &mut dyn Runtime, source: &[u8]) -> Result<Result<Value, String>, Failure> {
+    runtime.reserve(source.len().saturating_mul(8))?;
+    let value = steersman_yaml::parse_bytes(source).and_then(to_value);
+    Ok(value.map_err(|error| error.converting()))
+}
+
+/// A node as Go's `encoding/json` decodes it: all numbers are floats.
+fn to_value(node: Node) -> Result<Value, Error> {
+    Ok(match node.value {
+        Content::Null => Value::Nil,
+        Content::Bool(value) => Value::Bool(value),
+        Content::Int(number) => Value::Float(number as f64),
+        Content::Uint(number) => Value::Float(number as f64),
+        Content::Float(number) if number.is_finite() => Value::Float(number),
+        Content::Float(_) => {
+            node.to_json()?;
+            Value::Nil
+        }
+        Content::String(text) => Value::from(text),
+        Content::Sequence(items) => Value::list(items.into_iter().map(to_value).collect::<Result<_, _>>()?),
+        Content::Mapping(pairs) => {
+            let map = Map::new(MapType::Any);
+            for (key, value) in pairs {
+                let key = match key.value {
+                    Content::String(text) => text,
+                    _ => key.key_string()?,
+                };
+                map.insert(key, to_value(value)?);
+            }
+            Value::Map(map)
+        }
+    })
+}

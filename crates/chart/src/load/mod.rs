@@ -1,0 +1,238 @@
+//! From files to a chart.
+//!
+//! The rules are those of Helm's `pkg/chart/v2/loader`: which file is what, how archives and
+//! directories are read, and which ones are refused. A chart is read into memory as a whole and
+//! never unpacked to disk.
+
+mod archive;
+mod directory;
+mod ignore;
+mod wildcard;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+pub(crate) use wildcard::matches as wildcard_matches;
+
+use crate::error::LoadError;
+use crate::metadata::{self, Metadata};
+use crate::schema::Schema;
+use crate::values::{self, Values};
+
+/// How deep charts may lie in charts; Helm has no limit but its stack.
+const MAX_DEPTH: usize = 32;
+
+/// A file by its path in the chart.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) content: Arc<[u8]>,
+}
+
+/// One chart as its files describe it, before any values have a say.
+#[derive(Debug, Default)]
+pub(crate) struct Source {
+    pub(crate) metadata: Metadata,
+    pub(crate) values: Values,
+    pub(crate) schema: Option<Arc<[u8]>>,
+    compiled_schema: OnceLock<Result<Schema, String>>,
+    pub(crate) templates: Vec<File>,
+    pub(crate) files: Vec<File>,
+    /// The charts in `charts/`, in the order of the names there.
+    pub(crate) dependencies: Vec<Arc<Source>>,
+}
+
+impl Source {
+    /// The chart's schema, compiled when it is first asked for.
+    pub(crate) fn compiled_schema(&self) -> Option<&Result<Schema, String>> {
+        let text = self.schema.as_ref()?;
+        Some(self.compiled_schema.get_or_init(|| Schema::compile(text)))
+    }
+}
+
+/// Everything read for a chart.
+pub(crate) struct Loaded {
+    pub(crate) source: Source,
+    /// All files as read, by path.
+    pub(crate) files: Vec<File>,
+}
+
+/// Reads the chart in a directory or archive.
+pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+    let mut budget = Budget::default();
+    let kind = fs::metadata(path).map_err(|source| LoadError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let files = if kind.is_dir() {
+        let marker = path.join("Chart.yaml");
+        if !marker.exists() {
+            return Err(LoadError::invalid(format!(
+                "unable to detect chart at {}: there is no such file",
+                marker.display()
+            )));
+        }
+        directory::read(path, &mut budget)?
+    } else {
+        archive::read_file(path, &mut budget)?
+    };
+    let source = from_files(files.clone(), &mut budget, 0)?;
+    if !matches!(source.metadata.api_version.as_str(), "v1" | "v2") {
+        return Err(LoadError::invalid("unsupported chart version"));
+    }
+    Ok(Loaded { source, files })
+}
+
+/// What a chart may take up in memory, with all archives in it.
+pub(crate) struct Budget {
+    bytes: u64,
+    files: u32,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            bytes: Self::BYTES,
+            files: Self::FILES,
+        }
+    }
+}
+
+impl Budget {
+    /// Helm's limit for the decompressed size of a chart.
+    const BYTES: u64 = 100 << 20;
+    /// Empty files take no bytes but a header each.
+    const FILES: u32 = 100_000;
+
+    /// The bytes that are left.
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes account of a file of `bytes` before or after it is read.
+    fn take(&mut self, bytes: u64) -> Result<(), LoadError> {
+        self.files = self.files.checked_sub(1).ok_or_else(|| {
+            LoadError::invalid(format!(
+                "chart has more than the maximum of {} files",
+                Self::FILES
+            ))
+        })?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| {
+            LoadError::invalid(format!(
+                "decompressed chart is larger than the maximum size {}",
+                Self::BYTES
+            ))
+        })?;
+        Ok(())
+    }
+}
+
+/// Removes the byte order mark that some editors put before UTF-8.
+fn without_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)
+}
+
+/// Sorts the files of a chart by what they are, its subcharts' included.
+pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Source, LoadError> {
+    if depth > MAX_DEPTH {
+        return Err(LoadError::invalid(format!(
+            "charts are nested more than {MAX_DEPTH} deep"
+        )));
+    }
+    let mut source = Source::default();
+    let mut metadata = None;
+    for file in files.iter().filter(|file| file.name == "Chart.yaml") {
+        let mut read = metadata.take().unwrap_or_default();
+        metadata::read_into(&mut read, &file.content).map_err(cannot_load("Chart.yaml"))?;
+        if read.api_version.is_empty() {
+            "v1".clone_into(&mut read.api_version);
+        }
+        metadata = Some(read);
+    }
+    let mut subcharts: BTreeMap<String, Vec<File>> = BTreeMap::new();
+    for file in files {
+        let name = file.name.as_str();
+        if name == "Chart.yaml" {
+        } else if name == "Chart.lock" {
+            metadata::check_lock(&file.content).map_err(cannot_load("Chart.lock"))?;
+        } else if name == "values.yaml" {
+            source.values = values::read(&file.content)
+                .map_err(|error| LoadError::invalid(format!("cannot load values.yaml: {error}")))?;
+        } else if name == "values.schema.json" {
+            source.schema = Some(file.content);
+        } else if name == "requirements.yaml" {
+            let metadata = metadata.get_or_insert_default();
+            metadata::read_into(metadata, &file.content).map_err(cannot_load("requirements.yaml"))?;
+            if metadata.api_version == "v1" {
+                source.files.push(file);
+            }
+        } else if name == "requirements.lock" {
+            metadata::check_lock(&file.content).map_err(cannot_load("requirements.lock"))?;
+            if metadata.get_or_insert_default().api_version == "v1" {
+                source.files.push(file);
+            }
+        } else if name.starts_with("templates/") {
+            source.templates.push(file);
+        } else if let Some(rest) = name.strip_prefix("charts/") {
+            if Path::new(name).extension().is_some_and(|ending| ending == "prov") {
+                source.files.push(file);
+                continue;
+            }
+            let folder = rest.split('/').next().unwrap_or(rest).to_owned();
+            let name = rest.to_owned();
+            subcharts.entry(folder).or_default().push(File { name, ..file });
+        } else {
+            source.files.push(file);
+        }
+    }
+    source.metadata = metadata.ok_or_else(|| LoadError::invalid("Chart.yaml file is missing"))?;
+    source.metadata.check().map_err(LoadError::invalid)?;
+    for (folder, files) in subcharts {
+        if folder.starts_with(['_', '.']) {
+            continue;
+        }
+        let name = &source.metadata.name;
+        let subchart = subchart(&folder, name, files, budget, depth + 1).map_err(|error| {
+            LoadError::invalid(format!("error unpacking subchart {folder} in {name}: {error}"))
+        })?;
+        source.dependencies.push(Arc::new(subchart));
+    }
+    Ok(source)
+}
+
+fn subchart(
+    folder: &str,
+    parent: &str,
+    files: Vec<File>,
+    budget: &mut Budget,
+    depth: usize,
+) -> Result<Source, LoadError> {
+    if Path::new(folder)
+        .extension()
+        .is_some_and(|ending| ending == "tgz")
+    {
+        let Some(file) = files.first().filter(|file| file.name == folder) else {
+            let found = files.first().map_or("", |file| &file.name);
+            return Err(LoadError::invalid(format!(
+                "error unpacking subchart tar in {parent}: expected {folder}, got {found}"
+            )));
+        };
+        let files = archive::read(&file.content, budget)?;
+        return from_files(files, budget, depth);
+    }
+    let inside = files
+        .into_iter()
+        .filter_map(|file| {
+            let (_, name) = file.name.split_once('/')?;
+            let name = name.to_owned();
+            Some(File { name, ..file })
+        })
+        .collect();
+    from_files(inside, budget, depth)
+}
+
+fn cannot_load(file: &'static str) -> impl Fn(String) -> LoadError {
+    move |message| LoadError::invalid(format!("cannot load {file}: {message}"))
+}

@@ -1,0 +1,356 @@
+//! `Chart.yaml`.
+
+mod decode;
+
+use std::collections::BTreeMap;
+
+pub(crate) use decode::{Decode, Object, document, while_decoding};
+use steersman_yaml::Node;
+
+use crate::version;
+
+/// The contents of `Chart.yaml`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Metadata {
+    /// The name.
+    pub name: String,
+    /// The project's page.
+    pub home: String,
+    /// Where the sources are.
+    pub sources: Vec<String>,
+    /// The chart's version.
+    pub version: String,
+    /// One sentence.
+    pub description: String,
+    /// Words to find the chart by.
+    pub keywords: Vec<String>,
+    /// Who keeps the chart.
+    pub maintainers: Vec<Maintainer>,
+    /// A picture.
+    pub icon: String,
+    /// `v1` or `v2`.
+    pub api_version: String,
+    /// Read from `Chart.yaml` but without effect there.
+    pub condition: String,
+    /// Read from `Chart.yaml` but without effect there.
+    pub tags: String,
+    /// The version of the application inside.
+    pub app_version: String,
+    /// Whether the chart is no longer kept.
+    pub deprecated: bool,
+    /// Anything else.
+    pub annotations: Option<BTreeMap<String, String>>,
+    /// Which versions of Kubernetes the chart supports.
+    pub kube_version: String,
+    /// The charts it depends on.
+    pub dependencies: Vec<Dependency>,
+    /// `application`, `library` or empty.
+    pub chart_type: String,
+}
+
+/// Someone who keeps a chart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Maintainer {
+    /// The name.
+    pub name: String,
+    /// The address for mail.
+    pub email: String,
+    /// A page.
+    pub url: String,
+}
+
+/// A chart that another depends on, and when.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dependency {
+    /// The name in the dependency's `Chart.yaml`.
+    pub name: String,
+    /// A version or a range of them.
+    pub version: String,
+    /// Where the chart comes from.
+    pub repository: String,
+    /// Paths of values that turn it on or off, separated by commas.
+    pub condition: String,
+    /// Names under `tags:` that turn it on or off.
+    pub tags: Vec<String>,
+    /// As written; rendering decides by condition and tags.
+    pub enabled: bool,
+    /// Values of the dependency that the parent takes over.
+    pub import_values: Vec<serde_json::Value>,
+    /// The name under which the parent knows it.
+    pub alias: String,
+}
+
+impl Metadata {
+    /// Whether this is a library, which has no objects of its own.
+    pub(crate) fn is_library(&self) -> bool {
+        self.chart_type.eq_ignore_ascii_case("library")
+    }
+
+    /// Checks what Helm checks, and takes out of the texts what cannot be printed.
+    pub(crate) fn check(&mut self) -> Result<(), String> {
+        for text in [
+            &mut self.name,
+            &mut self.description,
+            &mut self.home,
+            &mut self.icon,
+            &mut self.condition,
+            &mut self.tags,
+            &mut self.app_version,
+            &mut self.kube_version,
+        ]
+        .into_iter()
+        .chain(&mut self.sources)
+        .chain(&mut self.keywords)
+        {
+            make_printable(text);
+        }
+        self.check_identity()
+            .map_err(|message| format!("validation: {message}"))?;
+        for maintainer in &mut self.maintainers {
+            for text in [&mut maintainer.name, &mut maintainer.email, &mut maintainer.url] {
+                make_printable(text);
+            }
+        }
+        let mut names: Vec<String> = Vec::new();
+        for dependency in &mut self.dependencies {
+            dependency
+                .check()
+                .map_err(|message| format!("validation: {message}"))?;
+            let name = dependency.local_name();
+            if names.iter().any(|known| known == name) {
+                return Err(format!(
+                    "validation: more than one dependency with name or alias {name:?}"
+                ));
+            }
+            names.push(name.to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_identity(&self) -> Result<(), String> {
+        let Self {
+            name,
+            version,
+            api_version,
+            chart_type,
+            ..
+        } = self;
+        if api_version.is_empty() {
+            return Err("chart.metadata.apiVersion is required".to_owned());
+        }
+        if name.is_empty() {
+            return Err("chart.metadata.name is required".to_owned());
+        }
+        if name == "." || name == ".." {
+            return Err(format!("chart.metadata.name {name:?} is not allowed"));
+        }
+        if name.contains('/') {
+            return Err(format!("chart.metadata.name {name:?} is invalid"));
+        }
+        if version.is_empty() {
+            return Err("chart.metadata.version is required".to_owned());
+        }
+        if !version::is_version(version) {
+            return Err(format!("chart.metadata.version {version:?} is invalid"));
+        }
+        if !matches!(chart_type.as_str(), "" | "application" | "library") {
+            return Err("chart.metadata.type must be application or library".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Dependency {
+    /// The name under which the parent knows the chart.
+    pub(crate) fn local_name(&self) -> &str {
+        if self.alias.is_empty() {
+            &self.name
+        } else {
+            &self.alias
+        }
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        for text in [
+            &mut self.name,
+            &mut self.version,
+            &mut self.repository,
+            &mut self.condition,
+        ]
+        .into_iter()
+        .chain(&mut self.tags)
+        {
+            make_printable(text);
+        }
+        let allowed = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+        if !self.alias.chars().all(allowed) {
+            return Err(format!(
+                "dependency {:?} has disallowed characters in the alias",
+                self.name
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn make_printable(text: &mut String) {
+    if text
+        .chars()
+        .all(|character| character == ' ' || character.is_ascii_graphic())
+    {
+        return;
+    }
+    *text = text
+        .chars()
+        .filter_map(|character| {
+            if character.is_whitespace() {
+                Some(' ')
+            } else {
+                Some(character).filter(|character| !character.is_control())
+            }
+        })
+        .collect();
+}
+
+/// Reads `Chart.yaml` or `requirements.yaml` into `metadata`: keys that are there replace what
+/// was known.
+pub(crate) fn read_into(metadata: &mut Metadata, content: &[u8]) -> Result<(), String> {
+    let Some(node) = document(content)? else {
+        return Ok(());
+    };
+    metadata.decode(&node, "Metadata").map_err(while_decoding)
+}
+
+/// Checks that `Chart.lock` or `requirements.lock` can be read. Nothing in it decides a rendering.
+pub(crate) fn check_lock(content: &[u8]) -> Result<(), String> {
+    let Some(node) = document(content)? else {
+        return Ok(());
+    };
+    let mut lock = Lock::default();
+    lock.decode(&node, "Lock").map_err(while_decoding)
+}
+
+#[derive(Default)]
+struct Lock {
+    digest: String,
+    dependencies: Vec<Dependency>,
+}
+
+impl Decode for Lock {
+    const GO_TYPE: &'static str = "v2.Lock";
+
+    fn decode(&mut self, node: &Node, path: &str) -> Result<(), String> {
+        let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
+            return Ok(());
+        };
+        object.field("digest", &mut self.digest)?;
+        object.field("dependencies", &mut self.dependencies)
+    }
+}
+
+impl Decode for Metadata {
+    const GO_TYPE: &'static str = "v2.Metadata";
+
+    fn decode(&mut self, node: &Node, path: &str) -> Result<(), String> {
+        let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
+            return Ok(());
+        };
+        object.field("name", &mut self.name)?;
+        object.field("home", &mut self.home)?;
+        object.field("sources", &mut self.sources)?;
+        object.field("version", &mut self.version)?;
+        object.field("description", &mut self.description)?;
+        object.field("keywords", &mut self.keywords)?;
+        object.field("maintainers", &mut self.maintainers)?;
+        object.field("icon", &mut self.icon)?;
+        object.field("apiVersion", &mut self.api_version)?;
+        object.field("condition", &mut self.condition)?;
+        object.field("tags", &mut self.tags)?;
+        object.field("appVersion", &mut self.app_version)?;
+        object.field("deprecated", &mut self.deprecated)?;
+        object.field("annotations", &mut self.annotations)?;
+        object.field("kubeVersion", &mut self.kube_version)?;
+        object.field("dependencies", &mut self.dependencies)?;
+        object.field("type", &mut self.chart_type)
+    }
+}
+
+impl Decode for Maintainer {
+    const GO_TYPE: &'static str = "v2.Maintainer";
+    const NULL: Option<&'static str> = Some("maintainers must not contain empty or null nodes");
+
+    fn decode(&mut self, node: &Node, path: &str) -> Result<(), String> {
+        let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
+            return Ok(());
+        };
+        object.field("name", &mut self.name)?;
+        object.field("email", &mut self.email)?;
+        object.field("url", &mut self.url)
+    }
+}
+
+impl Decode for Dependency {
+    const GO_TYPE: &'static str = "v2.Dependency";
+    const NULL: Option<&'static str> = Some("dependencies must not contain empty or null nodes");
+
+    fn decode(&mut self, node: &Node, path: &str) -> Result<(), String> {
+        let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
+            return Ok(());
+        };
+        object.field("name", &mut self.name)?;
+        object.field("version", &mut self.version)?;
+        object.field("repository", &mut self.repository)?;
+        object.field("condition", &mut self.condition)?;
+        object.field("tags", &mut self.tags)?;
+        object.field("enabled", &mut self.enabled)?;
+        object.field("import-values", &mut self.import_values)?;
+        object.field("alias", &mut self.alias)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: Result<&str, &str>) {
+        let mut metadata = Metadata::default();
+        let result = read_into(&mut metadata, text.as_bytes())
+            .and_then(|()| metadata.check())
+            .map(|()| format!("{} {} {}", metadata.name, metadata.version, metadata.app_version));
+        assert_eq!(result.as_deref().map_err(String::as_str), expect);
+    }
+
+    #[test]
+    fn numbers_where_text_is_wanted_become_text() {
+        check(
+            "apiVersion: v1\nname: web\nversion: 1.2\nappVersion: 1.10\n",
+            Ok("web 1.2 1.1"),
+        );
+    }
+
+    #[test]
+    fn other_types_where_text_is_wanted_are_errors() {
+        check(
+            "apiVersion: v1\nname: {a: b}\n",
+            Err(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal object into Go struct field Metadata.name of type string",
+            ),
+        );
+    }
+
+    #[test]
+    fn names_that_are_paths_are_refused() {
+        check(
+            "apiVersion: v2\nname: ../x\nversion: 1.0.0\n",
+            Err("validation: chart.metadata.name \"../x\" is invalid"),
+        );
+    }
+
+    #[test]
+    fn nothing_where_a_dependency_is_expected_is_refused() {
+        check(
+            "apiVersion: v2\nname: x\nversion: 1.0.0\ndependencies: [null]\n",
+            Err("validation: dependencies must not contain empty or null nodes"),
+        );
+    }
+}

@@ -1,0 +1,242 @@
+//! From a chart and values to the text of its templates.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use steersman_gotemplate::{Error, ErrorKind, Execution, MissingKey, Options, TemplateSet};
+
+use crate::chart::{CrdFile, RenderInput};
+use crate::context::Contexts;
+use crate::dependencies::Enabled;
+use crate::error::{RenderError, RenderErrorKind, ValuesError};
+use crate::functions::{self, without_missing};
+use crate::load::Source;
+use crate::manifest::{self, Rendered};
+use crate::values::{self, to_map};
+use crate::{execution_error, schema, version};
+
+/// How many arrangements of one chart are remembered. Values choose among few; a chart that
+/// makes many of them does not fill the memory.
+const REMEMBERED: usize = 32;
+
+/// The end of the name of a file that is not an object but a text for people.
+const NOTES: &str = "NOTES.txt";
+
+/// A chart with the subcharts that some values enable: everything that those values decide and
+/// that others with the same choice can use again.
+#[derive(Debug)]
+pub(crate) struct Arrangement {
+    chart: Enabled,
+    templates: Result<TemplateSet, RenderError>,
+    /// The templates with output, in the order in which they are executed.
+    order: Vec<String>,
+}
+
+/// The arrangements that a chart was rendered in, by the choice of subcharts.
+#[derive(Debug, Default)]
+pub(crate) struct Arrangements(Mutex<BTreeMap<String, Arc<Arrangement>>>);
+
+impl Arrangements {
+    /// The arrangement that these values ask for.
+    pub(crate) fn choose(
+        &self,
+        source: &Arc<Source>,
+        given: &values::Values,
+    ) -> Result<Arc<Arrangement>, ValuesError> {
+        let mut chart = Enabled::everything(source);
+        chart.choose(&to_map(given), "")?;
+        let choice = chart.choice();
+        if let Some(known) = self.lock().get(&choice) {
+            return Ok(Arc::clone(known));
+        }
+        chart.import_values()?;
+        let arrangement = Arc::new(Arrangement::new(chart));
+        let mut remembered = self.lock();
+        if remembered.len() >= REMEMBERED {
+            remembered.clear();
+        }
+        remembered.insert(choice, Arc::clone(&arrangement));
+        Ok(arrangement)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Arrangement>>> {
+        // Every change is one insertion, so that a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Arrangement {
+    fn new(chart: Enabled) -> Self {
+        let mut texts = Vec::new();
+        collect_templates(&chart, &chart.name, &mut texts);
+        // The deepest first, and from the end of the alphabet: where two files define the same
+        // template, the last one parsed counts.
+        texts.sort_by(|(a, _), (b, _)| (depth(b), b).cmp(&(depth(a), a)));
+        let order = texts
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| !base_name(name).starts_with('_'))
+            .cloned()
+            .collect();
+        Self {
+            templates: parse(&texts),
+            chart,
+            order,
+        }
+    }
+
+    /// The chart with its enabled subcharts.
+    pub(crate) fn chart(&self) -> &Enabled {
+        &self.chart
+    }
+
+    /// Renders everything.
+    pub(crate) fn render(&self, input: &RenderInput<'_>) -> Result<Rendered, RenderError> {
+        let mut files = self.render_files(input)?;
+        let notes = self.take_notes(&mut files, input.subchart_notes);
+        let (manifests, hooks) = manifest::sort_files(&files)
+            .map_err(|message| RenderError::new(RenderErrorKind::Manifest, message))?;
+        Ok(Rendered {
+            manifests,
+            hooks,
+            notes,
+            crds: crds(&self.chart),
+        })
+    }
+
+    /// The output of each template that has one, by its name.
+    pub(crate) fn render_files(
+        &self,
+        input: &RenderInput<'_>,
+    ) -> Result<BTreeMap<String, String>, RenderError> {
+        let fit = to_map(input.values);
+        values::coalesce(&self.chart, &fit)
+            .map_err(|error| RenderError::new(RenderErrorKind::Values, error.to_string()))?;
+        if !input.skip_schema_validation && schema::is_present(&self.chart) {
+            schema::check(&self.chart, &values::from_map(&fit))
+                .map_err(|message| RenderError::new(RenderErrorKind::Schema, message))?;
+        }
+        self.check_kube_version(input)?;
+        let contexts = Contexts::new(&self.chart, &fit, input.release, input.capabilities);
+        self.execute(&contexts, input)
+    }
+
+    fn check_kube_version(&self, input: &RenderInput<'_>) -> Result<(), RenderError> {
+        let wanted = &self.chart.source.metadata.kube_version;
+        let found = &input.capabilities.kube_version;
+        if wanted.is_empty() || version::satisfies(wanted, found.normalized()) {
+            return Ok(());
+        }
+        let message = format!(
+            "chart requires kubeVersion: {wanted} which is incompatible with Kubernetes {}",
+            found.version
+        );
+        Err(RenderError::new(RenderErrorKind::KubeVersion, message))
+    }
+
+    fn execute(
+        &self,
+        contexts: &Contexts,
+        input: &RenderInput<'_>,
+    ) -> Result<BTreeMap<String, String>, RenderError> {
+        let templates = self.templates.as_ref().map_err(Clone::clone)?;
+        let options = Options {
+            missing_key: MissingKey::Zero,
+            limits: input.limits,
+            expired: input.expired,
+        };
+        let mut execution = Execution::new(templates, input.world, &options);
+        let mut files = BTreeMap::new();
+        for name in &self.order {
+            let output = execution
+                .execute(name, &contexts.dot(name))
+                .map_err(|error| failed(&error))?;
+            let output = without_missing(output);
+            files.insert(name.clone(), output.text().into_owned());
+        }
+        Ok(files)
+    }
+
+    fn take_notes(&self, files: &mut BTreeMap<String, String>, with_subcharts: bool) -> String {
+        let own = format!("{}/templates/{NOTES}", self.chart.name);
+        let mut notes = String::new();
+        files.retain(|name, text| {
+            if !name.ends_with(NOTES) {
+                return true;
+            }
+            if with_subcharts || *name == own {
+                if !notes.is_empty() {
+                    notes.push('\n');
+                }
+                notes.push_str(text);
+            }
+            false
+        });
+        notes
+    }
+}
+
+/// The files in `crds/` of a chart and then of its subcharts.
+pub(crate) fn crds(chart: &Enabled) -> Vec<CrdFile> {
+    let mut files = Vec::new();
+    collect_crds(chart, &chart.name, &mut files);
+    files
+}
+
+fn collect_crds(chart: &Enabled, path: &str, files: &mut Vec<CrdFile>) {
+    let is_manifest = |name: &str| {
+        let ending = base_name(name).rsplit_once('.').map_or("", |(_, ending)| ending);
+        ["yaml", "yml", "json"]
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    for file in &chart.source.files {
+        if file.name.starts_with("crds/") && is_manifest(&file.name) {
+            files.push(CrdFile {
+                source: format!("{path}/{}", file.name),
+                text: String::from_utf8_lossy(&file.content).into_owned(),
+            });
+        }
+    }
+    for dependency in &chart.dependencies {
+        collect_crds(dependency, &format!("{path}/charts/{}", dependency.name), files);
+    }
+}
+
+fn collect_templates<'a>(chart: &'a Enabled, path: &str, texts: &mut Vec<(String, &'a [u8])>) {
+    for template in chart.templates() {
+        texts.push((format!("{path}/{}", template.name), &template.content));
+    }
+    for dependency in &chart.dependencies {
+        collect_templates(dependency, &format!("{path}/charts/{}", dependency.name), texts);
+    }
+}
+
+fn parse(texts: &[(String, &[u8])]) -> Result<TemplateSet, RenderError> {
+    let mut templates = TemplateSet::new(functions::table());
+    for (name, text) in texts {
+        templates
+            .parse(name, &String::from_utf8_lossy(text))
+            .map_err(|error| {
+                let message = execution_error::of_parser(name, &error.to_string());
+                RenderError::new(RenderErrorKind::Parse, message)
+            })?;
+    }
+    Ok(templates)
+}
+
+fn failed(error: &Error) -> RenderError {
+    let kind = match error.kind() {
+        ErrorKind::Budget => RenderErrorKind::Budget,
+        _ => RenderErrorKind::Template,
+    };
+    RenderError::new(kind, execution_error::of_execution(error))
+}
+
+fn depth(name: &str) -> usize {
+    name.matches('/').count()
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,185 @@
+//! `values.schema.json`.
+
+mod message;
+
+use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
+use serde_json::Value;
+
+use crate::dependencies::Enabled;
+use crate::values::Values;
+
+/// The place that schemas have for Helm; it is part of messages.
+const LOCATION: &str = "file:///values.schema.json";
+
+/// The largest schema that is read.
+const MAX_BYTES: usize = 5 << 20;
+
+/// The stack for schemas, whose references can form long chains. It is taken from the system
+/// only as far as it is used, and a schema of the largest size cannot use it up.
+const STACK: usize = 1 << 30;
+
+/// A schema, compiled once.
+pub(crate) struct Schema {
+    schemas: Schemas,
+    root: SchemaIndex,
+}
+
+impl std::fmt::Debug for Schema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Schema")
+            .field("size", &self.schemas.size())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Schema {
+    /// Compiles the text of a `values.schema.json`. References into other files or the network
+    /// are refused: a chart has no say in what this machine reads.
+    pub(crate) fn compile(text: &[u8]) -> Result<Self, String> {
+        if text.len() > MAX_BYTES {
+            return Err(format!("schema is larger than the maximum size {MAX_BYTES}"));
+        }
+        let document: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        let mut compiler = Compiler::new();
+        compiler.use_loader(Box::new(NoLoader));
+        let mut schemas = Schemas::new();
+        let root = stacker::grow(STACK, || {
+            let added = compiler.add_resource(LOCATION, document);
+            added.map_err(|error| message::of_compilation(&error))?;
+            let root = compiler.compile(LOCATION, &mut schemas);
+            root.map_err(|error| message::of_compilation(&error))
+        })?;
+        Ok(Self { schemas, root })
+    }
+
+    /// Checks values.
+    fn check(&self, values: &Value) -> Result<(), String> {
+        stacker::grow(STACK, || {
+            self.schemas
+                .validate(values, self.root)
+                .map_err(|error| message::of_validation(&error))
+        })
+    }
+}
+
+struct NoLoader;
+
+impl UrlLoader for NoLoader {
+    fn load(&self, url: &str) -> Result<Value, Box<dyn std::error::Error>> {
+        if url.starts_with("urn:") {
+            // As Helm: a name that nobody resolves allows everything.
+            return Ok(Value::Bool(true));
+        }
+        Err("references to other files and to the network are not followed".into())
+    }
+}
+
+/// Checks the values of a chart and of the charts it depends on, and gathers what all their
+/// schemas say.
+///
+/// # Errors
+/// Helm's message, of one paragraph for each chart.
+pub(crate) fn check(chart: &Enabled, values: &Values) -> Result<(), String> {
+    let mut report = String::new();
+    collect(chart, values, &mut report);
+    if report.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "values don't meet the specifications of the schema(s) in the following chart(s):\n{report}"
+    ))
+}
+
+/// Whether `chart` or a chart that it depends on has a schema.
+pub(crate) fn is_present(chart: &Enabled) -> bool {
+    chart.source.schema.is_some() || chart.dependencies.iter().any(is_present)
+}
+
+fn collect(chart: &Enabled, values: &Values, report: &mut String) {
+    let result = match chart.source.compiled_schema() {
+        None => Ok(()),
+        Some(Ok(schema)) => schema.check(&Value::Object(values.clone())),
+        Some(Err(message)) => Err(message.clone()),
+    };
+    if let Err(message) = result {
+        report.push_str(&chart.name);
+        report.push_str(":\n");
+        report.push_str(&message);
+    }
+    for dependency in &chart.dependencies {
+        match values.get(&dependency.name) {
+            None | Some(Value::Null) => {}
+            Some(Value::Object(values)) => collect(dependency, values, report),
+            Some(other) => {
+                report.push_str(&dependency.name);
+                report.push_str(":\ninvalid type for values: expected object (map), got ");
+                report.push_str(match other {
+                    Value::Bool(_) => "bool",
+                    Value::Number(number) if number.is_i64() => "int64",
+                    Value::Number(_) => "float64",
+                    Value::String(_) => "string",
+                    _ => "[]interface {}",
+                });
+                report.push('\n');
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(schema: &str, values: &str, expect: Result<(), &str>) {
+        let values = crate::values::read(values.as_bytes()).unwrap();
+        let result =
+            Schema::compile(schema.as_bytes()).and_then(|schema| schema.check(&Value::Object(values)));
+        assert_eq!(result.as_ref().copied().map_err(String::as_str), expect);
+    }
+
+    #[test]
+    fn messages_are_those_of_helm() {
+        let schema = r#"{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+            "required": ["a", "b"], "additionalProperties": false,
+            "properties": {"a": {"type": "string"}, "b": {"enum": ["x", "y"]}, "c": {"minimum": 3}}}"#;
+        check(schema, "a: x\nb: x\nc: 3\n", Ok(()));
+        check(
+            schema,
+            "a: 1\nb: x\n",
+            Err("- at '/a': got number, want string\n"),
+        );
+        check(schema, "a: x\n", Err("- at '': missing property 'b'\n"));
+        check(
+            schema,
+            "a: x\nb: z\n",
+            Err("- at '/b': value must be one of 'x', 'y'\n"),
+        );
+        check(
+            schema,
+            "a: x\nb: x\nc: 1.5\n",
+            Err("- at '/c': minimum: got 1.5, want 3\n"),
+        );
+        check(
+            schema,
+            "a: x\nb: x\nd: 1\n",
+            Err("- at '': additional properties 'd' not allowed\n"),
+        );
+    }
+
+    #[test]
+    fn whole_floats_are_integers() {
+        check(r#"{"properties": {"a": {"type": "integer"}}}"#, "a: 3\n", Ok(()));
+    }
+
+    #[test]
+    fn files_and_network_are_out_of_reach() {
+        let refused = |url: &str| {
+            format!(
+                "failing loading \"{url}\": references to other files and to the network are not followed"
+            )
+        };
+        for url in ["file:///etc/passwd", "http://127.0.0.1/x.json"] {
+            check(&format!(r#"{{"$ref": "{url}"}}"#), "{}", Err(&refused(url)));
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What `helm template` does, without its command line: from a release name, a chart and values
+//! to text.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use steersman_gotemplate::{Limits, MissingKey, Options, TemplateSet, Value, World};
+
+use crate::capabilities::{Capabilities, KubeVersion};
+use crate::chart::{Chart, RenderInput};
+use crate::error::{LoadError, RenderError, RenderErrorKind};
+use crate::functions;
+use crate::load::wildcard_matches;
+use crate::manifest::{HookEvent, Rendered, documents};
+use crate::release::{self, Operation, ReleaseInfo};
+use crate::values::{self, Values, set};
+
+/// Reads a file that the user names; the error is a text for the user.
+pub type FileReader<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+
+/// Where the user's values come from, in the order in which they override each other.
+#[derive(Clone, Debug, Default)]
+pub struct ValueSources {
+    /// `--values`: files, later ones override earlier ones.
+    pub files: Vec<String>,
+    /// `--set-json`
+    pub json: Vec<String>,
+    /// `--set`
+    pub typed: Vec<String>,
+    /// `--set-string`
+    pub text: Vec<String>,
+    /// `--set-file`
+    pub from_files: Vec<String>,
+    /// `--set-literal`
+    pub literal: Vec<String>,
+}
+
+/// What is to be rendered.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct TemplateRequest {
+    /// The name of the release.
+    pub release: String,
+    /// The namespace of the release.
+    pub namespace: String,
+    /// The chart's directory or archive.
+    pub chart: PathBuf,
+    /// The user's values.
+    pub values: ValueSources,
+    /// `--kube-version`
+    pub kube_version: Option<String>,
+    /// `--api-versions`, in addition to those that Helm knows.
+    pub api_versions: Vec<String>,
+    /// `--is-upgrade`
+    pub is_upgrade: bool,
+    /// `--include-crds`
+    pub include_crds: bool,
+    /// `--no-hooks`
+    pub no_hooks: bool,
+    /// `--skip-tests`
+    pub skip_tests: bool,
+    /// `--skip-schema-validation`
+    pub skip_schema_validation: bool,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum TemplateError {
+    /// A flag or value cannot be used; the text is Helm's.
+    #[error("{0}")]
+    Input(String),
+    /// The chart cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The chart cannot be rendered.
+    #[error("{0}{advice}", advice = advice(.0.kind()))]
+    Render(#[from] RenderError),
+}
+
+/// What Helm adds to errors of templates.
+fn advice(kind: RenderErrorKind) -> &'static str {
+    match kind {
+        RenderErrorKind::Values | RenderErrorKind::Schema => "",
+        _ => "\n\nUse --debug flag to render out invalid YAML",
+    }
+}
+
+/// A document and the file that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The path of the file, such as `web/templates/service.yaml`.
+    pub source: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What was rendered, in the order in which it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TemplateOutput {
+    /// CRDs, if wanted, and the objects of the release.
+    pub documents: Vec<Document>,
+    /// Hooks, if wanted.
+    pub hooks: Vec<Document>,
+}
+
+impl ValueSources {
+    /// The values of all sources together.
+    ///
+    /// # Errors
+    /// A file cannot be read or a text cannot be understood; the message is Helm's.
+    pub fn merge(&self, read: &FileReader<'_>) -> Result<Values, String> {
+        let mut merged = Values::new();
+        for file in &self.files {
+            let values =
+                values::read(&read(file)?).map_err(|error| format!("failed to parse {file}: {error}"))?;
+            values::overlay(&mut merged, values);
+        }
+        for text in &self.json {
+            set::set_json(&mut merged, text).map_err(|_| {
+                let form = if text.trim().starts_with('{') {
+                    " JSON:"
+                } else {
+                    ""
+                };
+                format!("failed parsing --set-json data{form} {text}")
+            })?;
+        }
+        for text in &self.typed {
+            set::set(&mut merged, text).map_err(failed_parsing("--set"))?;
+        }
+        for text in &self.text {
+            set::set_string(&mut merged, text).map_err(failed_parsing("--set-string"))?;
+        }
+        let read_text = |file: &str| read(file).map(|content| String::from_utf8_lossy(&content).into_owned());
+        for text in &self.from_files {
+            set::set_file(&mut merged, text, &read_text).map_err(failed_parsing("--set-file"))?;
+        }
+        for text in &self.literal {
+            set::set_literal(&mut merged, text).map_err(failed_parsing("--set-literal"))?;
+        }
+        Ok(merged)
+    }
+}
+
+fn failed_parsing(flag: &'static str) -> impl Fn(String) -> String {
+    move |message| format!("failed parsing {flag} data: {message}")
+}
+
+/// Renders what is asked for, as `helm template` does without a cluster.
+///
+/// # Errors
+/// See [`TemplateError`]; the texts are Helm's.
+pub fn template(
+    request: &TemplateRequest,
+    read: &FileReader<'_>,
+    world: &dyn World,
+    limits: Limits,
+) -> Result<TemplateOutput, TemplateError> {
+    let capabilities = capabilities(request)?;
+    let values = request.values.merge(read).map_err(TemplateError::Input)?;
+    let chart = Chart::load(&request.chart)?;
+    check_installable(&chart)?;
+    release::check_name(&request.release).map_err(|message| {
+        let name = &request.release;
+        TemplateError::Input(format!(
+            "release name check failed: release name {name:?}: {message}"
+        ))
+    })?;
+    let release = ReleaseInfo {
+        name: request.release.clone(),
+        namespace: request.namespace.clone(),
+        revision: 1,
+        operation: if request.is_upgrade {
+            Operation::Upgrade
+        } else {
+            Operation::Install
+        },
+    };
+    let rendered = chart.render(&RenderInput {
+        release: &release,
+        values: &values,
+        capabilities: &capabilities,
+        world,
+        limits,
+        expired: None,
+        skip_schema_validation: request.skip_schema_validation,
+        subchart_notes: false,
+    })?;
+    Ok(output(request, rendered))
+}
+
+fn capabilities(request: &TemplateRequest) -> Result<Capabilities, TemplateError> {
+    let mut capabilities = Capabilities::default();
+    if let Some(version) = &request.kube_version {
+        capabilities.kube_version = KubeVersion::parse(version)
+            .map_err(|error| TemplateError::Input(format!("invalid kube version '{version}': {error}")))?;
+    }
+    capabilities
+        .api_versions
+        .0
+        .extend(request.api_versions.iter().cloned());
+    Ok(capabilities)
+}
+
+fn check_installable(chart: &Chart) -> Result<(), TemplateError> {
+    let kind = chart.metadata().chart_type.as_str();
+    if !matches!(kind, "" | "application") {
+        return Err(TemplateError::Input(format!("{kind} charts are not installable")));
+    }
+    let missing = chart.missing_dependencies();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(TemplateError::Input(format!(
+        "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to \
+         fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {}",
+        missing.join(", ")
+    )))
+}
+
+fn output(request: &TemplateRequest, rendered: Rendered) -> TemplateOutput {
+    let document = |source, text| Document { source, text };
+    let mut output = TemplateOutput::default();
+    if request.include_crds {
+        output.documents = rendered
+            .crds
+            .into_iter()
+            .map(|crd| document(crd.source, crd.text))
+            .collect();
+    }
+    output.documents.extend(
+        rendered
+            .manifests
+            .into_iter()
+            .map(|manifest| document(manifest.source, manifest.text)),
+    );
+    if !request.no_hooks {
+        output.hooks = rendered
+            .hooks
+            .into_iter()
+            .filter(|hook| !request.skip_tests || !hook.events.contains(&HookEvent::Test))
+            .map(|hook| document(hook.manifest.source, hook.manifest.text))
+            .collect();
+    }
+    output
+}
+
+impl TemplateOutput {
+    /// Everything as `helm template` prints it.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for document in &self.documents {
+            document.write(&mut text);
+        }
+        let mut text = text.trim().to_owned();
+        text.push('\n');
+        for hook in &self.hooks {
+            hook.write(&mut text);
+        }
+        text
+    }
+
+    /// The documents of the files that match one of `patterns`, as `helm template --show-only`
+    /// prints them.
+    ///
+    /// # Errors
+    /// A pattern matches no file.
+    pub fn text_of(&self, patterns: &[String]) -> Result<String, TemplateError> {
+        let text = self.text();
+        let source =
+            Regex::new("# Source: [^/]+/(.+)").map_err(|error| TemplateError::Input(error.to_string()))?;
+        let files: Vec<(&str, &str)> = documents(&text)
+            .filter_map(|document| {
+                let found = source.captures(document)?.get(1)?;
+                Some((found.as_str(), document))
+            })
+            .collect();
+        let mut shown = String::new();
+        for pattern in patterns {
+            let before = shown.len();
+            for (_, document) in files
+                .iter()
+                .filter(|(file, _)| wildcard_matches(pattern, file) == Some(true))
+            {
+                let _ = writeln!(shown, "---\n{document}");
+            }
+            if shown.len() == before {
+                return Err(TemplateError::Input(format!(
+                    "could not find template {pattern} in chart"
+                )));
+            }
+        }
+        Ok(shown)
+    }
+}
+
+impl Document {
+    /// Adds the document as `helm template` prints it, also into files.
+    pub fn write(&self, text: &mut String) {
+        let _ = writeln!(text, "---\n# Source: {}\n{}", self.source, self.text);
+    }
+
+    /// Where `--output-dir` puts the document below a folder; none for a path that leads out.
+    pub fn path_below(&self, folder: &Path) -> Option<PathBuf> {
+        let leads_out = self.source.split('/').any(|part| part == "..");
+        (!leads_out).then(|| folder.join(&self.source))
+    }
+}
+
+/// The name that a template of the user gives (`--name-template`).
+///
+/// # Errors
+/// The text is no template, or it fails.
+pub fn name_from_template(text: &str, world: &dyn World) -> Result<String, String> {
+    let mut set = TemplateSet::new(functions::table());
+    set.parse("name-template", text)
+        .map_err(|error| error.to_string())?;
+    let options = Options {
+        missing_key: MissingKey::Invalid,
+        ..Options::default()
+    };
+    set.execute("name-template", &Value::Nil, world, &options)
+        .map(|name| name.to_string())
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,441 @@
+//! Values on the command line: `--set` and its siblings.
+//!
+//! The grammar, its limits and its messages are those of Helm's `pkg/strvals`.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use serde_json::Value;
+
+use super::{Values, make_numbers_float};
+
+/// The largest index of a list.
+const MAX_INDEX: usize = 65_536;
+/// How many names a key may have.
+const MAX_NAMES: usize = 30;
+
+/// Reads the file that `--set-file` names.
+pub type FileReader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Sets what `text` (`a.b=1,c={x,y},d[0].e=z`) says in `values`: numbers, booleans and `null`
+/// are taken as such (`--set`).
+///
+/// # Errors
+/// The text breaks the grammar; the message is Helm's.
+pub fn set(values: &mut Values, text: &str) -> Result<(), String> {
+    Parser::new(text, Mode::Typed).run(values)
+}
+
+/// Like [`set`], but every value is text (`--set-string`).
+///
+/// # Errors
+/// As [`set`].
+pub fn set_string(values: &mut Values, text: &str) -> Result<(), String> {
+    Parser::new(text, Mode::Text).run(values)
+}
+
+/// Like [`set`], but every value names a file whose text is taken (`--set-file`).
+///
+/// # Errors
+/// As [`set`], or a file cannot be read.
+pub fn set_file(values: &mut Values, text: &str, read: &FileReader<'_>) -> Result<(), String> {
+    Parser::new(text, Mode::File(read)).run(values)
+}
+
+/// Like [`set`], but every value is JSON, or the whole text is one object (`--set-json`).
+///
+/// # Errors
+/// As [`set`], or a value is not JSON.
+pub fn set_json(values: &mut Values, text: &str) -> Result<(), String> {
+    let trimmed = text.trim();
+    if trimmed.starts_with('{') {
+        let mut object: Value = serde_json::from_str(trimmed).map_err(|error| error.to_string())?;
+        make_numbers_float(&mut object);
+        if let Value::Object(object) = object {
+            super::overlay(values, object);
+        }
+        return Ok(());
+    }
+    Parser::new(text, Mode::Json).run(values)
+}
+
+/// Sets one key to all that comes after its `=`, as it is (`--set-literal`).
+///
+/// # Errors
+/// As [`set`].
+pub fn set_literal(values: &mut Values, text: &str) -> Result<(), String> {
+    Parser::new(text, Mode::Literal).run(values)
+}
+
+#[derive(Clone, Copy)]
+enum Mode<'a> {
+    Typed,
+    Text,
+    File(&'a FileReader<'a>),
+    Json,
+    Literal,
+}
+
+/// Where a part of the text ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// More may follow.
+    More,
+    /// The text is at its end.
+    End,
+}
+
+/// What stopped the reading of characters.
+type Stop = Option<char>;
+
+struct Parser<'a> {
+    rest: Peekable<Chars<'a>>,
+    mode: Mode<'a>,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str, mode: Mode<'a>) -> Self {
+        Self {
+            rest: text.chars().peekable(),
+            mode,
+        }
+    }
+
+    fn run(mut self, values: &mut Values) -> Result<(), String> {
+        while self.key(values, 0)? == Step::More {}
+        Ok(())
+    }
+
+    /// Reads one key with its value into `values`.
+    fn key(&mut self, values: &mut Values, names: usize) -> Result<Step, String> {
+        let stops: &[char] = match self.mode {
+            Mode::Literal => &['=', '[', '.'],
+            _ => &['=', '[', ',', '.'],
+        };
+        let (key, stop) = self.until(stops);
+        match stop {
+            None if key.is_empty() => Ok(Step::End),
+            None => Err(format!("key {key:?} has no value")),
+            Some('[') => {
+                let index = self.index()?;
+                let mut list = match values.get_mut(&key) {
+                    None => Vec::new(),
+                    Some(Value::Array(list)) => std::mem::take(list),
+                    Some(other) => return Err(not_a(other, "[]interface {}")),
+                };
+                let result = self.item(&mut list, index, names);
+                put(values, key, Value::Array(list));
+                result
+            }
+            Some('=') => {
+                let value = self.value()?;
+                let end = if value.is_some() { Step::More } else { Step::End };
+                put(values, key, value.unwrap_or_else(|| Value::String(String::new())));
+                Ok(end)
+            }
+            Some(',') => {
+                let message = format!("key {key:?} has no value (cannot end with ,)");
+                put(values, key, Value::String(String::new()));
+                Err(message)
+            }
+            Some(_) => {
+                if names + 1 > MAX_NAMES {
+                    return Err(format!(
+                        "value name nested level is greater than maximum supported nested level of {MAX_NAMES}"
+                    ));
+                }
+                let (mut inner, existed) = match values.get_mut(&key) {
+                    None => (Values::new(), false),
+                    Some(Value::Object(inner)) => (std::mem::take(inner), true),
+                    Some(other) => return Err(not_a(other, "map[string]interface {}")),
+                };
+                let result = self.key(&mut inner, names + 1);
+                if result == Ok(Step::More) && inner.is_empty() {
+                    return Err(format!("key map {key:?} has no value"));
+                }
+                if existed || !inner.is_empty() {
+                    put(values, key, Value::Object(inner));
+                }
+                result
+            }
+        }
+    }
+
+    /// Reads what follows `[index]` into `list`.
+    fn item(&mut self, list: &mut Vec<Value>, index: usize, names: usize) -> Result<Step, String> {
+        let (unexpected, stop) = self.until(&['[', '.', '=']);
+        if !unexpected.is_empty() {
+            return Err(format!("unexpected data at end of array index: {unexpected:?}"));
+        }
+        match stop {
+            None => Ok(Step::End),
+            Some('=') => {
+                let value = self.value()?.unwrap_or_else(|| Value::String(String::new()));
+                set_index(list, index, value)?;
+                Ok(Step::More)
+            }
+            Some('[') => {
+                let next = self.index()?;
+                let mut inner = match list.get_mut(index) {
+                    None | Some(Value::Null) => Vec::new(),
+                    Some(Value::Array(inner)) => std::mem::take(inner),
+                    Some(other) => return Err(not_a(other, "[]interface {}")),
+                };
+                let end = self.item(&mut inner, next, names)?;
+                set_index(list, index, Value::Array(inner))?;
+                Ok(end)
+            }
+            Some(_) => {
+                let (mut inner, existed) = match list.get_mut(index) {
+                    None => (Values::new(), false),
+                    Some(Value::Object(inner)) => (std::mem::take(inner), true),
+                    Some(_) => (Values::new(), true),
+                };
+                let end = self.key(&mut inner, names)?;
+                if existed || end == Step::More {
+                    set_index(list, index, Value::Object(inner))?;
+                }
+                Ok(end)
+            }
+        }
+    }
+
+    /// The number between brackets, of which the opening one is read.
+    fn index(&mut self) -> Result<usize, String> {
+        let (text, stop) = self.until(&[']']);
+        if stop.is_none() {
+            return Err("error parsing index: EOF".to_owned());
+        }
+        let index: i64 = text
+            .parse()
+            .map_err(|_| format!("error parsing index: strconv.Atoi: parsing {text:?}: invalid syntax"))?;
+        usize::try_from(index).map_err(|_| format!("negative {index} index not allowed"))
+    }
+
+    /// The value after `=`; none at the end of the text.
+    fn value(&mut self) -> Result<Option<Value>, String> {
+        match self.mode {
+            Mode::Json => return self.json().map(Some),
+            Mode::Literal => return Ok(Some(Value::String(self.rest.by_ref().collect()))),
+            _ => {}
+        }
+        match self.rest.peek() {
+            None => Ok(None),
+            Some('{') => {
+                self.rest.next();
+                self.list().map(Some)
+            }
+            Some(_) => {
+                let (text, _) = self.until(&[',']);
+                self.scalar(text).map(Some)
+            }
+        }
+    }
+
+    fn list(&mut self) -> Result<Value, String> {
+        let mut items = Vec::new();
+        loop {
+            let (text, stop) = self.until(&[',', '}']);
+            if stop.is_none() {
+                return Err("list must terminate with '}'".to_owned());
+            }
+            items.push(self.scalar(text)?);
+            if stop == Some('}') {
+                self.rest.next_if_eq(&',');
+                return Ok(Value::Array(items));
+            }
+        }
+    }
+
+    fn scalar(&self, text: String) -> Result<Value, String> {
+        Ok(match self.mode {
+            Mode::Typed => typed(text),
+            Mode::File(read) => Value::String(read(&text)?),
+            _ => Value::String(text),
+        })
+    }
+
+    fn json(&mut self) -> Result<Value, String> {
+        if self.blank() {
+            return Ok(Value::Null);
+        }
+        let text: String = self.rest.clone().collect();
+        let mut stream = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+        let mut value = match stream.next() {
+            Some(value) => value.map_err(|error| error.to_string())?,
+            None => Value::Null,
+        };
+        make_numbers_float(&mut value);
+        let read = text.get(..stream.byte_offset()).unwrap_or_default();
+        for _ in read.chars() {
+            self.rest.next();
+        }
+        self.blank();
+        Ok(value)
+    }
+
+    /// Skips white space and a comma; whether nothing but them comes before the next comma.
+    fn blank(&mut self) -> bool {
+        loop {
+            match self.rest.peek() {
+                None => return true,
+                Some(',') => {
+                    self.rest.next();
+                    return true;
+                }
+                Some(character) if character.is_whitespace() => {
+                    self.rest.next();
+                }
+                Some(_) => return false,
+            }
+        }
+    }
+
+    /// Reads up to one of `stops`, which is read too. A backslash takes the next character as it
+    /// is.
+    fn until(&mut self, stops: &[char]) -> (String, Stop) {
+        let mut text = String::new();
+        while let Some(character) = self.rest.next() {
+            if stops.contains(&character) {
+                return (text, Some(character));
+            }
+            if character == '\\' && !matches!(self.mode, Mode::Literal) {
+                match self.rest.next() {
+                    Some(next) => text.push(next),
+                    None => break,
+                }
+            } else {
+                text.push(character);
+            }
+        }
+        (text, None)
+    }
+}
+
+fn put(values: &mut Values, key: String, value: Value) {
+    if !key.is_empty() {
+        values.insert(key, value);
+    }
+}
+
+fn set_index(list: &mut Vec<Value>, index: usize, value: Value) -> Result<(), String> {
+    if index > MAX_INDEX {
+        return Err(format!(
+            "index of {index} is greater than maximum supported index of {MAX_INDEX}"
+        ));
+    }
+    if list.len() <= index {
+        list.resize(index + 1, Value::Null);
+    }
+    if let Some(place) = list.get_mut(index) {
+        *place = value;
+    }
+    Ok(())
+}
+
+fn typed(text: String) -> Value {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => return Value::Bool(true),
+        "false" => return Value::Bool(false),
+        "null" => return Value::Null,
+        "0" => return Value::from(0_i64),
+        _ => {}
+    }
+    if !text.starts_with('0')
+        && let Ok(number) = text.parse::<i64>()
+    {
+        return Value::from(number);
+    }
+    Value::String(text)
+}
+
+fn not_a(value: &Value, wanted: &str) -> String {
+    let found = match value {
+        Value::Null => "nil",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_i64() => "int64",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    };
+    format!("unable to parse key: interface conversion: interface {{}} is {found}, not {wanted}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Setter = fn(&mut Values, &str) -> Result<(), String>;
+
+    fn check(setter: Setter, text: &str, expect: Result<&str, &str>) {
+        let mut values = Values::new();
+        let result = setter(&mut values, text).map(|()| Value::Object(values).to_string());
+        assert_eq!(result.as_deref().map_err(String::as_str), expect, "{text}");
+    }
+
+    #[test]
+    fn values_are_typed_by_how_they_look() {
+        check(
+            set,
+            "a=1,b=true,c=null,d=0,e=012,f=x",
+            Ok(r#"{"a":1,"b":true,"c":null,"d":0,"e":"012","f":"x"}"#),
+        );
+        check(set_string, "a=1,b=true", Ok(r#"{"a":"1","b":"true"}"#));
+    }
+
+    #[test]
+    fn keys_make_maps_and_lists() {
+        check(set, "a.b.c=x,a.b.d=y", Ok(r#"{"a":{"b":{"c":"x","d":"y"}}}"#));
+        check(set, "a[1].b=x,a[0]=y", Ok(r#"{"a":["y",{"b":"x"}]}"#));
+        check(set, "a={x,1},b={}", Ok(r#"{"a":["x",1],"b":[""]}"#));
+        check(set, "a[0][1]=x", Ok(r#"{"a":[[null,"x"]]}"#));
+    }
+
+    #[test]
+    fn escapes_take_characters_as_they_are() {
+        check(set, r"a\.b=x\,y", Ok(r#"{"a.b":"x,y"}"#));
+        check(set_literal, r"a.b=x\,y={", Ok(r#"{"a":{"b":"x\\,y={"}}"#));
+    }
+
+    #[test]
+    fn json_values_are_taken_whole() {
+        check(
+            set_json,
+            r#"a={"b":[1,2]},c="x""#,
+            Ok(r#"{"a":{"b":[1.0,2.0]},"c":"x"}"#),
+        );
+        check(set_json, r#"{"a":{"b":1}}"#, Ok(r#"{"a":{"b":1.0}}"#));
+        check(set_json, "a=,b=1", Ok(r#"{"a":null,"b":1.0}"#));
+    }
+
+    #[test]
+    fn what_breaks_the_grammar_is_named() {
+        check(set, "a", Err(r#"key "a" has no value"#));
+        check(set, "a,b=1", Err(r#"key "a" has no value (cannot end with ,)"#));
+        check(set, "a={x", Err("list must terminate with '}'"));
+        check(set, "a[-1]=x", Err("negative -1 index not allowed"));
+        check(
+            set,
+            "a[65537]=x",
+            Err("index of 65537 is greater than maximum supported index of 65536"),
+        );
+        check(
+            set,
+            "a=x,a.b=y",
+            Err(
+                "unable to parse key: interface conversion: interface {} is string, not map[string]interface {}",
+            ),
+        );
+    }
+
+    #[test]
+    fn names_have_a_limit() {
+        let text = format!("{}=x", vec!["a"; 40].join("."));
+        check(
+            set,
+            &text,
+            Err("value name nested level is greater than maximum supported nested level of 30"),
+        );
+    }
+}
