@@ -27,7 +27,10 @@ cargo test --locked --workspace
 
 # Once more by name, so that the figures are the last thing on the screen.
 step "agreement with Helm"
-cargo test --locked --quiet --package steersman-chart --test functions --test corpus -- --nocapture \
-    | grep -E '^(functions|corpus|skipped)'
+figures=$(cargo test --locked --package steersman-chart --test functions --test corpus -- --nocapture 2>&1) || {
+    printf '%s\n' "$figures"
+    exit 1
+}
+grep -E '^(functions|corpus|skipped)' <<<"$figures"
 
 step "all of it holds"
