@@ -33,6 +33,7 @@ mod encoding;
 mod equal;
 mod lists;
 mod numbers;
+mod paths;
 mod random;
 mod regex;
 mod split;
@@ -40,6 +41,7 @@ mod strings;
 mod table;
 mod text;
 mod types;
+mod url;
 
 #[cfg(test)]
 mod test_runtime;
@@ -78,6 +80,8 @@ pub fn functions() -> &'static [Function] {
             random::FUNCTIONS,
             semver::FUNCTIONS,
             date::FUNCTIONS,
+            paths::FUNCTIONS,
+            url::FUNCTIONS,
         ]
         .concat()
     });
