@@ -138,6 +138,10 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
     if text.len() > unsigned.len() + 1 {
         return None;
     }
+    if text.contains('_') {
+        let digits = without_underscores(text)?;
+        return parse_float(&digits);
+    }
     if let Some(digits) = unsigned
         .strip_prefix("0x")
         .or_else(|| unsigned.strip_prefix("0X"))
@@ -152,6 +156,23 @@ pub(crate) fn parse_float(text: &str) -> Option<f64> {
     let number: f64 = text.parse().ok()?;
     let says_infinite = unsigned.starts_with(['i', 'I']);
     (number.is_finite() || number.is_nan() || says_infinite).then_some(number)
+}
+
+/// The number without the underscores that stand between digits; nothing if others are there.
+fn without_underscores(text: &str) -> Option<String> {
+    let is_hexadecimal = text.contains(['x', 'X']);
+    let is_digit = |byte: Option<&u8>| match byte {
+        Some(byte) if is_hexadecimal => byte.is_ascii_hexdigit(),
+        Some(byte) => byte.is_ascii_digit(),
+        None => false,
+    };
+    let bytes = text.as_bytes();
+    let are_between_digits = bytes.iter().enumerate().all(|(place, byte)| {
+        let before = place.checked_sub(1).and_then(|place| bytes.get(place));
+        let follows_prefix = is_hexadecimal && matches!(before, Some(b'x' | b'X'));
+        *byte != b'_' || ((is_digit(before) || follows_prefix) && is_digit(bytes.get(place + 1)))
+    });
+    are_between_digits.then(|| text.replace('_', ""))
 }
 
 /// The number `digits.digits p exponent`, which is exact for up to 16 digits.
@@ -227,7 +248,8 @@ mod tests {
         assert_eq!(parse_float("1e3"), Some(1000.0));
         assert_eq!(parse_float("-0x1p-2"), Some(-0.25));
         assert_eq!(parse_float("1e999"), None);
-        assert_eq!(parse_float("1_0"), None);
+        assert_eq!(parse_float("1_0"), Some(10.0));
+        assert_eq!(parse_float("1__0"), None);
         assert_eq!(parse_float("--1"), None);
         assert_eq!(parse_float("Inf"), Some(f64::INFINITY));
     }

@@ -27,6 +27,8 @@
 mod arguments;
 mod case;
 mod cast;
+#[cfg(feature = "crypto")]
+pub mod crypto;
 mod defaults;
 mod dicts;
 mod encoding;
@@ -82,6 +84,8 @@ pub fn functions() -> &'static [Function] {
             date::FUNCTIONS,
             paths::FUNCTIONS,
             url::FUNCTIONS,
+            #[cfg(feature = "crypto")]
+            crypto::FUNCTIONS,
         ]
         .concat()
     });

@@ -12,16 +12,34 @@ pub(crate) const FUNCTIONS: &[Function] = &[
     pure("clean", &[Text], "The shortest equal path.", clean),
     pure("ext", &[Text], "The file name extension, with its dot.", ext),
     pure("isAbs", &[Text], "Whether the path starts with a slash.", is_abs),
-    pure("osBase", &[Text], "`base` for paths of the operating system, which is taken to be Linux.", base),
+    pure(
+        "osBase",
+        &[Text],
+        "`base` for paths of the operating system, which is taken to be Linux.",
+        base,
+    ),
     pure("osDir", &[Text], "`dir` for paths of the operating system.", dir),
-    pure("osClean", &[Text], "`clean` for paths of the operating system.", clean),
+    pure(
+        "osClean",
+        &[Text],
+        "`clean` for paths of the operating system.",
+        clean,
+    ),
     pure("osExt", &[Text], "`ext` for paths of the operating system.", ext),
-    pure("osIsAbs", &[Text], "`isAbs` for paths of the operating system.", is_abs),
+    pure(
+        "osIsAbs",
+        &[Text],
+        "`isAbs` for paths of the operating system.",
+        is_abs,
+    ),
 ];
 
 fn base(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let path = bytes(arguments, 0);
-    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let end = path
+        .iter()
+        .rposition(|byte| *byte != b'/')
+        .map_or(0, |last| last + 1);
     let last = path
         .get(..end)
         .and_then(|path| path.rsplit(|byte| *byte == b'/').next())
@@ -36,7 +54,10 @@ fn base(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 
 fn dir(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let path = bytes(arguments, 0);
-    let end = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let end = path
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |slash| slash + 1);
     Ok(cleaned(path.get(..end).unwrap_or_default()).into())
 }
 
@@ -65,7 +86,11 @@ fn cleaned(path: &[u8]) -> Str {
     if is_rooted {
         return Str::from_bytes([b"/".as_slice(), &joined].concat());
     }
-    if joined.is_empty() { ".".into() } else { Str::from_bytes(joined) }
+    if joined.is_empty() {
+        ".".into()
+    } else {
+        Str::from_bytes(joined)
+    }
 }
 
 fn ext(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

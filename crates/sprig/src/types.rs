@@ -1,7 +1,7 @@
 //! Go's names for the types and kinds of values, and deep equality.
 
 use steersman_gotemplate::Parameter::{Any, String as Text};
-use steersman_gotemplate::{Function, Runtime, Value};
+use steersman_gotemplate::{Failure, Function, Runtime, Value};
 
 use crate::arguments::{any, text};
 use crate::equal::{deep_copy, deep_equal};
@@ -70,7 +70,11 @@ fn equal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 fn copy(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    deep_copy(runtime, any(arguments, 0))
+    let value = any(arguments, 0);
+    if value.is_nil() {
+        return Err(Failure::new("reflect: call of reflect.Value.Type on zero Value"));
+    }
+    deep_copy(runtime, value)
 }
 
 #[cfg(test)]

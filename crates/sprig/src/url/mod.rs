@@ -13,7 +13,12 @@ use parse::{Url, UserInfo};
 pub(crate) const FUNCTIONS: &[Function] = &[
     pure("urlParse", &[Text], "The parts of a URL as a map.", url_parse),
     pure("urlJoin", &[Dict], "The URL of parts in a map.", url_join),
-    pure("getHostByName", &[Text], "The empty text, as in Helm: templates do not ask the network.", no_host),
+    pure(
+        "getHostByName",
+        &[Text],
+        "The empty text, as in Helm: templates do not ask the network.",
+        no_host,
+    ),
 ];
 
 fn url_parse(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -124,12 +129,25 @@ mod tests {
         for (url, expect) in [
             ("%zz", r#"parse "%zz": invalid URL escape "%zz""#),
             ("://x", r#"parse "://x": missing protocol scheme"#),
-            ("http://a:b:c/", r#"parse "http://a:b:c/": invalid port ":b:c" after host"#),
+            (
+                "http://a:b:c/",
+                r#"parse "http://a:b:c/": invalid port ":b:c" after host"#,
+            ),
             ("http://[::1", r#"parse "http://[::1": missing ']' in host"#),
-            ("http://a b/", r#"parse "http://a b/": invalid character " " in host name"#),
-            ("1a:b", r#"parse "1a:b": first path segment in URL cannot contain colon"#),
+            (
+                "http://a b/",
+                r#"parse "http://a b/": invalid character " " in host name"#,
+            ),
+            (
+                "1a:b",
+                r#"parse "1a:b": first path segment in URL cannot contain colon"#,
+            ),
         ] {
-            check("urlParse", &[url.into()], &format!("error: unable to parse url: {expect}"));
+            check(
+                "urlParse",
+                &[url.into()],
+                &format!("error: unable to parse url: {expect}"),
+            );
         }
     }
 }

@@ -100,7 +100,11 @@ fn without_fragment(text: &str) -> Result<Url, Problem> {
             rest.clone_into(&mut url.opaque);
             return Ok(url);
         }
-        if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+        if rest
+            .split('/')
+            .next()
+            .is_some_and(|segment| segment.contains(':'))
+        {
             return Err(Problem::ColonInFirstSegment);
         }
     }
@@ -116,9 +120,8 @@ fn without_fragment(text: &str) -> Result<Url, Problem> {
 
 /// The scheme before the first colon, if what is there can be one, and the rest.
 fn split_scheme(text: &str) -> Result<(&str, &str), Problem> {
-    let end = text.find(|character: char| {
-        !character.is_ascii_alphanumeric() && !matches!(character, '+' | '-' | '.')
-    });
+    let end = text
+        .find(|character: char| !character.is_ascii_alphanumeric() && !matches!(character, '+' | '-' | '.'));
     let Some((scheme, rest)) = end.map(|end| text.split_at(end)) else {
         return Ok(("", text));
     };
@@ -162,7 +165,11 @@ fn parse_host(scheme: &str, host: &str) -> Result<Vec<u8>, Problem> {
     if let Some(first) = host.find(':') {
         // Lists of hosts with ports are let through, but not for the web.
         let is_web = matches!(scheme, "http" | "https");
-        let colon = if is_web { first } else { host.rfind(':').unwrap_or(first) };
+        let colon = if is_web {
+            first
+        } else {
+            host.rfind(':').unwrap_or(first)
+        };
         check_port(host.get(colon..).unwrap_or_default())?;
     }
     Ok(unescape(host.as_bytes(), Part::Host)?)
@@ -179,8 +186,13 @@ fn parse_literal(host: &str) -> Result<Vec<u8>, Problem> {
     let mut unescaped = unescape(address.as_bytes(), Part::Host)?;
     let is_address = std::str::from_utf8(&unescaped).is_ok_and(|text| text.parse::<Ipv6Addr>().is_ok());
     if !is_address {
-        let is_old = std::str::from_utf8(&unescaped).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok());
-        return Err(if is_old { Problem::IpLiteral } else { Problem::Address(unescaped) });
+        let is_old =
+            std::str::from_utf8(&unescaped).is_ok_and(|text| text.parse::<std::net::Ipv4Addr>().is_ok());
+        return Err(if is_old {
+            Problem::IpLiteral
+        } else {
+            Problem::Address(unescaped)
+        });
     }
     unescaped.extend(unescape(zone.as_bytes(), Part::Zone)?);
     Ok([b"[", unescaped.as_slice(), b"]", port.as_bytes()].concat())
@@ -254,7 +266,12 @@ impl Url {
         }
         // A colon in the first segment would make it a scheme.
         let starts = self.scheme.is_empty() && !has_authority;
-        if starts && path.split('/').next().is_some_and(|segment| segment.contains(':')) {
+        if starts
+            && path
+                .split('/')
+                .next()
+                .is_some_and(|segment| segment.contains(':'))
+        {
             f.write_str("./")?;
         }
         f.write_str(&path)

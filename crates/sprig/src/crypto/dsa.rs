@@ -1,0 +1,42 @@
+//! DSA keys, which nobody should want any more.
+
+use num_bigint::BigUint;
+use steersman_gotemplate::World;
+
+use super::der;
+
+/// The group of RFC 5114, section 2.3: 2048 bits, with a subgroup of 256.
+const PRIME: &str = "\
+    87A8E61DB4B6663CFFBBD19C651959998CEEF608660DD0F25D2CEED4435E3B00\
+    E00DF8F1D61957D4FAF7DF4561B2AA3016C3D91134096FAA3BF4296D830E9A7C\
+    209E0C6497517ABD5A8A9D306BCF67ED91F9E6725B4758C022E0B1EF4275BF7B\
+    6C5BFC11D45F9088B941F54EB1E59BB8BC39A0BF12307F5C4FDB70C581B23F76\
+    B63ACAE1CAA6B7902D52526735488A0EF13C6D9A51BFA4AB3AD8347796524D8E\
+    F6A167B5A41825D967E144E5140564251CCACB83E6B486F6B3CA3F7971506026\
+    C0B857F689962856DED4010ABD0BE621C3A3960A54E710C375F26375D7014103\
+    A4B54330C198AF126116D2276E11715F693877FAD7EF09CADB094AE91E1A1597";
+const ORDER: &str = "8CF83642A709A097B447997640129DA299B1A47D1EB3750BA308B0FE64F5FBD3";
+const GENERATOR: &str = "\
+    3FB32C9B73134D0B2E77506660EDBD484CA7B18F21EF205407F4793A1A0BA125\
+    10DBC15077BE463FFF4FED4AAC0BB555BE3A6C1B0C6B47B1BC3773BF7E8C6F62\
+    901228F8C28CBB18A55AE31341000A650196F931C77A57F2DDF463E5E9EC144B\
+    777DE62AAAB8A8628AC376D282D6ED3864E67982428EBC831D14348F6F2F9193\
+    B5045AF2767164E1DFC967C1FB3F2E55A4BD1BFFE83B9C80D052B985D182EA0A\
+    DB2A3B7313D3FE14C8484B1E052588B9B7D2BBD2DF016199ECD06E1557CD0915\
+    B3353BBB64E0EC377FD028370DF92B52C7891428CDC67EB6184B523D1DB246C3\
+    2F63078490F00EF8D647D148D47954515E2327CFEF98C582664B4C0F6CC41659";
+
+/// A new private key as OpenSSL writes it: version, the group, the public and the private number.
+///
+/// Sprig generates a group of its own for each key, which takes seconds and gains nothing.
+pub(super) fn generate(world: &dyn World) -> Vec<u8> {
+    let number = |digits: &str| BigUint::parse_bytes(digits.as_bytes(), 16).unwrap_or_default();
+    let (prime, order, generator) = (number(PRIME), number(ORDER), number(GENERATOR));
+    // Half as many bits again as the order has leave no bias to speak of.
+    let mut drawn = [0; 48];
+    world.fill_random(&mut drawn);
+    let private = BigUint::from_bytes_be(&drawn) % (&order - 1_u8) + 1_u8;
+    let public = generator.modpow(&private, &prime);
+    let numbers = [BigUint::default(), prime, order, generator, public, private];
+    der::integers(&numbers.map(|number| number.to_bytes_be()))
+}
