@@ -3,6 +3,7 @@
 //! Behaviour is that of Helm's `pkg/engine/funcs.go` and of what `pkg/engine/engine.go` puts in
 //! place of some of them.
 
+mod duration;
 mod json;
 mod template;
 mod yaml;
@@ -28,6 +29,7 @@ pub(crate) fn table() -> Arc<FunctionTable> {
         Arc::new(FunctionTable::new(&[
             steersman_gotemplate::builtins(),
             steersman_sprig::functions(),
+            duration::FUNCTIONS,
             json::FUNCTIONS,
             yaml::FUNCTIONS,
             template::FUNCTIONS,
