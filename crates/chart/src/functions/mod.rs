@@ -6,6 +6,7 @@
 mod duration;
 mod json;
 mod template;
+mod toml;
 mod yaml;
 
 use std::sync::{Arc, LazyLock};
@@ -31,6 +32,7 @@ pub(crate) fn table() -> Arc<FunctionTable> {
             steersman_sprig::functions(),
             duration::FUNCTIONS,
             json::FUNCTIONS,
+            toml::FUNCTIONS,
             yaml::FUNCTIONS,
             template::FUNCTIONS,
         ]))
