@@ -1,0 +1,347 @@
+//! The way to the API server.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kube::Client;
+use kube::client::AuthError;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use crate::config::Environment;
+use crate::telemetry::error_chain;
+
+/// How long the API server may take to answer the first request.
+const FIRST_ANSWER: Duration = Duration::from_secs(10);
+
+/// The namespace of the pod that we run in.
+const POD_NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// Why the API server cannot be talked to. No text of these holds a credential.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// There is neither a kubeconfig nor a service account.
+    #[error("found no way to a Kubernetes API server")]
+    NoConfiguration,
+    /// A kubeconfig cannot be used.
+    #[error("failed to read kubeconfig {source_name}: {reason}")]
+    Kubeconfig {
+        /// The file or files.
+        source_name: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The service account of the pod cannot be used.
+    #[error("failed to read the service account of this pod: {reason}")]
+    ServiceAccount {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The credentials cannot be had or sent.
+    #[error("failed to log in to the API server at {address}: {reason}")]
+    Credentials {
+        /// The server.
+        address: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server does not answer.
+    #[error("failed to reach the API server at {address}: {reason}")]
+    Unreachable {
+        /// The server.
+        address: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server answers, and refuses us.
+    #[error("the API server at {address} refuses us: {reason}")]
+    Refused {
+        /// The server.
+        address: String,
+        /// What it says.
+        reason: String,
+    },
+}
+
+impl ConnectError {
+    /// What the user can do about it, where that is not plain from the message.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoConfiguration => Some(
+                "set KUBECONFIG or --kubeconfig to a kubeconfig, have one at ~/.kube/config, or run in a pod with a \
+                 service account",
+            ),
+            Self::Unreachable { .. } => {
+                Some("is the cluster running, and is this the server that the kubeconfig should name?")
+            }
+            Self::Refused { .. } => Some("are the credentials of the kubeconfig still valid?"),
+            Self::Kubeconfig { .. } | Self::ServiceAccount { .. } | Self::Credentials { .. } => None,
+        }
+    }
+}
+
+/// Where the address and the credentials come from.
+#[derive(Debug, PartialEq, Eq)]
+enum Source {
+    Files(Vec<PathBuf>),
+    Pod,
+}
+
+impl Source {
+    /// controller-runtime's order: `--kubeconfig`, `KUBECONFIG`, the pod, `~/.kube/config`.
+    fn find(flag: Option<&Path>, environment: &Environment) -> Option<Self> {
+        if let Some(path) = flag {
+            return Some(Self::Files(vec![path.to_owned()]));
+        }
+        let listed: Vec<PathBuf> = std::env::split_paths(environment.get("KUBECONFIG").unwrap_or_default())
+            .filter(|path| !path.as_os_str().is_empty())
+            .collect();
+        if !listed.is_empty() {
+            return Some(Self::Files(listed));
+        }
+        if environment
+            .get("KUBERNETES_SERVICE_HOST")
+            .is_some_and(|host| !host.is_empty())
+        {
+            return Some(Self::Pod);
+        }
+        let home = PathBuf::from(environment.get("HOME")?).join(".kube/config");
+        home.is_file().then(|| Self::Files(vec![home]))
+    }
+
+    async fn load(&self) -> Result<kube::Config, ConnectError> {
+        match self {
+            Self::Pod => kube::Config::incluster().map_err(|error| ConnectError::ServiceAccount {
+                reason: error_chain(&error),
+            }),
+            Self::Files(paths) => load_files(paths).await,
+        }
+    }
+}
+
+async fn load_files(paths: &[PathBuf]) -> Result<kube::Config, ConnectError> {
+    let names = paths
+        .iter()
+        .map(|path| format!("`{}`", path.display()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let failed = |source_name: &str, reason: String| ConnectError::Kubeconfig {
+        source_name: source_name.to_owned(),
+        reason,
+    };
+    let mut merged = Kubeconfig::default();
+    for path in paths {
+        let name = format!("`{}`", path.display());
+        let read = read_file(path).map_err(|reason| failed(&name, reason))?;
+        merged = merged
+            .merge(read)
+            .map_err(|error| failed(&name, error_chain(&error)))?;
+    }
+    if merged.current_context.as_ref().is_none_or(String::is_empty) {
+        let hint = "it names no current context; choose one with `kubectl config use-context NAME`";
+        return Err(failed(&names, hint.to_owned()));
+    }
+    let config = kube::Config::from_custom_kubeconfig(merged, &KubeConfigOptions::default()).await;
+    config.map_err(|error| failed(&names, error_chain(&error)))
+}
+
+/// Reads one file. What is wrong with its text is said without quoting from it: it is full of credentials.
+fn read_file(path: &Path) -> Result<Kubeconfig, String> {
+    match Kubeconfig::read_from(path) {
+        Ok(config) => Ok(config),
+        Err(KubeconfigError::ReadConfig(error, _)) => Err(error.to_string()),
+        Err(_) => {
+            let text = std::fs::read(path).map_err(|error| error.to_string())?;
+            match steersman_yaml::parse_bytes(&text) {
+                Err(error) => Err(format!("line {} is not valid YAML", error.line())),
+                Ok(_) => Err("it is YAML, but not a kubeconfig".to_owned()),
+            }
+        }
+    }
+}
+
+/// Connects to the API server that flag, environment, pod or home directory name, and has it answer once.
+///
+/// # Errors
+/// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
+pub async fn connect(kubeconfig: Option<&Path>, environment: &Environment) -> Result<Client, ConnectError> {
+    let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
+    let mut config = source.load().await?;
+    config.connect_timeout = Some(FIRST_ANSWER);
+    let address = address(&config);
+    let plugin = config
+        .auth_info
+        .exec
+        .as_ref()
+        .and_then(|exec| exec.command.clone())
+        .unwrap_or_default();
+    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials {
+        address: address.clone(),
+        reason: client_error(&error, &plugin),
+    })?;
+    match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
+        Ok(Ok(version)) => {
+            tracing::debug!(server = %address, version = %version.git_version, "Connected to the API server");
+            Ok(client)
+        }
+        Ok(Err(kube::Error::Api(status))) => Err(ConnectError::Refused {
+            address,
+            reason: format!("{} {}", status.code, status.message),
+        }),
+        Ok(Err(error @ kube::Error::Auth(_))) => Err(ConnectError::Credentials {
+            address,
+            reason: client_error(&error, &plugin),
+        }),
+        Ok(Err(error)) => Err(ConnectError::Unreachable {
+            address,
+            reason: client_error(&error, &plugin),
+        }),
+        Err(_) => {
+            let reason = format!("no answer within {} seconds", FIRST_ANSWER.as_secs());
+            Err(ConnectError::Unreachable { address, reason })
+        }
+    }
+}
+
+/// The namespace of the pod that we run in, if we run in one.
+pub fn pod_namespace() -> Option<String> {
+    let text = std::fs::read_to_string(POD_NAMESPACE_FILE).ok()?;
+    Some(text.trim().to_owned()).filter(|namespace| !namespace.is_empty())
+}
+
+/// The server without what a URL can hold besides: user, password, query.
+fn address(config: &kube::Config) -> String {
+    let url = &config.cluster_url;
+    let port = url.port_u16().map_or_else(String::new, |port| format!(":{port}"));
+    format!(
+        "{}://{}{port}",
+        url.scheme_str().unwrap_or("https"),
+        url.host().unwrap_or_default()
+    )
+}
+
+/// An error of the client in words, without what a credential plugin prints, and without the environment that kube
+/// shows as part of its command.
+fn client_error(error: &kube::Error, plugin: &str) -> String {
+    match error {
+        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
+            format!("the credential plugin `{plugin}` failed: {}", out.status)
+        }
+        kube::Error::Auth(AuthError::AuthExecStart(error)) => {
+            format!("the credential plugin `{plugin}` cannot be started: {error}")
+        }
+        kube::Error::Auth(AuthError::AuthExecParse(_)) => {
+            format!("the credential plugin `{plugin}` printed something that is no ExecCredential")
+        }
+        kube::Error::Service(cause) => error_chain(cause.as_ref()),
+        other => error_chain(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, connect};
+    use crate::config::Environment;
+    use expect_test::{Expect, expect};
+    use std::path::Path;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn kubeconfigs_are_looked_for_in_the_order_of_controller_runtime() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(".kube/config");
+        std::fs::create_dir(home.path().join(".kube")).unwrap();
+        std::fs::write(&file, "").unwrap();
+        let home = home.path().to_str().unwrap();
+        let files = |path: &str| Some(Source::Files(vec![path.into()]));
+        let everything = [
+            ("KUBECONFIG", "/from-env"),
+            ("KUBERNETES_SERVICE_HOST", "10.0.0.1"),
+            ("HOME", home),
+        ];
+        assert_eq!(
+            Source::find(Some(Path::new("/from-flag")), &environment(&everything)),
+            files("/from-flag")
+        );
+        assert_eq!(Source::find(None, &environment(&everything)), files("/from-env"));
+        assert_eq!(
+            Source::find(None, &environment(&everything[1..])),
+            Some(Source::Pod)
+        );
+        assert_eq!(
+            Source::find(None, &environment(&everything[2..])),
+            files(file.to_str().unwrap())
+        );
+        assert_eq!(Source::find(None, &environment(&[("HOME", "/nowhere")])), None);
+        let empty = [("KUBECONFIG", ""), ("KUBERNETES_SERVICE_HOST", "10.0.0.1")];
+        assert_eq!(Source::find(None, &environment(&empty)), Some(Source::Pod));
+    }
+
+    async fn check(text: Option<&str>, expect: &Expect) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config");
+        if let Some(text) = text {
+            std::fs::write(&path, text).unwrap();
+        }
+        let error = connect(Some(&path), &environment(&[])).await.err().unwrap();
+        expect.assert_eq(&error.to_string().replace(folder.path().to_str().unwrap(), "DIR"));
+    }
+
+    fn with_user(server: &str, user: &str) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             contexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+             clusters: [{{name: k, cluster: {{server: '{server}'}}}}]\n\
+             users: [{{name: u, user: {user}}}]\n"
+        )
+    }
+
+    #[tokio::test]
+    async fn a_broken_kubeconfig_is_named_without_quoting_from_it() {
+        check(
+            None,
+            &expect!["failed to read kubeconfig `DIR/config`: No such file or directory (os error 2)"],
+        )
+        .await;
+        check(
+            Some("token: [canary\nx: {"),
+            &expect!["failed to read kubeconfig `DIR/config`: line 2 is not valid YAML"],
+        )
+        .await;
+        check(
+            Some("users: canary"),
+            &expect!["failed to read kubeconfig `DIR/config`: it is YAML, but not a kubeconfig"],
+        )
+        .await;
+        check(Some(""), &expect!["failed to read kubeconfig `DIR/config`: it names no current context; choose one with `kubectl config use-context NAME`"]).await;
+        check(
+            Some("current-context: gone"),
+            &expect!["failed to read kubeconfig `DIR/config`: failed to load current context: gone"],
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn an_unreachable_server_is_named_without_its_credentials() {
+        let config = with_user("http://user:canary@127.0.0.1:1/x?canary", "{token: canary}");
+        check(Some(&config), &expect!["failed to reach the API server at http://127.0.0.1:1: client error (Connect): tcp connect error: Connection refused (os error 111)"]).await;
+    }
+
+    #[tokio::test]
+    async fn what_a_credential_plugin_prints_is_not_shown() {
+        let exec = |script: &str| {
+            format!(
+                "{{exec: {{apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: ['-c', '{script}']}}}}"
+            )
+        };
+        let config = with_user("http://127.0.0.1:1", &exec("echo canary; exit 3"));
+        check(Some(&config), &expect!["failed to log in to the API server at http://127.0.0.1:1: the credential plugin `sh` failed: exit status: 3"]).await;
+        let config = with_user("http://127.0.0.1:1", &exec("echo canary"));
+        check(Some(&config), &expect!["failed to log in to the API server at http://127.0.0.1:1: the credential plugin `sh` printed something that is no ExecCredential"]).await;
+    }
+}
