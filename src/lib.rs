@@ -1,22 +1,27 @@
 //! Turns a Helm chart into a Kubernetes operator.
 //!
 //! ```text
-//! flags, environment --cli--> Config                     config.rs    checked before anything else happens
-//! watches.yaml       --Watches::load--> Watch            watches/     every problem at once, charts loaded
-//! Config, Watches    --run--> Context                    run.rs       logs, ports, client, lease, signals
+//! flags, environment --cli--> Config                     config.rs      checked before anything else happens
+//! watches.yaml       --Watches::load--> Watch            watches/       every problem at once, charts loaded
+//! Config, Watches    --run--> Context                    run.rs         logs, ports, client, lease, signals
+//! Context, Watches   --controller::run--> reconciles     controller.rs  one controller for each watched kind
 //! ```
 
 pub mod apply;
+pub mod cli;
 pub mod config;
 pub mod context;
 pub mod controller;
 pub mod dependents;
 pub mod discovery;
 pub mod duration;
+pub mod kubernetes;
+pub mod leader;
 pub mod lookup;
 pub mod metrics;
 pub mod reconcile;
 pub mod release;
+pub mod run;
 pub mod server;
 pub mod status;
 pub mod telemetry;

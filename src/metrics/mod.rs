@@ -359,7 +359,7 @@ mod tests {
         let text = String::from_utf8(metrics.encode().unwrap()).unwrap();
         text.lines()
             .filter(|line| line.starts_with(prefix))
-            .map(|line| format!("{line}\n"))
+            .flat_map(|line| [line, "\n"])
             .collect()
     }
 

@@ -17,7 +17,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
+use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
 
@@ -25,6 +25,9 @@ pub use readiness::Readiness;
 
 /// An answer to a request.
 type Answer = Response<Full<Bytes>>;
+
+const HEALTH: &str = "/healthz and /readyz";
+const METRICS: &str = "/metrics";
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +67,7 @@ impl Port {
     /// # Errors
     /// The address is in use, or is not ours.
     pub async fn health(address: SocketAddr, readiness: Readiness) -> Result<Self, BindError> {
-        let listener = bind(address, "/healthz and /readyz").await?;
+        let listener = bind(address, HEALTH).await?;
         Ok(Self {
             listener,
             content: Content::Health(readiness),
@@ -76,7 +79,7 @@ impl Port {
     /// # Errors
     /// The address is in use, or is not ours.
     pub async fn metrics(address: SocketAddr, metrics: Metrics) -> Result<Self, BindError> {
-        let listener = bind(address, "/metrics").await?;
+        let listener = bind(address, METRICS).await?;
         Ok(Self {
             listener,
             content: Content::Metrics(metrics),
@@ -91,33 +94,41 @@ impl Port {
         self.listener.local_addr()
     }
 
-    /// Answers requests until `shutdown`. Requests that are under way then are not waited for.
-    pub async fn serve(self, shutdown: CancellationToken) {
+    /// The paths that the port serves, for people.
+    pub fn purpose(&self) -> &'static str {
+        match self.content {
+            Content::Health(_) => HEALTH,
+            Content::Metrics(_) => METRICS,
+        }
+    }
+
+    /// Answers requests for as long as it is polled.
+    ///
+    /// # Cancellation
+    /// Safe to drop; connections end with it.
+    pub async fn serve(self) {
         let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        while let Some(Ok(permit)) = shutdown
-            .run_until_cancelled(connections.clone().acquire_owned())
-            .await
-        {
-            let stream = match shutdown.run_until_cancelled(self.listener.accept()).await {
-                Some(Ok((stream, _))) => stream,
-                Some(Err(error)) => {
-                    // Out of file descriptors, mostly: ends when other connections do.
+        let mut clients = JoinSet::new();
+        while let Ok(permit) = Arc::clone(&connections).acquire_owned().await {
+            // Those that have ended are let go.
+            while clients.try_join_next().is_some() {}
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    let content = self.content.clone();
+                    clients.spawn(async move {
+                        answer_connection(stream, content).await;
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    // Out of file descriptors, mostly: that ends when other connections do.
                     tracing::warn!(
                         error = &error as &dyn std::error::Error,
                         "Failed to accept a connection"
                     );
                     tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
                 }
-                None => return,
-            };
-            let (content, shutdown) = (self.content.clone(), shutdown.clone());
-            tokio::spawn(async move {
-                let _permit = permit;
-                shutdown
-                    .run_until_cancelled(answer_connection(stream, content))
-                    .await;
-            });
+            }
         }
     }
 }
@@ -205,7 +216,6 @@ mod tests {
     use std::net::{Ipv4Addr, SocketAddr};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
-    use tokio_util::sync::CancellationToken;
 
     const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
@@ -216,20 +226,16 @@ mod tests {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
-        answer
-            .lines()
-            .filter(|line| !line.starts_with("date:"))
-            .map(|line| format!("{}\n", line.trim()))
-            .collect()
+        let lines = answer.lines().filter(|line| !line.starts_with("date:"));
+        lines.flat_map(|line| [line.trim(), "\n"]).collect()
     }
 
     async fn check(readiness: &Readiness, request_line: &str, expect: &Expect) {
         let port = Port::health(ANY_PORT, readiness.clone()).await.unwrap();
-        let (address, shutdown) = (port.address().unwrap(), CancellationToken::new());
-        let server = tokio::spawn(port.serve(shutdown.clone()));
+        let address = port.address().unwrap();
+        let server = tokio::spawn(port.serve());
         expect.assert_eq(&ask(address, request_line).await);
-        shutdown.cancel();
-        server.await.unwrap();
+        server.abort();
     }
 
     #[tokio::test]
@@ -305,16 +311,15 @@ mod tests {
     #[tokio::test]
     async fn metrics_are_served_in_the_text_format() {
         let port = Port::metrics(ANY_PORT, Metrics::new([]).unwrap()).await.unwrap();
-        let (address, shutdown) = (port.address().unwrap(), CancellationToken::new());
-        let server = tokio::spawn(port.serve(shutdown.clone()));
+        let address = port.address().unwrap();
+        let server = tokio::spawn(port.serve());
         let answer = ask(address, "GET /metrics").await;
         assert!(
             answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\n"),
             "{answer}"
         );
         assert!(answer.contains("helm_operator_build_info{commit="), "{answer}");
-        shutdown.cancel();
-        server.await.unwrap();
+        server.abort();
     }
 
     #[tokio::test]

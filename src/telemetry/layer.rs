@@ -13,7 +13,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
-use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use super::LogOptions;
 use super::encode::Line;
@@ -73,11 +73,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ZapLayer {
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
-        for span in context
-            .event_scope(event)
-            .into_iter()
-            .flat_map(|scope| scope.from_root())
-        {
+        for span in context.event_scope(event).into_iter().flat_map(Scope::from_root) {
             if let Some(outer) = span.extensions().get::<Fields>() {
                 outer
                     .values

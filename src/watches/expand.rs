@@ -79,7 +79,7 @@ pub(super) struct Templates {
 impl Templates {
     pub(super) fn new() -> Self {
         Self {
-            functions: Arc::new(FunctionTable::new(&[builtins()])),
+            functions: Arc::new(FunctionTable::new(&[builtins(), steersman_sprig::functions()])),
         }
     }
 

@@ -48,7 +48,7 @@ pub(super) struct Fields<'a> {
     pub(super) path: String,
     /// The mapping itself.
     pub(super) node: &'a Node,
-    fields: Vec<(&'static str, &'a Node, &'a Node)>,
+    present: Vec<(&'static str, &'a Node, &'a Node)>,
 }
 
 impl<'a> Fields<'a> {
@@ -64,7 +64,7 @@ impl<'a> Fields<'a> {
             findings.expected("a map", node, &path);
             return None;
         };
-        let mut fields: Vec<(&'static str, &'a Node, &'a Node)> = Vec::new();
+        let mut present: Vec<(&'static str, &'a Node, &'a Node)> = Vec::new();
         for (key, value) in pairs {
             let name = match key.key_string() {
                 Ok(name) => name,
@@ -89,7 +89,7 @@ impl<'a> Fields<'a> {
                 continue;
             };
             // Keys of a merged mapping stand before the mapping, where its anchor is, and are there to be replaced.
-            if let Some((_, earlier, _)) = fields.iter().find(|(other, _, _)| *other == field)
+            if let Some((_, earlier, _)) = present.iter().find(|(other, _, _)| *other == field)
                 && earlier.line >= node.line
             {
                 let earlier = earlier.line;
@@ -99,28 +99,26 @@ impl<'a> Fields<'a> {
                     format_args!("given twice: this one counts, not the one on line {earlier}"),
                 );
             }
-            fields.retain(|(other, _, _)| *other != field);
-            fields.push((field, key, value));
+            present.retain(|(other, _, _)| *other != field);
+            present.push((field, key, value));
         }
-        Some(Self { path, node, fields })
+        Some(Self { path, node, present })
     }
 
     /// The key and the value of a field, if it is there and not null.
     pub(super) fn get(&self, field: &str) -> Option<(&'a Node, &'a Node)> {
-        let (_, key, value) = self.fields.iter().find(|(name, _, _)| *name == field)?;
+        let (_, key, value) = self.present.iter().find(|(name, _, _)| *name == field)?;
         (value.value != Content::Null).then_some((key, value))
     }
 
     /// The value of a field that is a text.
     pub(super) fn text(&self, field: &str, findings: &mut Findings) -> Option<(String, &'a Node)> {
         let (_, node) = self.get(field)?;
-        match scalar_text(node) {
-            Some(text) => Some((text, node)),
-            None => {
-                findings.expected("a text", node, &self.key(field));
-                None
-            }
+        if let Some(text) = scalar_text(node) {
+            return Some((text, node));
         }
+        findings.expected("a text", node, &self.key(field));
+        None
     }
 
     /// The value of a field that is true or false.

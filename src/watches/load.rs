@@ -353,14 +353,13 @@ impl Loader<'_> {
 
     fn max_concurrent_reconciles(&mut self, fields: &Fields<'_>) -> Option<usize> {
         let (_, node) = fields.get("maxConcurrentReconciles")?;
-        match node.value {
-            Content::Int(number @ 1..=1_000_000) => usize::try_from(number).ok(),
-            _ => {
-                let path = fields.key("maxConcurrentReconciles");
-                self.findings.expected("a whole number from 1 on", node, &path);
-                None
-            }
+        if let Content::Int(number @ 1..=1_000_000) = node.value {
+            return usize::try_from(number).ok();
         }
+        let path = fields.key("maxConcurrentReconciles");
+        self.findings
+            .expected("a whole number from 1 to 1000000", node, &path);
+        None
     }
 }
 

@@ -63,7 +63,7 @@ fn match_expression(fields: &Fields<'_>, findings: &mut Findings) -> Option<Expr
     match &key {
         Some((name, node)) => check_key(node, name, &fields.key("key"), findings),
         None if fields.get("key").is_none() => {
-            findings.problem(fields.node, &fields.path, "`key` is missing")
+            findings.problem(fields.node, &fields.path, "`key` is missing");
         }
         None => {}
     }
@@ -131,15 +131,14 @@ fn values(fields: &Fields<'_>, findings: &mut Findings) -> BTreeSet<String> {
 }
 
 fn label_value(node: &Node, path: &str, findings: &mut Findings) -> Option<String> {
-    let text = match &node.value {
-        Content::Null => String::new(),
-        _ => {
-            let Some(text) = scalar_text(node) else {
-                findings.expected("a text", node, path);
-                return None;
-            };
-            text
-        }
+    let text = if node.value == Content::Null {
+        Some(String::new())
+    } else {
+        scalar_text(node)
+    };
+    let Some(text) = text else {
+        findings.expected("a text", node, path);
+        return None;
     };
     if text.is_empty() || is_name(&text) {
         return Some(text);

@@ -1,0 +1,121 @@
+//! The command line.
+
+mod arguments;
+mod report;
+mod run;
+mod template;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::config::Environment;
+
+const EXAMPLES: &str = "\
+Examples:
+  # Run the operator of the project in this directory
+  steersman run
+
+  # Render a chart as the operator would
+  steersman template my-release helm-charts/visitors --set size=2
+
+Exit codes:
+  0  everything went well
+  1  something failed while the command ran
+  2  the arguments, the environment or watches.yaml are wrong";
+
+/// Turns a Helm chart into a Kubernetes operator.
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES, disable_version_flag = true, subcommand_required = true, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the operator: release a chart for each custom resource that watches.yaml names
+    Run(Box<run::Args>),
+    /// Render a chart on this machine, without a cluster
+    Template(Box<template::Args>),
+    /// Print which build this is
+    Version,
+}
+
+/// How a command ended, beyond success.
+enum Failure {
+    /// Something failed while the command ran: exit code 1.
+    Failed(anyhow::Error),
+    /// What the user gave is wrong: exit code 2.
+    Usage(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A hint that goes with an error, kept apart from its text.
+#[derive(Debug)]
+struct Hint(String);
+
+/// Parses the arguments, of which the first is the program's name, and does what they say.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let program = program_name(arguments.first());
+    let command = Cli::command().name(program).bin_name(program);
+    let matches = match command.try_get_matches_from(arguments::normalize(arguments)) {
+        Ok(matches) => matches,
+        Err(error) => error.exit(),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let environment = Environment::of_process();
+    let result = match cli.command {
+        Command::Run(arguments) => run::exec(*arguments, &environment),
+        Command::Template(arguments) => template::exec(*arguments),
+        Command::Version => report::print_line(&crate::version::version_line(program)),
+    };
+    report::exit_code(result)
+}
+
+/// `helm-operator` where we were called so, as images and scripts of helm-operator's do, else our own name.
+fn program_name(argument: Option<&OsString>) -> &'static str {
+    let name = argument.map(Path::new).and_then(Path::file_stem);
+    if name.is_some_and(|name| name == "helm-operator") {
+        "helm-operator"
+    } else {
+        "steersman"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, program_name};
+    use clap::CommandFactory;
+    use std::ffi::OsString;
+
+    #[test]
+    fn the_declaration_of_the_flags_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_name_of_the_program_is_that_of_its_file() {
+        for (path, expect) in [
+            ("/usr/local/bin/helm-operator", "helm-operator"),
+            ("helm-operator", "helm-operator"),
+            ("target/debug/steersman", "steersman"),
+            ("operator", "steersman"),
+            ("", "steersman"),
+        ] {
+            assert_eq!(program_name(Some(&OsString::from(path))), expect, "{path}");
+        }
+        assert_eq!(program_name(None), "steersman");
+    }
+}

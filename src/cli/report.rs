@@ -1,0 +1,70 @@
+//! What a command says at its end.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use super::{Failure, Hint};
+
+impl Failure {
+    /// A wrong argument, variable or file, with a hint.
+    pub(super) fn usage(error: impl Into<anyhow::Error>, hint: Option<String>) -> Self {
+        Self::Usage(with_hint(error.into(), hint))
+    }
+
+    /// A failure while the command ran, with a hint.
+    pub(super) fn failed(error: impl Into<anyhow::Error>, hint: Option<String>) -> Self {
+        Self::Failed(with_hint(error.into(), hint))
+    }
+}
+
+impl std::fmt::Display for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn with_hint(error: anyhow::Error, hint: Option<String>) -> anyhow::Error {
+    match hint {
+        Some(hint) => error.context(Hint(hint)),
+        None => error,
+    }
+}
+
+/// Prints what went wrong, and turns it into the exit code.
+pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
+    let (code, error) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Failed(error)) => (1, error),
+        Err(Failure::Usage(error)) => (2, error),
+    };
+    // Nobody may read any more (a closed pipe); the exit code still says it.
+    let _ = io::stderr().lock().write_all(describe(&error).as_bytes());
+    ExitCode::from(code)
+}
+
+/// The error with its causes, then the hint.
+fn describe(error: &anyhow::Error) -> String {
+    let hint = error.downcast_ref::<Hint>();
+    let mut causes = error
+        .chain()
+        .skip(usize::from(hint.is_some()))
+        .map(ToString::to_string);
+    let mut text = causes.next().unwrap_or_default();
+    for cause in causes {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    // A list of problems stands under the word, a single one beside it.
+    let separator = if text.contains('\n') { '\n' } else { ' ' };
+    let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}\n"));
+    format!("error:{separator}{text}\n{hint}")
+}
+
+/// Prints a line of output. A reader that has gone away is no failure.
+pub(super) fn print_line(line: &str) -> Result<(), Failure> {
+    match writeln!(io::stdout().lock(), "{line}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error, None)),
+        _ => Ok(()),
+    }
+}
