@@ -80,7 +80,7 @@ impl Execution<'_> {
                     )
                 });
             }
-            NodeKind::Field(names) => self.fields(template, dot, dot.clone(), names, id, &[], None)?,
+            NodeKind::Field(names) => self.fields(template, dot, dot, names, id, &[], None)?,
             NodeKind::Variable { slot, names } => self.variable(template, dot, id, slot, names, &[], None)?,
             NodeKind::Pipe { .. } => Operand::plain(crate::stack::grow(|| self.pipeline(template, dot, id))?),
             NodeKind::Function { function, .. } => self.function(template, dot, id, function, &[], None)?,

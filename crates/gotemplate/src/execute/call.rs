@@ -2,12 +2,17 @@
 
 use std::rc::Rc;
 
+use smallvec::SmallVec;
+
 use crate::error::Error;
 use crate::function::{Failure, Parameter};
 use crate::tree::{NodeId, Template};
 use crate::value::{Object, Signature, Str, Value};
 
 use super::{Execution, Operand};
+
+/// The arguments of one call; few calls have more.
+type Arguments = SmallVec<[Value; 4]>;
 
 /// What is called: its name and the types of its parameters.
 struct Callee<'c> {
@@ -131,8 +136,8 @@ impl Execution<'_> {
         callee: &Callee<'_>,
         arguments: &[NodeId],
         last: Option<Value>,
-    ) -> Result<Vec<Value>, Error> {
-        let mut values = Vec::with_capacity(arguments.len() + 1);
+    ) -> Result<Arguments, Error> {
+        let mut values = Arguments::new();
         for (index, argument) in arguments.iter().enumerate() {
             values.push(self.argument(template, dot, callee.parameter(index), *argument)?);
         }

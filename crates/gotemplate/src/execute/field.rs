@@ -1,12 +1,21 @@
 //! Fields, entries and methods.
 
+use std::rc::Rc;
+
 use crate::error::Error;
 use crate::format;
 use crate::limits::MissingKey;
 use crate::tree::{NodeId, NodeKind, Span, Template};
-use crate::value::{Map, MapType, Object, Str, Value};
+use crate::value::{Map, MapType, Object, Signature, Str, Value};
 
 use super::{Execution, Operand};
+
+/// What a name means for a receiver.
+pub(super) enum Field {
+    Value(Operand),
+    /// A method, which is still to be called.
+    Method(Rc<dyn Object>, Signature),
+}
 
 impl Execution<'_> {
     /// Fields of a parenthesised pipeline or of a function's result.
@@ -34,7 +43,7 @@ impl Execution<'_> {
                 return Err(self.fail(template, format!("can't take a field of {node}")));
             }
         };
-        self.fields(template, dot, receiver, fields, id, arguments, last)
+        self.fields(template, dot, &receiver, fields, id, arguments, last)
     }
 
     /// The last of `fields`, each taken of the one before. If it is a method, it gets the
@@ -44,60 +53,90 @@ impl Execution<'_> {
         &mut self,
         template: &Template,
         dot: &Operand,
-        mut receiver: Operand,
+        receiver: &Operand,
         fields: Span,
         id: NodeId,
         arguments: &[NodeId],
         last: Option<Value>,
     ) -> Result<Operand, Error> {
-        let names = template.tree.names(fields);
-        let Some((final_name, names)) = names.split_last() else {
-            return Ok(receiver);
+        let Some((first, rest)) = template.tree.names(fields).split_first() else {
+            return Ok(receiver.clone());
         };
-        for name in names {
-            receiver = self.field(template, dot, name, id, &[], None, receiver)?;
-        }
-        self.field(template, dot, final_name, id, arguments, last, receiver)
+        let has_arguments = rest.is_empty() && (!arguments.is_empty() || last.is_some());
+        let found = self.field(template, first, receiver, has_arguments)?;
+        self.more_fields(template, dot, found, fields, id, arguments, last)
     }
 
+    /// The last of `fields`, of which the first was found already.
     #[expect(clippy::too_many_arguments, reason = "the parts of a command")]
-    fn field(
+    pub(super) fn more_fields(
         &mut self,
         template: &Template,
         dot: &Operand,
-        name: &Str,
+        mut found: Field,
+        fields: Span,
         id: NodeId,
         arguments: &[NodeId],
-        last: Option<Value>,
-        receiver: Operand,
+        mut last: Option<Value>,
     ) -> Result<Operand, Error> {
-        let has_arguments = !arguments.is_empty() || last.is_some();
+        let names = template.tree.names(fields);
+        for (index, name) in names.iter().enumerate() {
+            // Only the last of the names gets the arguments.
+            let next = names.get(index + 1);
+            let value = match found {
+                Field::Value(value) => value,
+                Field::Method(object, signature) => {
+                    let (arguments, last) = match next {
+                        Some(_) => (&[][..], None),
+                        None => (arguments, last.take()),
+                    };
+                    self.method(template, dot, &object, name, signature, id, arguments, last)?
+                }
+            };
+            let Some(next) = next else {
+                return Ok(value);
+            };
+            let is_last = index + 2 == names.len();
+            let has_arguments = is_last && (!arguments.is_empty() || last.is_some());
+            found = self.field(template, next, &value, has_arguments)?;
+        }
+        Err(self.fail(template, "no field is named"))
+    }
+
+    pub(super) fn field(
+        &self,
+        template: &Template,
+        name: &Str,
+        receiver: &Operand,
+        has_arguments: bool,
+    ) -> Result<Field, Error> {
         match &receiver.value {
             Value::Map(map) => {
                 if has_arguments {
                     return Err(self.fail(template, format!("{name} is not a method but has arguments")));
                 }
-                self.entry(template, map, name)
+                self.entry(template, map, name).map(Field::Value)
             }
             Value::Object(object) => {
                 if let Some(signature) = object.method(&name.text()) {
-                    return self.method(template, dot, object, name, signature, id, arguments, last);
+                    return Ok(Field::Method(Rc::clone(object), signature));
                 }
                 let found = self.object_field(template, object.as_ref(), name, has_arguments)?;
-                found.ok_or_else(|| self.no_field(template, name, &receiver))
+                let found = found.ok_or_else(|| self.no_field(template, name, receiver))?;
+                Ok(Field::Value(found))
             }
             Value::Invalid => {
                 if self.options.missing_key == MissingKey::Error {
                     let key = format::quote_bytes(name.as_bytes());
                     return Err(self.fail(template, format!("nil data; no entry for key {key}")));
                 }
-                Ok(receiver)
+                Ok(Field::Value(Operand::plain(Value::Invalid)))
             }
             Value::Nil => {
                 let message = format!("nil pointer evaluating {}.{name}", receiver.type_name());
                 Err(self.fail(template, message))
             }
-            _ => Err(self.no_field(template, name, &receiver)),
+            _ => Err(self.no_field(template, name, receiver)),
         }
     }
 

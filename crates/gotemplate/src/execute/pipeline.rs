@@ -78,7 +78,7 @@ impl Execution<'_> {
         match tree.node(first).kind {
             NodeKind::Field(names) => {
                 self.node = first;
-                self.fields(template, dot, dot.clone(), names, first, arguments, last)
+                self.fields(template, dot, dot, names, first, arguments, last)
             }
             NodeKind::Chain { operand, fields } => {
                 self.chain(template, dot, first, operand, fields, arguments, last)
@@ -159,7 +159,7 @@ impl Execution<'_> {
     ) -> Result<Operand, Error> {
         self.node = id;
         let value = match slot {
-            Slot::At(slot) => self.slots.get(self.base + slot as usize).cloned().flatten(),
+            Slot::At(slot) => self.slots.get(self.base + slot as usize).and_then(Option::as_ref),
             Slot::Undefined => None,
         };
         let Some(value) = value else {
@@ -167,9 +167,14 @@ impl Execution<'_> {
         };
         let Some(fields) = names.after_first() else {
             self.not_a_function(template, id, arguments, last.as_ref())?;
-            return Ok(value);
+            return Ok(value.clone());
         };
-        self.fields(template, dot, value, fields, id, arguments, last)
+        let Some((first, rest)) = template.tree.names(fields).split_first() else {
+            return Ok(value.clone());
+        };
+        let has_arguments = rest.is_empty() && (!arguments.is_empty() || last.is_some());
+        let found = self.field(template, first, value, has_arguments)?;
+        self.more_fields(template, dot, found, fields, id, arguments, last)
     }
 }
 

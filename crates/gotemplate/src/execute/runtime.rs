@@ -27,20 +27,23 @@ impl Runtime for Execution<'_> {
     }
 
     fn include(&mut self, name: &str, data: &Value) -> Result<Str, Failure> {
-        let key = Str::from(name);
+        let Some(template) = self.view.get(name.as_bytes()) else {
+            let error = Error::not_found(name, &self.view.set().name().text());
+            return Err(Failure::new(error.to_string()));
+        };
         let limit = self.budget.limits().include_depth;
-        let depth = self.included.entry(key.clone()).or_default();
+        let depth = match self.included.get_mut(&template.name) {
+            Some(depth) => depth,
+            None => self.included.entry(template.name.clone()).or_default(),
+        };
         if *depth > limit {
             return Err(Failure::new(format!(
                 "rendering template has a nested reference name: {name}: unable to execute template"
             )));
         }
         *depth += 1;
-        let result = match self.view.get(name.as_bytes()) {
-            Some(template) => self.captured(&template, data),
-            None => Err(Error::not_found(name, &self.view.set().name().text())),
-        };
-        if let Some(depth) = self.included.get_mut(&key) {
+        let result = self.captured(&template, data);
+        if let Some(depth) = self.included.get_mut(&template.name) {
             *depth = depth.saturating_sub(1);
         }
         result.map_err(|error| self.failure(error, ""))
@@ -82,8 +85,13 @@ impl Execution<'_> {
     fn captured(&mut self, template: &Arc<Template>, data: &Value) -> Result<Str, Error> {
         let start = self.output.len();
         let result = self.run(template, Operand::plain(data.clone()).unboxed());
-        let output = self.output.split_off(start.min(self.output.len()));
-        result.map(|()| Str::from_bytes(output))
+        let output = self.output.get(start..).unwrap_or_default();
+        let result = result.map(|()| match std::str::from_utf8(output) {
+            Ok(text) => Str::from(text),
+            Err(_) => Str::from_bytes(output.to_vec()),
+        });
+        self.output.truncate(start);
+        result
     }
 
     /// The failure of a function that executed a template. A spent budget is kept as it is:

@@ -50,8 +50,16 @@ fn with_exponent(mantissa: &str, letter: char, exponent: i32) -> String {
     format!("{mantissa}{letter}{sign}{:02}", exponent.unsigned_abs())
 }
 
+/// Whether the shortest text of a number is its digits alone, at most six.
+pub(super) fn is_small_integer(number: f64) -> bool {
+    number.abs() < 1e6 && number.fract() == 0.0
+}
+
 /// `%e` for very small and large numbers, else `%f`, without zeros at the end.
 fn general(number: f64, letter: u8, precision: Option<usize>) -> String {
+    if precision.is_none() && is_small_integer(number) {
+        return number.to_string();
+    }
     let precision = precision.map(|precision| precision.clamp(1, EXACT));
     let text = match precision {
         Some(precision) => format!("{number:.*e}", precision - 1),

@@ -12,7 +12,11 @@ pub use float::float;
 pub(crate) use quote::{is_printable, unicode_point, unquote, unquote_character};
 pub use quote::{quote, quote_bytes};
 
+use std::io::Write as _;
+
 use crate::value::{Str, Value};
+
+use float::is_small_integer;
 use printer::Printer;
 
 /// The most bytes that one value is printed as.
@@ -81,6 +85,9 @@ pub(crate) fn write_value(out: &mut Vec<u8>, value: &Value, room: usize) -> bool
     match value {
         Value::Str(text) if text.len() <= room => out.extend_from_slice(text.as_bytes()),
         Value::Invalid | Value::Nil => out.extend_from_slice(b"<no value>"),
+        // Writing to a vector does not fail.
+        Value::Int(number) | Value::Int64(number) => _ = write!(out, "{number}"),
+        Value::Float(number) if is_small_integer(*number) => _ = write!(out, "{number}"),
         value => {
             let mut printer = Printer::new(out, room);
             printer.argument(value, 'v');
