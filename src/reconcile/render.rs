@@ -45,6 +45,7 @@ impl Reconciler {
                 capabilities: served.capabilities(),
                 world: &world,
                 limits: Limits::default(),
+                expired: None,
                 skip_schema_validation: false,
                 subchart_notes: false,
             })
