@@ -67,12 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn render(input: &Input) -> Result<String, String> {
     let values = if input.values_yaml.is_empty() {
-        let mut values = input.values.clone();
-        support::with_float_numbers(&mut values);
-        match values {
-            serde_json::Value::Object(values) => values,
-            _ => steersman_chart::Values::new(),
-        }
+        support::read_values(&input.values)?
     } else {
         steersman_chart::values::read(input.values_yaml.as_bytes())?
     };

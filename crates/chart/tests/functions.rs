@@ -8,15 +8,12 @@ use std::fmt::Write as _;
 use steersman_testkit::functions::{SnippetCase, cases_or_skip};
 
 /// How many snippets must agree: as many as did when this was last raised.
-const FLOOR: usize = 4254;
+const FLOOR: usize = 4269;
 
 fn agrees(case: &SnippetCase) -> Result<(), String> {
-    let mut values = serde_json::Value::Object(case.values.clone());
-    support::with_float_numbers(&mut values);
-    let serde_json::Value::Object(values) = values else {
-        unreachable!("made of an object");
-    };
-    let result = support::render_snippet(&case.template, case.helpers.as_deref(), &case.files, &values);
+    let result = support::read_values(&serde_json::Value::Object(case.values.clone())).and_then(|values| {
+        support::render_snippet(&case.template, case.helpers.as_deref(), &case.files, &values)
+    });
     match (&case.output, result) {
         (Some(expected), Ok(output)) if *expected == output => Ok(()),
         (Some(expected), Ok(output)) => Err(format!("expected {expected:?}\n     found {output:?}")),

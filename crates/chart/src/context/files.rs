@@ -76,8 +76,8 @@ impl Object for Files {
     }
 
     fn field(&self, name: &str) -> Option<Value> {
-        let content = self.0.get(name.as_bytes())?;
-        Some(Value::Bytes(Arc::clone(content)))
+        // As of any Go map: the zero value where there is no such entry.
+        Some(Value::Bytes(self.content(&Str::from(name))))
     }
 
     fn method(&self, name: &str) -> Option<Signature> {

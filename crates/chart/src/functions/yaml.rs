@@ -150,6 +150,13 @@ fn read(runtime: &mut dyn Runtime, source: &[u8]) -> Result<Result<Value, String
     Ok(value.map_err(|error| error.converting()))
 }
 
+/// The error for a key that cannot be one, which names its value, too.
+fn with_value(key: Node, value: Node) -> Option<Error> {
+    let (line, column) = (key.line, key.column);
+    let value = Content::Mapping(vec![(key, value)]);
+    Node { value, line, column }.to_json().err()
+}
+
 /// A node as Go's `encoding/json` decodes it: all numbers are floats.
 fn to_value(node: Node) -> Result<Value, Error> {
     Ok(match node.value {
@@ -169,7 +176,10 @@ fn to_value(node: Node) -> Result<Value, Error> {
             for (key, value) in pairs {
                 let key = match key.value {
                     Content::String(text) => text,
-                    _ => key.key_string()?,
+                    _ => match key.key_string() {
+                        Ok(text) => text,
+                        Err(error) => return Err(with_value(key, value).unwrap_or(error)),
+                    },
                 };
                 map.insert(key, to_value(value)?);
             }

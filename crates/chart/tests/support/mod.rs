@@ -26,7 +26,7 @@ impl TestWorld {
 impl World for TestWorld {
     fn now(&self) -> Timestamp {
         Timestamp {
-            seconds: 1_790_000_000,
+            seconds: 1_795_219_200,
             nanoseconds: 0,
         }
     }
@@ -96,16 +96,7 @@ pub(crate) fn render_snippet<'a>(
     Ok(files.get("snippet/templates/t.yaml").cloned().unwrap_or_default())
 }
 
-/// Values as Helm reads them, with every number as a float.
-pub(crate) fn with_float_numbers(value: &mut serde_json::Value) {
-    match value {
-        serde_json::Value::Number(number) => {
-            if let Some(float) = number.as_f64().and_then(serde_json::Number::from_f64) {
-                *number = float;
-            }
-        }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(with_float_numbers),
-        serde_json::Value::Object(entries) => entries.values_mut().for_each(with_float_numbers),
-        _ => {}
-    }
+/// Values as Helm reads them: JSON is YAML.
+pub(crate) fn read_values(values: &serde_json::Value) -> Result<steersman_chart::Values, String> {
+    steersman_chart::values::read(values.to_string().as_bytes())
 }
