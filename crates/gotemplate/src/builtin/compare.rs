@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::format;
 use crate::function::{Failure, Runtime};
-use crate::value::{Str, Value};
+use crate::value::{Complex, Str, Value};
 
 /// A value by its basic kind: only those of one kind can be compared, except that integers
 /// with and without a sign can.
@@ -16,6 +16,7 @@ enum Basic {
     Uint(u64),
     Float(f64),
     String(Str),
+    Complex(Complex),
 }
 
 impl Basic {
@@ -28,6 +29,7 @@ impl Basic {
             Value::Float(number) => Self::Float(*number),
             Value::Str(text) => Self::String(text.clone()),
             Value::Object(object) => match object.kind_name() {
+                "complex128" => Self::Complex(*object.as_any().downcast_ref()?),
                 "string" => Self::String(object.print()),
                 _ => Self::Int(object.integer()?),
             },
@@ -45,6 +47,8 @@ impl Basic {
             (Self::Uint(left), Self::Int(right)) => Some(i128::from(*left).cmp(&i128::from(*right))),
             (Self::Float(left), Self::Float(right)) => left.partial_cmp(right),
             (Self::String(left), Self::String(right)) => Some(left.cmp(right)),
+            // Complex numbers are equal or not, but in no order.
+            (Self::Complex(left), Self::Complex(right)) => (left == right).then_some(Ordering::Equal),
             _ => return Err(Incompatible),
         })
     }
@@ -144,7 +148,7 @@ fn less(arguments: &[Value]) -> Result<bool, Failure> {
     let one = Basic::of(left).ok_or_else(invalid)?;
     let other = Basic::of(right).ok_or_else(invalid)?;
     match one.compare(&other) {
-        Ok(_) if matches!(one, Basic::Bool(_)) => Err(invalid()),
+        Ok(_) if matches!(one, Basic::Bool(_) | Basic::Complex(_)) => Err(invalid()),
         Ok(ordering) => Ok(ordering == Some(Ordering::Less)),
         Err(Incompatible) => Err(incompatible(left, right)),
     }

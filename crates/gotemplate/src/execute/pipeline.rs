@@ -119,6 +119,9 @@ impl Execution<'_> {
 
     /// A numeric constant where nothing says which type it should have.
     pub(super) fn number(&self, template: &Template, number: &Number) -> Result<Value, Error> {
+        if let Some(complex) = number.complex {
+            return Ok(Value::object(complex));
+        }
         let text = template.tree.slice(number.text.start, number.text.end);
         if let Some(float) = number.float
             && is_written_as_float(text)

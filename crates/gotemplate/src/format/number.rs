@@ -1,6 +1,6 @@
 //! Numbers under one verb.
 
-use crate::value::Value;
+use crate::value::{Complex, Value};
 
 use super::float::float;
 use super::printer::Printer;
@@ -112,6 +112,19 @@ impl Printer<'_> {
             text.push('\'');
         }
         self.pad_with_spaces(text.as_bytes());
+    }
+
+    pub(super) fn complex(&mut self, value: &Value, complex: Option<&Complex>, verb: char) {
+        let known = matches!(verb, 'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E');
+        let Some(complex) = complex.filter(|_| known) else {
+            return self.bad_verb(value, verb);
+        };
+        self.write("(");
+        self.float_value(value, complex.real, verb);
+        let plus = std::mem::replace(&mut self.flags.plus, true);
+        self.float_value(value, complex.imaginary, verb);
+        self.flags.plus = plus;
+        self.write("i)");
     }
 
     pub(super) fn float_value(&mut self, value: &Value, number: f64, verb: char) {

@@ -121,6 +121,9 @@ impl<'o> Printer<'o> {
                 self.sequence(type_name, list.items(), verb);
             }
             Value::Map(map) => self.entries(map.map_type().type_name(), &map.entries(), verb),
+            Value::Object(object) if object.kind_name() == "complex128" => {
+                self.complex(value, object.as_any().downcast_ref(), verb);
+            }
             Value::Object(object) => match verb {
                 'v' | 's' | 'x' | 'X' | 'q' => self.text(value, object.print().as_bytes(), verb),
                 _ => match object.integer() {

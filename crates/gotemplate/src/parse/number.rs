@@ -2,6 +2,7 @@
 
 use crate::format::{quote_bytes, unquote_character};
 use crate::tree::Number;
+use crate::value::Complex;
 
 use super::lex::Kind;
 
@@ -15,15 +16,13 @@ pub(super) fn number(text: &str, position: u32, kind: Kind) -> Result<Number, St
         int: None,
         uint: None,
         float: None,
+        complex: None,
     };
     if kind == Kind::CharConstant {
         return character(text, number);
     }
     if kind == Kind::Complex || text.ends_with('i') {
-        return Err(format!(
-            "complex numbers are not supported: {}",
-            quote_bytes(text.as_bytes())
-        ));
+        return complex(text, number);
     }
     number.uint = parse_uint(text);
     number.int = parse_int(text);
@@ -44,6 +43,42 @@ pub(super) fn number(text: &str, position: u32, kind: Kind) -> Result<Number, St
         number.uint = whole(float, 0.0, 18_446_744_073_709_551_616.0).then_some(float as u64);
     } else {
         return Err(format!("illegal number syntax: {}", quote_bytes(text.as_bytes())));
+    }
+    Ok(number)
+}
+
+fn set_float(number: &mut Number, float: f64) {
+    number.float = Some(float);
+    number.int =
+        whole(float, -9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0).then_some(float as i64);
+    number.uint = whole(float, 0.0, 18_446_744_073_709_551_616.0).then_some(float as u64);
+}
+
+/// A number such as `2i` or `1+2i`, which is also a float where the imaginary part is zero.
+fn complex(text: &str, mut number: Number) -> Result<Number, String> {
+    let body = text.strip_suffix('i').unwrap_or(text);
+    // The sign between the parts is the last one that does not belong to an exponent.
+    let is_exponent = |index: usize| body[..index].ends_with(['e', 'E', 'p', 'P']);
+    let split = body
+        .rmatch_indices(['+', '-'])
+        .map(|(index, _)| index)
+        .find(|index| *index > 0 && !is_exponent(*index))
+        .unwrap_or(0);
+    let (real, imaginary) = body.split_at(split);
+    let real = if real.is_empty() {
+        Some(0.0)
+    } else {
+        parse_float(real)
+    };
+    let (Some(real), Some(imaginary)) = (real, parse_float(imaginary)) else {
+        if split > 0 {
+            return Err("syntax error scanning complex number".to_owned());
+        }
+        return Err(format!("illegal number syntax: {}", quote_bytes(text.as_bytes())));
+    };
+    number.complex = Some(Complex { real, imaginary });
+    if imaginary == 0.0 {
+        set_float(&mut number, real);
     }
     Ok(number)
 }

@@ -5,7 +5,7 @@ mod print;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::value::Str;
+use crate::value::{Complex, Str};
 
 /// The number of a node in its [`Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +155,8 @@ pub(crate) struct Number {
     pub(crate) int: Option<i64>,
     pub(crate) uint: Option<u64>,
     pub(crate) float: Option<f64>,
+    /// What it is by the way it is written, with an imaginary part.
+    pub(crate) complex: Option<Complex>,
 }
 
 impl Tree {

@@ -1,6 +1,7 @@
 //! Values as Go's reflection sees them: numbers of several types, two kinds of nothing, and
 //! maps that are shared by reference.
 
+mod complex;
 mod list;
 mod map;
 mod object;
@@ -10,6 +11,7 @@ mod string;
 use std::rc::Rc;
 use std::sync::Arc;
 
+pub(crate) use complex::Complex;
 pub use list::{List, ListType};
 pub use map::{Map, MapType};
 pub use object::{Encoded, Object, Signature};
