@@ -72,6 +72,12 @@ impl Decoder<'_> {
         Ok(byte)
     }
 
+    /// Passes the byte here. Inside of a word, number or escape Go takes the end of the text for a
+    /// space, which cannot be there.
+    fn take_inside(&mut self) -> u8 {
+        self.take().unwrap_or(b' ')
+    }
+
     fn value(&mut self) -> Result<Value, DecodeError> {
         match self.next_token().ok_or(DecodeError::UnexpectedEnd)? {
             b'{' => self.nested(Self::object),
@@ -149,7 +155,7 @@ impl Decoder<'_> {
         value: Value,
     ) -> Result<Value, DecodeError> {
         for (place, expected) in word.bytes().enumerate() {
-            let byte = self.take()?;
+            let byte = self.take_inside();
             if byte != expected {
                 return Err(invalid(
                     byte,
@@ -165,7 +171,7 @@ impl Decoder<'_> {
         if self.peek() == Some(b'-') {
             self.place += 1;
         }
-        match self.take()? {
+        match self.take_inside() {
             b'0' => {}
             b'1'..=b'9' => self.digits(),
             byte => return Err(invalid(byte, "in numeric literal")),
@@ -189,7 +195,7 @@ impl Decoder<'_> {
     }
 
     fn first_digit(&mut self, context: &'static str) -> Result<(), DecodeError> {
-        match self.take()? {
+        match self.take_inside() {
             b'0'..=b'9' => self.digits(),
             byte => return Err(invalid(byte, context)),
         }
@@ -228,7 +234,7 @@ impl Decoder<'_> {
     }
 
     fn escape(&mut self, text: &mut Vec<u8>) -> Result<(), DecodeError> {
-        let plain = match self.take()? {
+        let plain = match self.take_inside() {
             byte @ (b'"' | b'\\' | b'/') => byte,
             b'b' => 8,
             b'f' => 12,
@@ -268,7 +274,7 @@ impl Decoder<'_> {
     fn four_digits(&mut self) -> Result<u32, DecodeError> {
         let mut code = 0;
         for _ in 0..4 {
-            let byte = self.take()?;
+            let byte = self.take_inside();
             let Some(digit) = char::from(byte).to_digit(16) else {
                 return Err(invalid(byte, "in \\u hexadecimal character escape"));
             };
@@ -369,7 +375,12 @@ mod tests {
             "error: invalid character '\"' after object key:value pair",
         );
         check("1 2", "error: invalid character '2' after top-level value");
-        check("nul", "error: unexpected end of JSON input");
+        check(
+            "nul",
+            "error: invalid character ' ' in literal null (expecting 'l')",
+        );
+        check("\"a", "error: unexpected end of JSON input");
+        check("-", "error: invalid character ' ' in numeric literal");
         check(
             "nux",
             "error: invalid character 'x' in literal null (expecting 'l')",
