@@ -167,46 +167,52 @@ fn b32dec(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 /// The bytes that `source` stands for in base 32; line ends are skipped and not counted in the
-/// place of an error.
+/// place of an error. What follows complete padding is not looked at.
 fn decode_base32(source: &[u8]) -> Result<Vec<u8>, CorruptInput> {
+    const GROUP: usize = 8;
     let corrupt = |offset| Err(CorruptInput { base: 32, offset });
     let source: Vec<u8> = source
         .iter()
         .copied()
         .filter(|byte| !matches!(byte, b'\r' | b'\n'))
         .collect();
-    let mut decoded = Vec::with_capacity(source.len() / 8 * 5);
-    for (number, group) in source.chunks(8).enumerate() {
-        let start = number * 8;
-        let is_last = start + group.len() == source.len();
+    let mut decoded = Vec::with_capacity(source.len() / GROUP * 5);
+    for start in (0..source.len()).step_by(GROUP) {
         let mut bits = 0_u64;
         let mut digits = 0;
-        for (place, byte) in group.iter().enumerate() {
-            if *byte == b'=' && place >= 2 && is_last {
-                break;
+        let mut is_padded = false;
+        while digits < GROUP && !is_padded {
+            let place = start + digits;
+            let Some(byte) = source.get(place) else {
+                return corrupt(source.len() - digits);
+            };
+            let after = source.get(place + 1..).unwrap_or_default();
+            if *byte == b'=' && digits >= 2 && after.len() < GROUP {
+                let padding = GROUP - 1 - digits;
+                if after.len() < padding {
+                    return corrupt(source.len());
+                }
+                if let Some(wrong) = after.iter().take(padding).position(|byte| *byte != b'=') {
+                    return corrupt(place + wrong);
+                }
+                if matches!(digits, 3 | 6) {
+                    return corrupt(place);
+                }
+                is_padded = true;
+                continue;
             }
             let Some(value) = BASE32_ALPHABET.iter().position(|digit| digit == byte) else {
-                return corrupt(start + place);
+                return corrupt(place);
             };
             bits = bits << 5 | value as u64;
             digits += 1;
         }
-        let padding = group.get(digits..).unwrap_or_default();
-        if padding.is_empty() && digits < 8 {
-            return corrupt(source.len() - digits);
-        }
-        if group.len() < 8 {
-            return corrupt(source.len());
-        }
-        if let Some(wrong) = padding.iter().position(|byte| *byte != b'=') {
-            return corrupt(start + digits + wrong - 1);
-        }
-        if matches!(digits, 1 | 3 | 6) {
-            return corrupt(start + digits);
-        }
-        bits <<= 5 * (8 - digits);
+        bits <<= 5 * (GROUP - digits);
         let whole = bits.to_be_bytes();
         decoded.extend_from_slice(whole.get(3..3 + digits * 5 / 8).unwrap_or_default());
+        if is_padded {
+            break;
+        }
     }
     Ok(decoded)
 }

@@ -59,6 +59,10 @@ use steersman_gotemplate::Function;
 
 pub use equal::{deep_copy, deep_equal};
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 /// How deep values may be nested in each other for functions that walk them whole.
 ///
 /// Go has no such limit, but ends the process when a value contains itself.

@@ -288,12 +288,8 @@ impl Parts {
         text.strip_prefix(am).ok_or(Wrong::Mismatch)
     }
 
+    /// Go looks at the ranges of all numbers, the last one first, before it looks at the sign.
     fn read_offset<'a>(&mut self, text: &'a str, shape: OffsetShape) -> Result<&'a str, Wrong> {
-        let sign = match text.as_bytes().first() {
-            Some(b'+') => 1,
-            Some(b'-') => -1,
-            _ => return Err(Wrong::Mismatch),
-        };
         let (colon, count) = match shape {
             OffsetShape::Hours => ("", 1),
             OffsetShape::Minutes => ("", 2),
@@ -301,25 +297,29 @@ impl Parts {
             OffsetShape::Seconds => ("", 3),
             OffsetShape::ColonSeconds => (":", 3),
         };
-        let names = [
-            "time zone offset hour",
-            "time zone offset minute",
-            "time zone offset second",
-        ];
-        let limits = [25, 61, 61];
-        let mut rest = text.get(1..).unwrap_or_default();
-        let mut offset = 0;
-        for (place, (name, limit)) in names.into_iter().zip(limits).enumerate() {
-            let mut part = 0;
-            if place < count {
-                if place > 0 {
-                    rest = rest.strip_prefix(colon).ok_or(Wrong::Mismatch)?;
-                }
-                (part, rest) = number_below(rest, 2, limit, name)?;
+        let mut rest = text.get(1..).ok_or(Wrong::Mismatch)?;
+        let mut parts = [0; 3];
+        for (place, part) in parts.iter_mut().take(count).enumerate() {
+            if place > 0 {
+                rest = rest.strip_prefix(colon).ok_or(Wrong::Mismatch)?;
             }
-            offset = offset * 60 + part;
+            (*part, rest) = number(rest, 2, 2)?;
         }
-        self.offset = Some(sign * offset);
+        let [hours, minutes, seconds] = parts;
+        let wrong = [
+            (seconds > 60, "time zone offset second"),
+            (minutes > 60, "time zone offset minute"),
+            (hours > 24, "time zone offset hour"),
+        ];
+        if let Some((_, what)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
+            return Err(Wrong::OutOfRange(what));
+        }
+        let sign = match text.as_bytes().first() {
+            Some(b'+') => 1,
+            Some(b'-') => -1,
+            _ => return Err(Wrong::Mismatch),
+        };
+        self.offset = Some(sign * (hours * 3600 + minutes * 60 + seconds));
         Ok(rest)
     }
 
@@ -343,31 +343,34 @@ impl Parts {
         };
         let day = self.date()?;
         let clock = [hour, self.minute, self.second];
-        let zone = if self.is_utc {
-            Zone::Utc
-        } else if let Some(offset) = self.offset {
-            if offset == 0 && (self.zone_name.is_empty() || self.zone_name == "UTC") {
+        let in_utc = Time::from_parts(day, clock, self.nanosecond, Zone::Utc);
+        if self.is_utc {
+            return Ok(in_utc);
+        }
+        if let Some(offset) = self.offset {
+            let zone = if offset == 0 && matches!(&*self.zone_name, "" | "UTC") {
                 Zone::Utc
             } else {
                 Zone::Fixed {
                     name: self.zone_name,
                     offset,
                 }
-            }
-        } else if self.zone_name.is_empty() {
-            Zone::Utc
-        } else {
-            // Of abbreviations only `GMT+3` says its offset.
-            let hours = self
-                .zone_name
-                .strip_prefix("GMT")
-                .and_then(|hours| hours.parse().ok());
-            Zone::Fixed {
-                offset: hours.unwrap_or(0) * 3600,
-                name: self.zone_name,
-            }
-        };
-        Ok(Time::from_parts(day, clock, self.nanosecond, zone))
+            };
+            return Ok(Time::from_parts(day, clock, self.nanosecond, zone));
+        }
+        if self.zone_name.is_empty() {
+            return Ok(in_utc);
+        }
+        // Of abbreviations only `GMT+3` says its offset, and Go shows the time by it, but reads the
+        // time as if it were UTC.
+        let hours = self
+            .zone_name
+            .strip_prefix("GMT")
+            .and_then(|hours| hours.parse().ok());
+        Ok(in_utc.in_zone(Zone::Fixed {
+            offset: hours.unwrap_or(0) * 3600,
+            name: self.zone_name,
+        }))
     }
 
     fn date(&self) -> Result<Date, &'static str> {
@@ -469,7 +472,7 @@ mod tests {
             "2021-02-03T16:05:00 +0000 UTC",
         );
         check("2006 002", "2020 060", "2020-02-29T00:00:00 +0000 UTC");
-        check("2006 MST", "2020 GMT+3", "2020-01-01T00:00:00 +0300 GMT+3");
+        check("2006 MST", "2020 GMT+3", "2020-01-01T03:00:00 +0300 GMT+3");
         check("06 1 2", "69 2 3", "1969-02-03T00:00:00 +0000 UTC");
     }
 

@@ -35,11 +35,15 @@ pub fn decode(source: &[u8]) -> Result<Value, DecodeError> {
         source,
         place: 0,
         depth: 0,
+        unfit: None,
     };
     let value = decoder.value()?;
-    match decoder.next_token() {
+    if let Some(byte) = decoder.next_token() {
+        return Err(invalid(byte, "after top-level value"));
+    }
+    match decoder.unfit {
         None => Ok(value),
-        Some(byte) => Err(invalid(byte, "after top-level value")),
+        Some(number) => Err(DecodeError::NumberRange(number)),
     }
 }
 
@@ -49,6 +53,8 @@ struct Decoder<'a> {
     source: &'a [u8],
     place: usize,
     depth: usize,
+    /// The first number that does not fit: Go first checks that the whole text is JSON.
+    unfit: Option<String>,
 }
 
 impl Decoder<'_> {
@@ -190,7 +196,10 @@ impl Decoder<'_> {
         let text = String::from_utf8_lossy(self.source.get(start..self.place).unwrap_or_default());
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number.into()),
-            _ => Err(DecodeError::NumberRange(text.into_owned())),
+            _ => {
+                self.unfit.get_or_insert(text.into_owned());
+                Ok(Value::Nil)
+            }
         }
     }
 
@@ -393,6 +402,7 @@ mod tests {
             "1e999",
             "error: json: cannot unmarshal number 1e999 into Go value of type float64",
         );
+        check("1e999-", "error: invalid character '-' after top-level value");
         check(r#""\x""#, "error: invalid character 'x' in string escape code");
     }
 

@@ -169,8 +169,21 @@ impl Encoder<'_> {
     }
 
     fn string(&mut self, text: &Str) {
-        let text = text.text();
         self.text.push(b'"');
+        if let Some(text) = text.as_str() {
+            self.characters(text);
+        } else {
+            for chunk in text.as_bytes().utf8_chunks() {
+                self.characters(chunk.valid());
+                for _ in chunk.invalid() {
+                    self.raw("\\ufffd");
+                }
+            }
+        }
+        self.text.push(b'"');
+    }
+
+    fn characters(&mut self, text: &str) {
         let mut plain_from = 0;
         for (place, character) in text.char_indices() {
             let Some(escaped) = self.escaped(character) else {
@@ -181,7 +194,6 @@ impl Encoder<'_> {
             plain_from = place + character.len_utf8();
         }
         self.raw(text.get(plain_from..).unwrap_or_default());
-        self.text.push(b'"');
     }
 
     fn escaped(&self, character: char) -> Option<std::borrow::Cow<'static, str>> {
@@ -196,8 +208,6 @@ impl Encoder<'_> {
             '\0'..' ' | '\u{2028}' | '\u{2029}' => {
                 return Some(format!("\\u{:04x}", u32::from(character)).into());
             }
-            // What was not UTF-8.
-            '\u{fffd}' => "\u{fffd}",
             '<' if self.escape == Escape::Html => "\\u003c",
             '>' if self.escape == Escape::Html => "\\u003e",
             '&' if self.escape == Escape::Html => "\\u0026",
@@ -264,6 +274,8 @@ mod tests {
             r#""\u003ca\u0026b\u003e\u2028\n\u0001""#,
         );
         check("toRawJson", &["<a&b>".into()], r#""<a&b>""#);
+        let cut = Str::from_bytes(b"a\xc3".to_vec());
+        check("toJson", &[cut.into()], r#""a\ufffd""#);
     }
 
     #[test]

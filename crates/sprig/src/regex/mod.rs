@@ -1,6 +1,7 @@
 //! Matching, finding, replacing and splitting by regular expressions of Go's syntax.
 
 mod expand;
+mod search;
 mod syntax;
 
 use std::cell::RefCell;
@@ -176,7 +177,10 @@ fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 
 fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    Ok(regex.is_match(bytes(arguments, 1)).into())
+    Ok(search::matches(&regex, bytes(arguments, 1))
+        .next()
+        .is_some()
+        .into())
 }
 
 fn find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -190,7 +194,7 @@ fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 fn first_match(regex: &Regex, arguments: &[Value]) -> Value {
-    let found = regex.find(bytes(arguments, 1));
+    let found = search::matches(regex, bytes(arguments, 1)).next();
     text(found.map(|found| found.as_bytes()).unwrap_or_default()).into()
 }
 
@@ -215,7 +219,7 @@ fn limit(arguments: &[Value]) -> usize {
 
 fn all_matches(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outcome {
     let mut matches = Vec::new();
-    for found in regex.find_iter(bytes(arguments, 1)).take(limit(arguments)) {
+    for found in search::matches(regex, bytes(arguments, 1)).take(limit(arguments)) {
         runtime.reserve(size_of::<Value>() + found.len())?;
         matches.push(text(found.as_bytes()));
     }
@@ -257,7 +261,7 @@ fn replaced(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value], repla
     runtime.reserve(source.len())?;
     let mut result = Vec::with_capacity(source.len());
     let mut end = 0;
-    for captures in regex.captures_iter(source) {
+    for captures in search::captures(regex, source) {
         let Some(found) = captures.get(0) else { continue };
         result.extend_from_slice(source.get(end..found.start()).unwrap_or_default());
         let before = result.len();
@@ -293,7 +297,7 @@ fn parts(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outco
     }
     let mut parts = Vec::new();
     let (mut start, mut end) = (0, 0);
-    for found in regex.find_iter(source) {
+    for found in search::matches(regex, source) {
         if parts.len() + 1 == limit {
             break;
         }

@@ -227,10 +227,10 @@ fn comparisons(text: &str) -> Result<Vec<Comparison>, ConstraintError> {
     let mut rest = without_space(text);
     loop {
         let (comparison, after) = comparison(rest).ok_or_else(improper)?;
-        comparisons.push(comparison?);
+        comparisons.push(comparison);
         let next = without_space(after);
         if next.is_empty() {
-            return Ok(comparisons);
+            return comparisons.into_iter().collect();
         }
         rest = match next.strip_prefix(',') {
             Some(after_comma) => without_space(after_comma),
