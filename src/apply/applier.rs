@@ -278,45 +278,44 @@ impl Applier {
             }
         };
 
-        let first = match &known {
-            Some(live) => apply_under(&api, &id.name, &value, &live.uid).await,
-            None => apply_under(&api, &id.name, &value, &new_uid()).await,
-        };
-        let (metadata, change) = match first {
-            Ok(metadata) if known.is_some() => (metadata, Change::Configured),
-            Ok(metadata) => (metadata, Change::Created),
-            Err(error) if error.is_other_uid() => {
-                let Some(existing) = existing(&api, &id.name).await.map_err(failed("read"))? else {
-                    let again = apply_under(&api, &id.name, &value, &new_uid())
-                        .await
-                        .map_err(failed("apply"))?;
-                    return Ok(self.applied(owner, planned, kept, &again, Change::Created));
-                };
-                if let Ownership::Foreign(reason) = owner.judge(&existing) {
-                    return Err(ApplyError::Foreign {
-                        id: id.clone(),
-                        reason,
-                    });
+        let mut uid = known.map(|live| live.uid);
+        // Each turn follows what the last answer said of the object; two writers that create and
+        // delete it all the time are left to the next reconcile.
+        for _ in 0..3 {
+            let answer = match &uid {
+                Some(uid) => apply_to(&api, &id.name, &value, uid).await,
+                None => apply_new(&api, &id.name, &value).await,
+            };
+            match (answer, &uid) {
+                (Ok(metadata), Some(_)) => {
+                    return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
                 }
-                let uid = existing.uid.unwrap_or_default();
-                match apply_under(&api, &id.name, &value, &uid).await {
-                    Err(error) if error.is_invalid() => {
-                        let metadata = self.heal(&api, id, &value, &uid, error).await?;
-                        (metadata, Change::Configured)
+                (Ok(metadata), None) => {
+                    return Ok(self.applied(owner, planned, kept, &metadata, Change::Created));
+                }
+                (Err(error), Some(uid)) if error.is_invalid() && !error.is_other_uid() => {
+                    let metadata = self.heal(&api, id, &value, uid, error).await?;
+                    return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
+                }
+                (Err(error), _) if error.is_other_uid() || error.is_existing() => {}
+                (Err(error), _) => return Err(failed("apply")(error)),
+            }
+            uid = match existing(&api, &id.name).await.map_err(failed("read"))? {
+                None => None,
+                Some(existing) => match owner.judge(&existing) {
+                    Ownership::Foreign(reason) => {
+                        return Err(ApplyError::Foreign {
+                            id: id.clone(),
+                            reason,
+                        });
                     }
-                    answer => (answer.map_err(failed("apply"))?, Change::Configured),
-                }
-            }
-            Err(error) if error.is_invalid() && known.is_some() => {
-                let uid = known.map(|live| live.uid).unwrap_or_default();
-                (
-                    self.heal(&api, id, &value, &uid, error).await?,
-                    Change::Configured,
-                )
-            }
-            Err(error) => return Err(failed("apply")(error)),
-        };
-        Ok(self.applied(owner, planned, kept, &metadata, change))
+                    Ownership::Ours | Ownership::Adoptable => existing.uid,
+                },
+            };
+        }
+        Err(failed("apply")(RequestError::local(
+            "the object is created and deleted by somebody else all the time",
+        )))
     }
 
     /// An object of ours that the server refuses to change may be one whose lists somebody
@@ -370,17 +369,38 @@ impl Applier {
     }
 }
 
-/// Applies `value` to the object with this UID. With a UID that no object has, the server
-/// creates the object or, when there is one of that name, refuses.
-pub(super) async fn apply_under(
+/// Applies `value` to the object with this UID, and to no other.
+pub(super) async fn apply_to(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,
     uid: &str,
 ) -> Result<ObjectMeta, RequestError> {
+    apply_with(api, name, value, "uid", uid.into()).await
+}
+
+/// Applies `value` if there is no object of this name.
+///
+/// The server drops a grace period of deletion from what it creates, and refuses to set one on
+/// an object that is there and not being deleted. So an apply that names one can only create.
+pub(super) async fn apply_new(
+    api: &Api<DynamicObject>,
+    name: &str,
+    value: &Value,
+) -> Result<ObjectMeta, RequestError> {
+    apply_with(api, name, value, "deletionGracePeriodSeconds", 0.into()).await
+}
+
+async fn apply_with(
+    api: &Api<DynamicObject>,
+    name: &str,
+    value: &Value,
+    key: &str,
+    precondition: Value,
+) -> Result<ObjectMeta, RequestError> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("uid".to_owned(), uid.into());
+        metadata.insert(key.to_owned(), precondition);
     }
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
     Ok(api
@@ -395,23 +415,6 @@ pub(super) async fn existing(
     name: &str,
 ) -> Result<Option<ObjectMeta>, RequestError> {
     Ok(api.get_metadata_opt(name).await?.map(|object| object.metadata))
-}
-
-/// A UID that no object has.
-fn new_uid() -> String {
-    let mut bytes = [0_u8; 16];
-    // Without randomness the UID is still none that the server would give.
-    let _ = getrandom::fill(&mut bytes);
-    let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default().concat();
-    format!(
-        "{}-{}-{}-{}-{}",
-        part(0..4),
-        part(4..6),
-        part(6..8),
-        part(8..10),
-        part(10..16)
-    )
 }
 
 /// Gives each object its address.
@@ -510,12 +513,5 @@ mod tests {
         let kinds = kinds_defined_by(&objects);
         assert!(kinds.contains(&ApiKind::new("acme.com/v2", "Widget")));
         assert!(!kinds.contains(&ApiKind::new("acme.com/v3", "Widget")));
-    }
-
-    #[test]
-    fn a_new_uid_looks_like_one() {
-        let uid = new_uid();
-        assert_eq!(uid.len(), 36);
-        assert_ne!(uid, new_uid());
     }
 }

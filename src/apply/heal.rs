@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
-use super::applier::apply_under;
+use super::applier::apply_to;
 use super::request::RequestError;
 
 /// Who writes the replacement. Fields written under another name than the applier's would stay
@@ -78,7 +78,7 @@ pub(super) async fn replace_lists(
             });
         }
     }
-    let applied = apply_under(api, name, value, uid)
+    let applied = apply_to(api, name, value, uid)
         .await
         .map_err(|source| HealError::Request {
             attempt: "apply the object again",

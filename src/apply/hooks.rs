@@ -7,7 +7,7 @@ use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::applier::{Applier, apply_under, existing, identify};
+use super::applier::{Applier, apply_new, existing, identify};
 use super::documents::{DocumentsError, values_of_text};
 use super::mark::{Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
@@ -229,10 +229,9 @@ impl Applier {
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Running hook");
         let value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
-        // A UID that no object has: the hook is created or the request is refused.
-        match apply_under(&api, &run.id.name, &value, "00000000-0000-4000-8000-000000000000").await {
+        match apply_new(&api, &run.id.name, &value).await {
             Ok(_) => {}
-            Err(error) if error.is_other_uid() => {
+            Err(error) if error.is_existing() => {
                 let found = existing(&api, &run.id.name)
                     .await
                     .map_err(|source| run.failed("read", source))?;

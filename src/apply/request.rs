@@ -46,10 +46,18 @@ impl RequestError {
         matches!(self.code, 0 | 408 | 429 | 500..)
     }
 
-    /// Whether a precondition on the UID failed: the object exists and is another one.
+    /// Whether a precondition on the UID failed: there is no such object, or another one.
     pub(crate) fn is_other_uid(&self) -> bool {
-        (self.is_conflict() && self.message.contains("UID in precondition"))
+        self.is_conflict()
+            && (self.message.contains("uid mismatch") || self.message.contains("UID in the precondition"))
             || self.causes.iter().any(|cause| cause.field == "metadata.uid")
+    }
+
+    /// Whether an object that was to be created is there already.
+    pub(crate) fn is_existing(&self) -> bool {
+        self.causes
+            .iter()
+            .any(|cause| cause.field == "metadata.deletionGracePeriodSeconds")
     }
 
     /// Whether the server refused the object as invalid.
