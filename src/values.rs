@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use steersman_chart::Values;
+use steersman_chart::values::set::set_string;
 
 /// The values can't be made.
 #[derive(Debug, thiserror::Error)]
@@ -42,25 +43,6 @@ pub fn user_values(object: &Value, overrides: &BTreeMap<String, String>) -> Resu
     Ok(values)
 }
 
-fn set_string(values: &mut Values, text: &str) -> Result<(), String> {
-    let (path, value) = text
-        .split_once('=')
-        .ok_or_else(|| format!("key {text:?} has no value"))?;
-    let mut at = values;
-    let mut parts = path.split('.').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            at.insert(part.to_owned(), value.into());
-            break;
-        }
-        let slot = at.entry(part).or_insert_with(|| Value::Object(Map::new()));
-        at = slot
-            .as_object_mut()
-            .ok_or_else(|| format!("{part:?} is no map"))?;
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -87,8 +69,8 @@ mod tests {
     fn overrides_are_strings_on_top_of_the_spec() {
         check(
             json!({"spec": {"image": {"tag": "1"}, "replicas": 2}}),
-            &[("image.tag", "7")],
-            json!({"image": {"tag": "7"}, "replicas": 2}),
+            &[("image.tag", "7"), ("list", "{a,b}")],
+            json!({"image": {"tag": "7"}, "replicas": 2, "list": ["a", "b"]}),
         );
     }
 }

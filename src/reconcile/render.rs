@@ -1,6 +1,7 @@
 //! Rendering, on a thread that may block.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,6 +17,9 @@ use crate::lookup::ClusterWorld;
 use crate::release::{
     ChartRecord, HookRecord, InfoRecord, ReleaseRecord, ReleaseStatus, Revision, never_run,
 };
+
+/// No chart takes longer; one that does would keep a thread for ever.
+const RENDER_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Reconciler {
     /// Renders the chart for a revision.
@@ -38,6 +42,7 @@ impl Reconciler {
         let discovery = Arc::clone(&self.shared.discovery);
         let runtime = Handle::current();
         let rendering = tokio::task::spawn_blocking(move || {
+            let started = Instant::now();
             let world = ClusterWorld::new(client, discovery, runtime);
             chart.render(&RenderInput {
                 release: &release,
@@ -45,7 +50,7 @@ impl Reconciler {
                 capabilities: served.capabilities(),
                 world: &world,
                 limits: Limits::default(),
-                expired: None,
+                expired: Some(&|| started.elapsed() > RENDER_TIMEOUT),
                 skip_schema_validation: false,
                 subchart_notes: false,
             })
