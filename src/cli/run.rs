@@ -276,7 +276,10 @@ impl Args {
 
     fn metrics_access(&self, problems: &mut Problems) -> MetricsAccess {
         if self.metrics_secure {
-            problems.add("--metrics-secure", "is not supported by this build; put a proxy in front of /metrics");
+            problems.add(
+                "--metrics-secure",
+                "is not supported by this build; put a proxy in front of /metrics",
+            );
         }
         match (self.metrics_secure, self.metrics_require_rbac) {
             (false, false) => MetricsAccess::Plain,

@@ -1,0 +1,221 @@
+//! An operator with a kind of its own, so that tests do not meet.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, User};
+use tempfile::TempDir;
+
+/// How long anything may take. The machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A namespace, a kind, a folder with watches.yaml and the chart, and a user for the operator.
+pub(crate) struct Bench {
+    pub(crate) cluster: &'static TestCluster,
+    pub(crate) client: kube::Client,
+    pub(crate) namespace: String,
+    pub(crate) group: String,
+    pub(crate) user: User,
+    pub(crate) folder: TempDir,
+}
+
+impl Bench {
+    /// `None` where there is no control plane, which has been said.
+    pub(crate) async fn new(test: &str) -> Option<Self> {
+        let cluster = TestCluster::shared_or_skip(test)?;
+        let namespace = cluster.unique_namespace("op").await.unwrap();
+        let group = format!("{namespace}.example.com");
+        let user = cluster.user(&format!("operator-{namespace}"), &[]).unwrap();
+        cluster.grant_cluster_role(&user, "cluster-admin").await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/operator");
+        copy(&fixtures.join("web"), &folder.path().join("web"));
+        let watches = format!("- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n");
+        fs::write(folder.path().join("watches.yaml"), watches).unwrap();
+        let client = cluster.client().await.unwrap();
+        Some(Self {
+            cluster,
+            client,
+            namespace,
+            group,
+            user,
+            folder,
+        })
+    }
+
+    /// The same with the kind defined.
+    pub(crate) async fn with_kind(test: &str) -> Option<Self> {
+        let bench = Self::new(test).await?;
+        bench.define_kind().await;
+        Some(bench)
+    }
+
+    pub(crate) async fn define_kind(&self) {
+        let group = &self.group;
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("webs.{group}")},
+            "spec": {
+                "group": group, "scope": "Namespaced",
+                "names": {"kind": "Web", "listKind": "WebList", "plural": "webs", "singular": "web"},
+                "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+            },
+        });
+        self.cluster.apply(&definition.to_string()).await.unwrap();
+        self.cluster
+            .kubectl(&[
+                "wait",
+                "--for=condition=Established",
+                &format!("crd/webs.{group}"),
+            ])
+            .await
+            .unwrap();
+    }
+
+    /// Starts the operator.
+    pub(crate) fn operator(&self) -> OperatorProcess {
+        OperatorProcess::start(&OperatorCommand {
+            binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
+            folder: self.folder.path(),
+            kubeconfig: self.user.kubeconfig(),
+            arguments: &["--zap-log-level=debug"],
+            log: &self.folder.path().join(format!("operator-{}.log", random())),
+        })
+        .unwrap()
+    }
+
+    pub(crate) async fn ready_operator(&self) -> OperatorProcess {
+        let operator = self.operator();
+        operator.wait_until_ready(PATIENCE).await.unwrap();
+        operator
+    }
+
+    pub(crate) fn webs(&self) -> Api<DynamicObject> {
+        self.api(&self.group, "v1", "Web", "webs")
+    }
+
+    pub(crate) fn config_maps(&self) -> Api<DynamicObject> {
+        self.api("", "v1", "ConfigMap", "configmaps")
+    }
+
+    pub(crate) fn services(&self) -> Api<DynamicObject> {
+        self.api("", "v1", "Service", "services")
+    }
+
+    pub(crate) fn deployments(&self) -> Api<DynamicObject> {
+        self.api("apps", "v1", "Deployment", "deployments")
+    }
+
+    pub(crate) fn secrets(&self) -> Api<DynamicObject> {
+        self.api("", "v1", "Secret", "secrets")
+    }
+
+    pub(crate) fn api(&self, group: &str, version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk(group, version, kind);
+        let resource = ApiResource::from_gvk_with_plural(&kind, plural);
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource)
+    }
+
+    /// Creates or changes the custom resource.
+    pub(crate) async fn apply_web(&self, name: &str, spec: Value) {
+        let object = json!({
+            "apiVersion": format!("{}/v1", self.group), "kind": "Web", "metadata": {"name": name}, "spec": spec,
+        });
+        let parameters = PatchParams::apply("test").force();
+        self.webs()
+            .patch(name, &parameters, &Patch::Apply(&object))
+            .await
+            .unwrap();
+    }
+
+    /// Waits until `done` finds what it looks for in an object, and gives that.
+    pub(crate) async fn wait<T>(
+        &self,
+        what: &str,
+        api: &Api<DynamicObject>,
+        name: &str,
+        done: impl Fn(&Value) -> Option<T>,
+    ) -> T {
+        let begun = Instant::now();
+        loop {
+            let found = api.get_opt(name).await.unwrap();
+            let found = found.map_or(Value::Null, |object| serde_json::to_value(object).unwrap());
+            if let Some(done) = done(&found) {
+                return done;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{what} of {name} did not come; last seen: {found:#}"
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until the release has this revision, and gives the custom resource.
+    pub(crate) async fn wait_revision(&self, name: &str, revision: u64) -> Value {
+        self.wait(&format!("revision {revision}"), &self.webs(), name, |web| {
+            let is_so = web.pointer("/status/revision").and_then(Value::as_u64) == Some(revision)
+                && web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            is_so.then(|| web.clone())
+        })
+        .await
+    }
+
+    /// Waits until an object is there, or gone.
+    pub(crate) async fn wait_gone(&self, api: &Api<DynamicObject>, name: &str) {
+        self.wait("the end", api, name, |found| found.is_null().then_some(()))
+            .await;
+    }
+
+    /// The names of the release's Secrets.
+    pub(crate) async fn revisions(&self) -> Vec<String> {
+        let selector = ListParams::default().labels("owner=helm");
+        let found = self.secrets().list_metadata(&selector).await.unwrap();
+        let described = found.items.into_iter().map(|secret| {
+            let labels = secret.metadata.labels.unwrap();
+            format!("{} {}", labels["version"], labels["status"])
+        });
+        let mut revisions: Vec<String> = described.collect();
+        revisions.sort();
+        revisions
+    }
+
+    pub(crate) async fn delete_web(&self, name: &str) {
+        self.webs().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+/// Status and reason of a condition.
+pub(crate) fn condition(web: &Value, kind: &str) -> Option<(String, String, String)> {
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let conditions = web.pointer("/status/conditions")?.as_array()?;
+    let found = conditions.iter().find(|condition| condition["type"] == kind)?;
+    Some((
+        text(found, "status"),
+        text(found, "reason"),
+        text(found, "message"),
+    ))
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn random() -> String {
+    let name = tempfile::NamedTempFile::new().unwrap();
+    name.path().file_name().unwrap().to_string_lossy().into_owned()
+}

@@ -1,0 +1,132 @@
+//! What does not work is said where people look, and what runs goes on running.
+
+use serde_json::json;
+
+use crate::bench::{Bench, condition};
+
+#[tokio::test]
+async fn a_chart_that_cannot_be_rendered_leaves_the_objects_and_says_where() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", json!({"broken": true})).await;
+    let web = bench
+        .wait("the failure", &bench.webs(), "shop", |web| {
+            condition(web, "Stalled").map(|_| web.clone())
+        })
+        .await;
+    for kind in ["ReleaseFailed", "Irreconcilable", "Stalled", "Ready"] {
+        let (_, reason, message) = condition(&web, kind).unwrap();
+        assert!(
+            message.contains("web/templates/configmap.yaml:20:3")
+                && message.contains("the chart was told to fail"),
+            "{kind} {reason}: {message}"
+        );
+    }
+    assert_eq!(condition(&web, "Ready").unwrap().0, "False");
+    assert_eq!(condition(&web, "Deployed").unwrap().0, "True");
+    bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+
+    // What runs is still looked after.
+    bench
+        .config_maps()
+        .delete("shop-config", &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    bench
+        .wait("the object", &bench.config_maps(), "shop-config", |map| {
+            map.get("data").map(|_| ())
+        })
+        .await;
+
+    bench
+        .apply_web("shop", json!({"broken": false, "message": "fine"}))
+        .await;
+    let web = bench.wait_revision("shop", 2).await;
+    assert_eq!(condition(&web, "Stalled"), None);
+    assert_eq!(condition(&web, "ReleaseFailed"), None);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_object_of_somebody_else_is_named_and_taken_when_it_is_free() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-config"}, "data": {"x": "y"}});
+    let theirs: kube::api::DynamicObject = serde_json::from_value(theirs).unwrap();
+    bench
+        .config_maps()
+        .create(&Default::default(), &theirs)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    let web = bench
+        .wait("the failure", &bench.webs(), "shop", |web| {
+            condition(web, "ReleaseFailed").map(|_| web.clone())
+        })
+        .await;
+    let (_, reason, message) = condition(&web, "ReleaseFailed").unwrap();
+    assert_eq!(reason, "InstallError");
+    assert!(
+        message.contains("shop-config exists and cannot be imported"),
+        "{message}"
+    );
+    assert_eq!(bench.revisions().await, ["1 failed"]);
+    assert_eq!(
+        bench.config_maps().get("shop-config").await.unwrap().data["data"],
+        json!({"x": "y"})
+    );
+
+    bench
+        .config_maps()
+        .delete("shop-config", &Default::default())
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(
+        bench.revisions().await,
+        ["1 deployed"],
+        "the same revision is brought into effect"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_crash_in_the_middle_is_recovered_from() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"extra": true})).await;
+    // As soon as the revision is written down.
+    while bench.revisions().await.is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+    }
+    operator.kill().await.unwrap();
+    // The objects of the dead installation are no longer wanted.
+    bench.apply_web("shop", json!({"extra": false})).await;
+    let operator = bench.ready_operator().await;
+    let web = bench
+        .wait("a deployed revision", &bench.webs(), "shop", |web| {
+            let is_so = web.pointer("/status/revision").is_some()
+                && web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            is_so.then(|| web.clone())
+        })
+        .await;
+    assert_eq!(condition(&web, "ReleaseFailed"), None);
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    let deployed = bench
+        .revisions()
+        .await
+        .iter()
+        .filter(|revision| revision.ends_with(" deployed"))
+        .count();
+    assert_eq!(deployed, 1);
+    operator.stop().await.unwrap();
+}

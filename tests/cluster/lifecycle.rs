@@ -1,0 +1,289 @@
+//! From a custom resource to a running release, and to nothing.
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, condition};
+
+#[tokio::test]
+async fn a_resource_becomes_a_release_that_helm_reads() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .apply_web("shop", json!({"message": "hi", "password": "canary-in-values"}))
+        .await;
+    let web = bench.wait_revision("shop", 1).await;
+
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"], json!({"message": "hi", "revision": "1"}));
+    let uid = web["metadata"]["uid"].as_str().unwrap();
+    assert_eq!(map.metadata.owner_references.unwrap()[0].uid, uid);
+    let labels = map.metadata.labels.unwrap();
+    assert_eq!(labels["steersman.dev/owner-uid"], uid);
+    assert_eq!(labels["helm.sdk.operatorframework.io/chart"], "web");
+    assert_eq!(labels["app.kubernetes.io/managed-by"], "Helm");
+
+    assert_eq!(web["status"]["deployedRelease"], json!({"name": "shop"}));
+    assert_eq!(
+        web["status"]["chart"],
+        json!({"name": "web", "version": "1.2.3", "appVersion": "4.5"})
+    );
+    let (status, reason, message) = condition(&web, "Deployed").unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "InstallSuccessful"));
+    assert!(message.starts_with("shop says hi"), "{message}");
+    // No pod runs on this control plane.
+    let (status, reason, message) = condition(&web, "Ready").unwrap();
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "DependentsProgressing"),
+        "{message}"
+    );
+    assert!(
+        !web.to_string()
+            .replace(&web["spec"].to_string(), "")
+            .replace(&web["metadata"].to_string(), "")
+            .contains("canary-in-values"),
+        "{web:#}"
+    );
+    assert!(!operator.log_text().contains("canary-in-values"));
+
+    let audit = bench
+        .cluster
+        .audit_since(mark)
+        .await
+        .unwrap()
+        .by_user(bench.user.name());
+    let writes = audit.writes();
+    let first = writes.requests.first().unwrap();
+    assert_eq!(
+        (first.resource.as_str(), first.verb.as_str()),
+        ("webs", "patch"),
+        "the finalizer comes first:\n{writes}"
+    );
+    let place = |resource: &str| {
+        writes
+            .requests
+            .iter()
+            .position(|request| request.resource == resource)
+    };
+    assert!(
+        place("secrets") < place("configmaps"),
+        "the revision is written down before its objects:\n{writes}"
+    );
+
+    let namespace = bench.namespace.as_str();
+    let list = bench
+        .cluster
+        .helm(&["list", "-n", namespace, "-o", "json"])
+        .await
+        .unwrap();
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list[0]["name"], "shop");
+    assert_eq!(list[0]["status"], "deployed");
+    assert_eq!(list[0]["chart"], "web-1.2.3");
+    assert_eq!(list[0]["app_version"], "4.5");
+    let history = bench
+        .cluster
+        .helm(&["history", "shop", "-n", namespace])
+        .await
+        .unwrap();
+    assert!(history.contains("Install complete"), "{history}");
+    let manifest = bench
+        .cluster
+        .helm(&["get", "manifest", "shop", "-n", namespace])
+        .await
+        .unwrap();
+    assert!(
+        manifest.contains("# Source: web/templates/configmap.yaml"),
+        "{manifest}"
+    );
+    let values = bench
+        .cluster
+        .helm(&["get", "values", "shop", "-n", namespace, "-o", "json"])
+        .await
+        .unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&values).unwrap()["message"], "hi");
+    let notes = bench
+        .cluster
+        .helm(&["get", "notes", "shop", "-n", namespace])
+        .await
+        .unwrap();
+    assert!(notes.contains("shop says hi"), "{notes}");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn another_spec_is_another_revision_and_what_it_drops_is_pruned() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"extra": true, "gadget": true}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench.config_maps().get("shop-extra").await.unwrap();
+    bench
+        .api("fixtures.example.com", "v1", "Gadget", "gadgets")
+        .get("shop")
+        .await
+        .unwrap();
+
+    bench.apply_web("shop", json!({"replicas": 2})).await;
+    let web = bench.wait_revision("shop", 2).await;
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    bench
+        .wait_gone(
+            &bench.api("fixtures.example.com", "v1", "Gadget", "gadgets"),
+            "shop",
+        )
+        .await;
+    let deployment = bench.deployments().get("shop").await.unwrap();
+    assert_eq!(deployment.data["spec"]["replicas"], 2);
+    assert_eq!(condition(&web, "Deployed").unwrap().1, "UpgradeSuccessful");
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+    assert!(operator.log_text().contains("Upgraded release"));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deleted_resource_leaves_nothing() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"extra": true})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+
+    for (api, name) in [
+        (bench.config_maps(), "shop-config"),
+        (bench.config_maps(), "shop-extra"),
+        (bench.secrets(), "shop-secret"),
+        (bench.services(), "shop"),
+        (bench.deployments(), "shop"),
+    ] {
+        assert!(api.get_opt(name).await.unwrap().is_none(), "{name} is left");
+    }
+    let role = format!("clusterrole/{}-shop", bench.namespace);
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    assert_eq!(bench.revisions().await, [""; 0]);
+    let log = operator.log_text();
+    assert!(
+        log.contains("Uninstalled release") && log.contains("Removing finalizer"),
+        "{log}"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_keeps_an_object_keeps_the_resource_and_is_named() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let hold = |finalizers: Value| kube::api::Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+    let parameters = kube::api::PatchParams::default();
+    bench
+        .config_maps()
+        .patch("shop-config", &parameters, &hold(json!(["example.com/hold"])))
+        .await
+        .unwrap();
+    bench.delete_web("shop").await;
+    bench
+        .wait("the blocker", &bench.webs(), "shop", |web| {
+            let message = condition(web, "Ready")?.2;
+            message
+                .contains("shop-config (finalizers: example.com/hold)")
+                .then_some(())
+        })
+        .await;
+    assert!(
+        operator
+            .log_text()
+            .contains("Waiting until all resources are deleted")
+    );
+    bench
+        .config_maps()
+        .patch("shop-config", &parameters, &hold(json!([])))
+        .await
+        .unwrap();
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kind_that_is_not_served_is_waited_for() {
+    let Some(bench) = Bench::new("lifecycle").await else {
+        return;
+    };
+    let operator = bench.operator();
+    let begun = std::time::Instant::now();
+    while !operator
+        .probe("/readyz?verbose")
+        .await
+        .is_ok_and(|answer| answer.contains("waiting for its CustomResourceDefinition"))
+    {
+        assert!(
+            begun.elapsed() < std::time::Duration::from_secs(30),
+            "{}",
+            operator.log_text()
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    bench.define_kind().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator
+        .wait_until_ready(std::time::Duration::from_secs(5))
+        .await
+        .unwrap();
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_restart_writes_nothing() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    operator.stop().await.unwrap();
+
+    let mark = bench.cluster.audit_mark().unwrap();
+    let operator = bench.ready_operator().await;
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    let audit = bench
+        .cluster
+        .audit_since(mark)
+        .await
+        .unwrap()
+        .by_user(bench.user.name());
+    assert!(audit.writes().is_empty(), "{audit}");
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+
+    // A release that is settled costs no request.
+    let mark = bench.cluster.audit_mark().unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    let audit = bench
+        .cluster
+        .audit_since(mark)
+        .await
+        .unwrap()
+        .by_user(bench.user.name());
+    assert!(
+        audit.filter(|request| request.verb != "watch").is_empty(),
+        "{audit}"
+    );
+    operator.stop().await.unwrap();
+}
