@@ -20,7 +20,11 @@ pub fn float(number: f64, verb: u8, precision: Option<usize>) -> String {
                 let zeros = "0".repeat(precision - exact);
                 format!("{number:.exact$}{zeros}")
             }
-            None => format!("{number}"),
+            None => {
+                let text = shortest(number);
+                let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+                place_point(mantissa, exponent.parse().unwrap_or(0))
+            }
         },
         b'b' => binary(number),
         b'x' | b'X' => hexadecimal(number, verb, precision),
@@ -36,12 +40,29 @@ const EXACT: usize = 1100;
 fn exponential(number: f64, verb: u8, precision: Option<usize>) -> String {
     let text = match precision {
         Some(precision) => format!("{number:.*e}", precision.min(EXACT)),
-        None => format!("{number:e}"),
+        None => shortest(number),
     };
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let zeros = "0".repeat(precision.unwrap_or(0).saturating_sub(EXACT));
     let mantissa = format!("{mantissa}{zeros}");
     with_exponent(&mantissa, char::from(verb), exponent.parse().unwrap_or(0))
+}
+
+/// The fewest digits that give back the number, with an exponent. Of two such texts that are
+/// equally near to it, Go takes the even one and Rust the greater; only many digits are so near.
+fn shortest(number: f64) -> String {
+    const FEWEST_THAT_TIE: usize = 16;
+    let text = format!("{number:e}");
+    let digits = text
+        .bytes()
+        .take_while(|byte| *byte != b'e')
+        .filter(u8::is_ascii_digit)
+        .count();
+    if digits < FEWEST_THAT_TIE {
+        return text;
+    }
+    let even = format!("{number:.*e}", digits - 1);
+    if even.parse() == Ok(number) { even } else { text }
 }
 
 /// Go writes a sign and at least two digits.
@@ -63,7 +84,7 @@ fn general(number: f64, letter: u8, precision: Option<usize>) -> String {
     let precision = precision.map(|precision| precision.clamp(1, EXACT));
     let text = match precision {
         Some(precision) => format!("{number:.*e}", precision - 1),
-        None => format!("{number:e}"),
+        None => shortest(number),
     };
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -175,6 +196,12 @@ mod tests {
             "{number} {}",
             char::from(verb)
         );
+    }
+
+    #[test]
+    fn of_two_shortest_texts_the_even_one_is_written() {
+        check(2_075_301_876_497_024.25, b'g', None, "2.0753018764970242e+15");
+        check(2_075_301_876_497_024.25, b'f', None, "2075301876497024.2");
     }
 
     #[test]
