@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use steersman_gotemplate::format::float;
 use steersman_gotemplate::{Encoded, Str, Value};
 
 use crate::MAXIMUM_DEPTH;
@@ -233,14 +234,11 @@ pub fn format_float(number: f64) -> Result<String, EncodeError> {
         }));
     }
     let magnitude = number.abs();
-    if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        let text = format!("{number:e}");
-        return Ok(match text.split_once('e') {
-            Some((mantissa, exponent)) if !exponent.starts_with('-') => format!("{mantissa}e+{exponent}"),
-            _ => text,
-        });
+    if magnitude == 0.0 || (1e-6..1e21).contains(&magnitude) {
+        return Ok(float(number, b'f', None));
     }
-    Ok(number.to_string())
+    // Unlike everywhere else, a negative exponent has no zero in front.
+    Ok(float(number, b'e', None).replace("e-0", "e-"))
 }
 
 #[cfg(test)]
@@ -260,6 +258,7 @@ mod tests {
             (1e-7, "1e-7"),
             (-0.0, "-0"),
             (0.1, "0.1"),
+            (2_075_301_876_497_024.25, "2075301876497024.2"),
         ] {
             assert_eq!(format_float(number).unwrap(), expect);
         }
