@@ -9,12 +9,17 @@ use crate::MAXIMUM_DEPTH;
 /// Whether both are of one type and have the same content, as Go's `reflect.DeepEqual` sees it.
 ///
 /// # Errors
-/// The values are nested more than [`MAXIMUM_DEPTH`] deep.
-pub fn deep_equal(left: &Value, right: &Value) -> Result<bool, Failure> {
-    equal_within(left, right, MAXIMUM_DEPTH)
+/// The values are nested more than [`MAXIMUM_DEPTH`] deep, or a budget of `runtime` is spent.
+pub fn deep_equal(runtime: &mut dyn Runtime, left: &Value, right: &Value) -> Result<bool, Failure> {
+    equal_within(runtime, left, right, MAXIMUM_DEPTH)
 }
 
-fn equal_within(left: &Value, right: &Value, depth: usize) -> Result<bool, Failure> {
+fn equal_within(
+    runtime: &mut dyn Runtime,
+    left: &Value,
+    right: &Value,
+    depth: usize,
+) -> Result<bool, Failure> {
     Ok(match (left, right) {
         (Value::Invalid | Value::Nil, Value::Invalid | Value::Nil) => true,
         (Value::Bool(left), Value::Bool(right)) => left == right,
@@ -25,9 +30,9 @@ fn equal_within(left: &Value, right: &Value, depth: usize) -> Result<bool, Failu
         (Value::Float(left), Value::Float(right)) => left == right,
         (Value::Str(left), Value::Str(right)) => left == right,
         (Value::Bytes(left), Value::Bytes(right)) => left == right,
-        (Value::List(left), Value::List(right)) => lists_equal(left, right, deeper(depth)?)?,
-        (Value::Map(left), Value::Map(right)) => maps_equal(left, right, deeper(depth)?)?,
-        (Value::Object(left), Value::Object(right)) => objects_equal(left, right, deeper(depth)?)?,
+        (Value::List(left), Value::List(right)) => lists_equal(runtime, left, right, deeper(depth)?)?,
+        (Value::Map(left), Value::Map(right)) => maps_equal(runtime, left, right, deeper(depth)?)?,
+        (Value::Object(left), Value::Object(right)) => objects_equal(runtime, left, right, deeper(depth)?)?,
         _ => false,
     })
 }
@@ -39,34 +44,41 @@ fn deeper(depth: usize) -> Result<usize, Failure> {
         .ok_or_else(|| Failure::exhausted("values are nested too deep"))
 }
 
-fn lists_equal(left: &List, right: &List, depth: usize) -> Result<bool, Failure> {
+fn lists_equal(runtime: &mut dyn Runtime, left: &List, right: &List, depth: usize) -> Result<bool, Failure> {
     if left.list_type() != right.list_type() || left.len() != right.len() || left.is_nil() != right.is_nil() {
         return Ok(false);
     }
+    runtime.spend(1 + left.len() as u64 / 16)?;
     for (left, right) in left.items().iter().zip(right.items()) {
-        if !equal_within(left, right, depth)? {
+        if !equal_within(runtime, left, right, depth)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn maps_equal(left: &Map, right: &Map, depth: usize) -> Result<bool, Failure> {
+fn maps_equal(runtime: &mut dyn Runtime, left: &Map, right: &Map, depth: usize) -> Result<bool, Failure> {
     if left.map_type() != right.map_type() || left.len() != right.len() {
         return Ok(false);
     }
     if left.is_same(right) {
         return Ok(true);
     }
+    runtime.spend(1 + left.len() as u64 / 16)?;
     for ((left_key, left), (right_key, right)) in left.entries().iter().zip(right.entries()) {
-        if *left_key != right_key || !equal_within(left, &right, depth)? {
+        if *left_key != right_key || !equal_within(runtime, left, &right, depth)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn objects_equal(left: &Rc<dyn Object>, right: &Rc<dyn Object>, depth: usize) -> Result<bool, Failure> {
+fn objects_equal(
+    runtime: &mut dyn Runtime,
+    left: &Rc<dyn Object>,
+    right: &Rc<dyn Object>,
+    depth: usize,
+) -> Result<bool, Failure> {
     if Rc::ptr_eq(left, right) {
         return Ok(true);
     }
@@ -81,7 +93,7 @@ fn objects_equal(left: &Rc<dyn Object>, right: &Rc<dyn Object>, depth: usize) ->
         return Ok(false);
     }
     for ((left_key, left), (right_key, right)) in left.iter().zip(&right) {
-        if left_key != right_key || !equal_within(left, right, depth)? {
+        if left_key != right_key || !equal_within(runtime, left, right, depth)? {
             return Ok(false);
         }
     }
@@ -132,9 +144,9 @@ mod tests {
         let inner = Map::from_entries(steersman_gotemplate::MapType::Any, [("a", int(1))]);
         let value = Value::map([("m", Value::Map(inner.clone())), ("l", Value::list(vec![int(2)]))]);
         let copy = deep_copy(&mut TestRuntime::default(), &value).unwrap();
-        assert!(deep_equal(&value, &copy).unwrap());
+        assert!(deep_equal(&mut TestRuntime::default(), &value, &copy).unwrap());
         inner.insert("a", int(3));
-        assert!(!deep_equal(&value, &copy).unwrap());
+        assert!(!deep_equal(&mut TestRuntime::default(), &value, &copy).unwrap());
     }
 
     #[test]

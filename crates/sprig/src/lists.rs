@@ -175,16 +175,16 @@ fn uniq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut result: Vec<Value> = Vec::new();
     for item in items.iter() {
         runtime.spend(1 + result.len() as u64 / 16)?;
-        if !contains(&result, item)? {
+        if !contains(runtime, &result, item)? {
             result.push(item.clone());
         }
     }
     Ok(Value::list(result))
 }
 
-fn contains(items: &[Value], wanted: &Value) -> Result<bool, Failure> {
+fn contains(runtime: &mut dyn Runtime, items: &[Value], wanted: &Value) -> Result<bool, Failure> {
     for item in items {
-        if deep_equal(wanted, item)? {
+        if deep_equal(runtime, wanted, item)? {
             return Ok(true);
         }
     }
@@ -197,7 +197,7 @@ fn without(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     runtime.spend((items.len() as u64).saturating_mul(omitted.len() as u64) / 16)?;
     let mut result = Vec::new();
     for item in items.iter() {
-        if !contains(omitted, item)? {
+        if !contains(runtime, omitted, item)? {
             result.push(item.clone());
         }
     }
@@ -211,7 +211,7 @@ fn has(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     }
     let items = items(haystack, "Cannot find has on type")?;
     runtime.spend(items.len() as u64 / 16)?;
-    Ok(contains(&items, any(arguments, 0))?.into())
+    Ok(contains(runtime, &items, any(arguments, 0))?.into())
 }
 
 fn slice(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

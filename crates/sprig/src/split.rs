@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice;
 use steersman_gotemplate::Parameter::{Any, Int, String as Text};
-use steersman_gotemplate::{Function, List, ListType, Map, MapType, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, Function, List, ListType, Map, MapType, Runtime, Str, Value};
 
 use crate::arguments::{any, bytes, integer};
 use crate::table::{Outcome, pure};
@@ -64,7 +64,7 @@ fn parts(
     separator: &[u8],
     source: &[u8],
     limit: i64,
-) -> Result<Vec<Str>, steersman_gotemplate::Failure> {
+) -> Result<Vec<Str>, Failure> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     if limit == 0 {
         return Ok(Vec::new());
@@ -106,19 +106,26 @@ fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Str::from_bytes(bstr::join(separator, parts.iter().map(Str::as_bytes))).into())
 }
 
-fn to_strings(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(match any(arguments, 0) {
-        Value::List(list) if list.list_type() == ListType::String => list.clone().into(),
-        other => Value::strings(strings(other)),
-    })
+fn to_strings(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    match any(arguments, 0) {
+        Value::List(list) if list.list_type() == ListType::String => Ok(list.clone().into()),
+        other => Ok(Value::strings(reserved(runtime, strings(other))?)),
+    }
 }
 
-fn sort_alpha(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+/// The texts, with the memory that they take announced.
+fn reserved(runtime: &mut dyn Runtime, texts: Vec<Str>) -> Result<Vec<Str>, Failure> {
+    let size = texts.iter().map(Str::len).sum::<usize>();
+    runtime.reserve(size.saturating_add(texts.len().saturating_mul(size_of::<Value>())))?;
+    Ok(texts)
+}
+
+fn sort_alpha(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let list = any(arguments, 0);
     if items(list).is_none() {
         return Ok(Value::strings([strval(list)]));
     }
-    let mut sorted = strings(list);
+    let mut sorted = reserved(runtime, strings(list))?;
     sorted.sort();
     Ok(List::new(ListType::String, sorted.into_iter().map(Value::Str).collect()).into())
 }

@@ -454,26 +454,32 @@ fn plural(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(string(arguments, place).into())
 }
 
-fn to_string(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(strval(arguments::any(arguments, 0)).into())
+fn to_string(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let value = arguments::any(arguments, 0);
+    if let Value::Str(text) = value {
+        return Ok(text.clone().into());
+    }
+    let text = strval(value);
+    runtime.reserve(text.len())?;
+    Ok(text.into())
 }
 
-fn quote(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(joined(arguments, |result, value| {
+fn quote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    joined(runtime, arguments, |result, value| {
         result.extend_from_slice(text::quoted(&strval(value)).as_bytes());
-    }))
+    })
 }
 
-fn squote(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(joined(arguments, |result, value| {
+fn squote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    joined(runtime, arguments, |result, value| {
         result.push(b'\'');
         result.extend_from_slice(printed(value).as_bytes());
         result.push(b'\'');
-    }))
+    })
 }
 
 /// The values that are not nil, written by `write`, with spaces between.
-fn joined(arguments: &[Value], write: impl Fn(&mut Vec<u8>, &Value)) -> Value {
+fn joined(runtime: &mut dyn Runtime, arguments: &[Value], write: impl Fn(&mut Vec<u8>, &Value)) -> Outcome {
     let mut result = Vec::new();
     for (place, value) in rest(arguments, 0)
         .iter()
@@ -483,13 +489,15 @@ fn joined(arguments: &[Value], write: impl Fn(&mut Vec<u8>, &Value)) -> Value {
         if place > 0 {
             result.push(b' ');
         }
+        let before = result.len();
         write(&mut result, value);
+        runtime.reserve(result.len() - before)?;
     }
-    Str::from_bytes(result).into()
+    Ok(Str::from_bytes(result).into())
 }
 
-fn cat(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(joined(arguments, |result, value| {
+fn cat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    joined(runtime, arguments, |result, value| {
         result.extend_from_slice(printed(value).as_bytes());
-    }))
+    })
 }

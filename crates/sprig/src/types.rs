@@ -65,8 +65,8 @@ fn kind_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok((text(arguments, 0) == any(arguments, 1).kind_name()).into())
 }
 
-fn equal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(deep_equal(any(arguments, 0), any(arguments, 1))?.into())
+fn equal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    Ok(deep_equal(runtime, any(arguments, 0), any(arguments, 1))?.into())
 }
 
 fn copy(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

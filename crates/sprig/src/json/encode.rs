@@ -34,12 +34,18 @@ pub enum EncodeError {
     /// Values nested more than [`MAXIMUM_DEPTH`] deep, such as a map that contains itself.
     #[error("json: unsupported value: values are nested too deep")]
     TooDeep,
+    /// A text of more than 64 MiB, as values that share others many times over can become.
+    #[error("json: unsupported value: its text is too large")]
+    TooLarge,
 }
+
+/// The most bytes that one value is written as.
+const GREATEST_SIZE: usize = 64 << 20;
 
 /// The value as JSON.
 ///
 /// # Errors
-/// It contains a float that is not finite, or is nested too deep.
+/// It contains a float that is not finite, is nested too deep, or becomes too large.
 pub fn encode(value: &Value, escape: Escape, layout: Layout) -> Result<String, EncodeError> {
     let mut text = Vec::new();
     encode_into(&mut text, value, escape, layout)?;
@@ -57,6 +63,7 @@ pub fn encode_into(
     layout: Layout,
 ) -> Result<(), EncodeError> {
     Encoder {
+        limit: text.len().saturating_add(GREATEST_SIZE),
         text,
         escape,
         layout,
@@ -70,10 +77,15 @@ struct Encoder<'a> {
     escape: Escape,
     layout: Layout,
     depth: usize,
+    /// How long the text may get.
+    limit: usize,
 }
 
 impl Encoder<'_> {
     fn value(&mut self, value: &Value) -> Result<(), EncodeError> {
+        if self.text.len() > self.limit {
+            return Err(EncodeError::TooLarge);
+        }
         match value {
             Value::Invalid | Value::Nil => self.raw("null"),
             Value::Bool(true) => self.raw("true"),
@@ -258,7 +270,7 @@ mod tests {
             (1e-7, "1e-7"),
             (-0.0, "-0"),
             (0.1, "0.1"),
-            (2_075_301_876_497_024.25, "2075301876497024.2"),
+            (8_301_207_505_988_097.0 / 4.0, "2075301876497024.2"),
         ] {
             assert_eq!(format_float(number).unwrap(), expect);
         }
@@ -298,6 +310,18 @@ mod tests {
             "mustToJson",
             &[f64::NAN.into()],
             "error: json: unsupported value: NaN",
+        );
+    }
+
+    #[test]
+    fn values_that_share_others_stay_bounded() {
+        let mut value = Value::list(vec!["shared".into()]);
+        for _ in 0..40 {
+            value = Value::list(vec![value.clone(), value]);
+        }
+        assert_eq!(
+            encode(&value, Escape::Html, Layout::Compact),
+            Err(EncodeError::TooLarge)
         );
     }
 

@@ -67,7 +67,7 @@ fn written(
 ) -> Result<Value, Failure> {
     let mut text = Vec::new();
     encode_into(&mut text, any(arguments, 0), escape, layout).map_err(|error| match error {
-        EncodeError::TooDeep => Failure::exhausted(error.to_string()),
+        EncodeError::TooDeep | EncodeError::TooLarge => Failure::exhausted(error.to_string()),
         EncodeError::UnsupportedFloat(_) => Failure::new(error.to_string()),
     })?;
     runtime.reserve(text.len())?;
