@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use steersman_gotemplate::{FunctionTable, Options, TemplateSet, Value, builtins};
+use steersman_gotemplate::{
+    Effect, Failure, Function, FunctionTable, LookupQuery, Options, Parameter, Runtime, TemplateSet,
+    Timestamp, Value, World, builtins,
+};
 
 use crate::config::Environment;
 use crate::world::SystemWorld;
@@ -72,14 +75,18 @@ fn is_special(character: char) -> bool {
 }
 
 /// Executes override values as templates with Sprig's functions and no data.
-pub(super) struct Templates {
+pub(super) struct Templates<'a> {
     functions: Arc<FunctionTable>,
+    world: OverrideWorld<'a>,
 }
 
-impl Templates {
-    pub(super) fn new() -> Self {
+impl<'a> Templates<'a> {
+    pub(super) fn new(environment: &'a Environment) -> Self {
+        let functions =
+            FunctionTable::new(&[builtins(), steersman_sprig::functions(), ENVIRONMENT_FUNCTIONS]);
         Self {
-            functions: Arc::new(FunctionTable::new(&[builtins(), steersman_sprig::functions()])),
+            functions: Arc::new(functions),
+            world: OverrideWorld { environment },
         }
     }
 
@@ -93,10 +100,73 @@ impl Templates {
         }
         let mut templates = TemplateSet::new(Arc::clone(&self.functions));
         templates.parse(name, text).map_err(|error| error.to_string())?;
-        let output = templates.execute(name, &Value::Nil, &SystemWorld, &Options::default());
+        let output = templates.execute(name, &Value::Nil, &self.world, &Options::default());
         output
             .map(|text| text.to_string())
             .map_err(|error| error.to_string())
+    }
+}
+
+/// The two functions of Sprig that charts do not have and override values do.
+const ENVIRONMENT_FUNCTIONS: &[Function] = &[
+    Function {
+        name: "env",
+        parameters: &[Parameter::String],
+        variadic: false,
+        effect: Effect::Lookup,
+        summary: "The value of an environment variable.",
+        call: |runtime, arguments| ask_environment(runtime, VARIABLE, arguments),
+    },
+    Function {
+        name: "expandenv",
+        parameters: &[Parameter::String],
+        variadic: false,
+        effect: Effect::Lookup,
+        summary: "The text with its environment variables replaced.",
+        call: |runtime, arguments| ask_environment(runtime, EXPANSION, arguments),
+    },
+];
+
+const VARIABLE: &str = "EnvironmentVariable";
+const EXPANSION: &str = "EnvironmentExpansion";
+
+fn ask_environment(runtime: &mut dyn Runtime, kind: &str, arguments: &[Value]) -> Result<Value, Failure> {
+    let Some(Value::Str(text)) = arguments.first() else {
+        return Ok(Value::string(""));
+    };
+    let (api_version, namespace) = ("", "");
+    runtime.world().lookup(LookupQuery {
+        api_version,
+        kind,
+        namespace,
+        name: &text.to_string(),
+    })
+}
+
+/// The world of an override value: the machine's, where what can be looked up is the environment.
+struct OverrideWorld<'a> {
+    environment: &'a Environment,
+}
+
+impl World for OverrideWorld<'_> {
+    fn now(&self) -> Timestamp {
+        SystemWorld.now()
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        SystemWorld.fill_random(buffer);
+    }
+
+    fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
+        match query.kind {
+            VARIABLE => Ok(Value::string(
+                self.environment.get(query.name).unwrap_or_default(),
+            )),
+            EXPANSION => Ok(Value::string(
+                expand_environment(query.name, self.environment).text,
+            )),
+            _ => SystemWorld.lookup(query),
+        }
     }
 }
 

@@ -16,12 +16,22 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn problem(&mut self, node: &Node, key: &str, message: impl Display) {
+        self.problem_with_hint(node, key, message, None);
+    }
+
+    pub(super) fn problem_with_hint(
+        &mut self,
+        node: &Node,
+        key: &str,
+        message: impl Display,
+        hint: Option<String>,
+    ) {
         self.problems.push(Problem {
             line: node.line,
             column: node.column,
             key: key.to_owned(),
             message: message.to_string(),
-            hint: None,
+            hint,
         });
     }
 

@@ -9,15 +9,15 @@ use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 use steersman_yaml::{Content, Node};
 
-use super::error::{Problem, WatchesError};
-use super::expand::{Templates, expand_environment};
-use super::fields::{Fields, Findings, join, scalar_text};
-use super::names::{is_dns_subdomain, is_kind, is_version};
-use super::selector::read_selector;
-use super::{DryRun, Watch, Watches};
 use crate::config::Environment;
 use crate::duration::parse_duration;
 use crate::telemetry::error_chain;
+use crate::watches::error::{Problem, WatchesError};
+use crate::watches::expand::{Templates, expand_environment};
+use crate::watches::fields::{Fields, Findings, join, scalar_text};
+use crate::watches::names::{is_dns_subdomain, is_kind, is_version};
+use crate::watches::selector::read_selector;
+use crate::watches::{DryRun, Watch, Watches};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -35,6 +35,8 @@ const FIELDS: &[&str] = &[
 /// The smallest file that works, for those who have none.
 const EXAMPLE: &str = "an entry looks like this:\n  - group: example.com\n    version: v1alpha1\n    kind: Memcached\n    \
                        chart: helm-charts/memcached";
+
+const WORKING_DIRECTORY: &str = "paths of charts start in the working directory, not beside the file";
 
 impl Watches {
     /// Loads a watches.yaml and the charts that it names. Paths of charts are relative to the working directory.
@@ -67,7 +69,7 @@ impl Watches {
         let items = entries(&node).map_err(|problem| vec![*problem])?;
         let mut loader = Loader {
             environment,
-            templates: Templates::new(),
+            templates: Templates::new(environment),
             charts: BTreeMap::new(),
             findings: Findings::default(),
         };
@@ -94,7 +96,7 @@ impl Watches {
 fn entries(node: &Node) -> Result<&[Node], Box<Problem>> {
     let problem = |message: &str| {
         Box::new(Problem {
-            line: node.line,
+            line: if node.value == Content::Null { 0 } else { node.line },
             column: 0,
             key: String::new(),
             message: message.to_owned(),
@@ -114,8 +116,9 @@ fn entries(node: &Node) -> Result<&[Node], Box<Problem>> {
 /// What loading draws on, and what it found.
 struct Loader<'a> {
     environment: &'a Environment,
-    templates: Templates,
-    charts: BTreeMap<PathBuf, Option<Chart>>,
+    templates: Templates<'a>,
+    /// What came of the charts that were loaded already: the chart, or the line of the problem.
+    charts: BTreeMap<PathBuf, Result<Chart, u32>>,
     findings: Findings,
 }
 
@@ -259,19 +262,23 @@ impl Loader<'_> {
         }
         let (text, node) = fields.text("chart", &mut self.findings)?;
         let path = PathBuf::from(text);
-        if let Some(chart) = self.charts.get(&path) {
-            return Some((chart.clone()?, path));
-        }
-        let chart = match Chart::load(&path) {
-            Ok(chart) => Some(chart),
-            Err(error) => {
-                let message = format!("cannot load chart `{}`: {}", path.display(), error_chain(&error));
-                self.findings.problem(node, &fields.key("chart"), message);
-                None
+        let key = fields.key("chart");
+        let chart = match self.charts.get(&path) {
+            Some(Ok(chart)) => Ok(chart.clone()),
+            Some(Err(line)) => {
+                let message = format!("cannot load chart `{}`, as line {line} says", path.display());
+                self.findings.problem(node, &key, message);
+                Err(*line)
             }
+            None => Chart::load(&path).map_err(|error| {
+                let message = format!("cannot load chart `{}`: {}", path.display(), error_chain(&error));
+                let hint = (path.is_relative() && !path.exists()).then(|| WORKING_DIRECTORY.to_owned());
+                self.findings.problem_with_hint(node, &key, message, hint);
+                node.line
+            }),
         };
         self.charts.insert(path.clone(), chart.clone());
-        Some((chart?, path))
+        Some((chart.ok()?, path))
     }
 
     fn override_values(&mut self, fields: &Fields<'_>) -> BTreeMap<String, String> {
@@ -367,3 +374,6 @@ impl Loader<'_> {
 fn display(gvk: &GroupVersionKind) -> String {
     format!("{} in {}", gvk.kind, gvk.api_version())
 }
+
+#[cfg(test)]
+mod tests;
