@@ -150,3 +150,56 @@ impl fmt::Debug for TemplateSet {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set() -> TemplateSet {
+        TemplateSet::new(Arc::new(FunctionTable::new(&[])))
+    }
+
+    #[test]
+    fn sets_are_shared_by_threads() {
+        fn check<T: Send + Sync>(_: &T) {}
+        check(&set());
+    }
+
+    #[test]
+    fn a_later_definition_replaces_an_earlier_one_unless_it_is_empty() {
+        let mut set = set();
+        set.parse("a", "first").unwrap();
+        set.parse("b", r#"{{ define "a" }} {{/* nothing */}} {{ end }}"#)
+            .unwrap();
+        assert_eq!(set.get(b"a").unwrap().tree.text, "first");
+        set.parse("c", r#"{{ define "a" }}second{{ end }}"#).unwrap();
+        assert_eq!(set.get(b"a").unwrap().tree.name, "c");
+        assert_eq!(set.names().count(), 3);
+    }
+
+    #[test]
+    fn a_text_that_does_not_parse_changes_nothing() {
+        let mut set = set();
+        let error = set
+            .parse("a", r#"{{ define "b" }}x{{ end }}{{ nope }}"#)
+            .unwrap_err();
+        assert_eq!(error.to_string(), r#"template: a:1: function "nope" not defined"#);
+        assert_eq!((error.line(), error.column()), (Some(1), None));
+        assert!(!set.contains("b"));
+    }
+
+    #[test]
+    fn clones_do_not_see_what_is_added_later() {
+        let mut set = set();
+        let before = set.clone();
+        set.parse("a", "x").unwrap();
+        assert!(!before.contains("a"));
+    }
+
+    #[test]
+    fn expansions_are_parsed_once() {
+        let set = set();
+        let first = set.parse_expansion("{{ . }}").unwrap();
+        assert!(Arc::ptr_eq(&first, &set.parse_expansion("{{ . }}").unwrap()));
+    }
+}

@@ -124,6 +124,12 @@ impl<'o> Printer<'o> {
             Value::Object(object) if object.kind_name() == "complex128" => {
                 self.complex(value, object.as_any().downcast_ref(), verb);
             }
+            // Go does not follow a pointer that is nested in something else.
+            Value::Object(object)
+                if verb != 'v' && self.depth > 0 && object.kind_name() == "ptr" && !object.is_stringer() =>
+            {
+                self.bad_verb(value, verb);
+            }
             Value::Object(object) => match verb {
                 'v' | 's' | 'x' | 'X' | 'q' => self.text(value, object.print().as_bytes(), verb),
                 _ => match object.integer() {

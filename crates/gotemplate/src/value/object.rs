@@ -52,6 +52,12 @@ pub trait Object: fmt::Debug {
     /// What Go's `%v` prints, through `String()` or `Error()` where the type has one.
     fn print(&self) -> Str;
 
+    /// Whether [`print`](Self::print) is what the type's own `String()` or `Error()` gives,
+    /// and not just its fields as Go shows them. Verbs such as `%s` tell these apart.
+    fn is_stringer(&self) -> bool {
+        true
+    }
+
     /// Go's truth: whether the value is not the zero value of its kind.
     fn is_true(&self) -> bool {
         true
