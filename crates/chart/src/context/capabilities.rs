@@ -71,6 +71,10 @@ impl Object for AllCapabilities {
         format!("&{{{{{version} {normalized} {major} {minor}}} {api_versions} {helm_version}}}").into()
     }
 
+    fn is_stringer(&self) -> bool {
+        false
+    }
+
     fn encoded(&self) -> Encoded {
         let fields = ["KubeVersion", "APIVersions", "HelmVersion"];
         let field = |name: &'static str| Some((Str::from(name), self.field(name)?));
