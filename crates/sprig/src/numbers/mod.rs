@@ -241,24 +241,27 @@ fn divf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 fn maxf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(extreme(arguments, f64::max).into())
+    Ok(extreme(arguments, f64::max, f64::INFINITY).into())
 }
 
 fn minf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Ok(extreme(arguments, f64::min).into())
+    Ok(extreme(arguments, f64::min, f64::NEG_INFINITY).into())
 }
 
-/// Go's `math.Max` and `math.Min` give NaN as soon as one number is NaN.
-fn extreme(arguments: &[Value], choose: fn(f64, f64) -> f64) -> f64 {
+/// Go's `math.Max` and `math.Min` give NaN as soon as one number is NaN, unless the other is the
+/// infinity that they look for.
+fn extreme(arguments: &[Value], choose: fn(f64, f64) -> f64, unbeatable: f64) -> f64 {
     let first = to_float64(any(arguments, 0));
     rest(arguments, 1)
         .iter()
         .map(to_float64)
         .fold(first, |left, right| {
-            if left.is_nan() || right.is_nan() {
+            let chosen = choose(left, right);
+            let is_beaten = chosen.total_cmp(&unbeatable).is_ne();
+            if (left.is_nan() || right.is_nan()) && is_beaten {
                 f64::NAN
             } else {
-                choose(left, right)
+                chosen
             }
         })
 }
@@ -381,6 +384,14 @@ mod tests {
         check("addf", &[0.1.into(), 0.2.into()], "0.3");
         check("mulf", &[1.1.into(), 1.1.into()], "1.21");
         check("divf", &[int(10), int(3)], "3.3333333333333335");
+    }
+
+    #[test]
+    fn nan_wins_unless_the_extreme_is_there() {
+        check("maxf", &["NaN".into(), int(1)], "NaN");
+        check("maxf", &["NaN".into(), "inf".into()], "+Inf");
+        check("maxf", &["NaN".into(), "-inf".into()], "NaN");
+        check("minf", &["NaN".into(), "-inf".into()], "-Inf");
     }
 
     #[test]

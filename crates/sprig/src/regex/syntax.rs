@@ -40,6 +40,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, SyntaxError> {
         depth: 0,
         repeatable: false,
         last_repetition: None,
+        pending_flags: String::new(),
     };
     translator.run()?;
     Ok(translator.output)
@@ -55,6 +56,8 @@ struct Translator<'a> {
     repeatable: bool,
     /// Where the repetition that ends here starts, if one does.
     last_repetition: Option<&'a str>,
+    /// Flags after something that can be repeated: an operator after them is for that.
+    pending_flags: String,
 }
 
 impl<'a> Translator<'a> {
@@ -62,6 +65,10 @@ impl<'a> Translator<'a> {
         while let Some(character) = self.rest.chars().next() {
             let here = self.rest;
             let last_repetition = self.last_repetition.take();
+            let repeats = matches!(character, '*' | '+' | '?') || repetition_count(here).is_some();
+            if !repeats {
+                self.output.push_str(&std::mem::take(&mut self.pending_flags));
+            }
             match character {
                 '*' | '+' | '?' => {
                     self.skip(1);
@@ -95,6 +102,7 @@ impl<'a> Translator<'a> {
         if self.depth > 0 {
             return error(MISSING_PARENTHESIS, self.pattern);
         }
+        self.output.push_str(&self.pending_flags);
         Ok(())
     }
 
@@ -191,7 +199,7 @@ impl<'a> Translator<'a> {
                         self.depth += 1;
                         self.pass(length, false);
                     } else if place > 0 {
-                        self.output.push_str(prefix(here, length));
+                        self.pending_flags.push_str(prefix(here, length));
                         self.skip(length);
                     } else {
                         self.skip(length);
@@ -640,6 +648,12 @@ mod tests {
     #[test]
     fn groups_and_flags_are_taken_over() {
         check("(?i)ABC", "abc", "abc");
+        check("a(?i)*B", "aab", "aab");
+        check(
+            "(?i)*",
+            "",
+            "error parsing regexp: missing argument to repetition operator: `*`",
+        );
         check("(?i:A)b", "ab", "ab");
         check("(?P<year>[0-9]{4})", "2020", "2020");
         check("(?<year>[0-9]+?)", "2020", "2");
