@@ -96,6 +96,16 @@ impl Contexts {
     }
 }
 
+/// Templates can put a map into itself (`set .Values "root" $`); counting references alone
+/// would keep the values of such a rendering for ever.
+impl Drop for Contexts {
+    fn drop(&mut self) {
+        for context in self.templates.values() {
+            Value::Map(context.dot.clone()).dismantle();
+        }
+    }
+}
+
 /// What all charts see alike.
 struct Shared {
     release: Value,
