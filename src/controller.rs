@@ -141,10 +141,9 @@ async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Resource> {
                 let namespaced = capabilities.scope == kube::discovery::Scope::Namespaced;
                 return Some(Resource { api, namespaced });
             }
+            Err(kube::Error::Discovery(_)) => not_served(),
             Err(error) => match RequestError::from(error) {
-                error if error.is_not_found() || error.code == 0 && error.message.contains("GVK") => {
-                    "the API server does not serve it; waiting for its CustomResourceDefinition".to_owned()
-                }
+                error if error.is_not_found() => not_served(),
                 error => error.to_string(),
             },
         };
@@ -155,6 +154,10 @@ async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Resource> {
         }
         tokio::time::sleep(KIND_POLL).await;
     }
+}
+
+fn not_served() -> String {
+    "the API server does not serve it; waiting for its CustomResourceDefinition".to_owned()
 }
 
 /// Namespace and name of a custom resource.
@@ -182,7 +185,7 @@ struct Controller {
     resource: Resource,
     period: Option<Duration>,
     limit: usize,
-    wake: mpsc::UnboundedSender<Key>,
+    wake: mpsc::UnboundedSender<(Key, Duration)>,
     known: BTreeMap<Key, Known>,
     queue: Queue<Key>,
     tasks: JoinSet<Finished>,
@@ -197,7 +200,7 @@ struct Finished {
 }
 
 impl Controller {
-    async fn run(mut self, mut woken: mpsc::UnboundedReceiver<Key>) {
+    async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
         loop {
@@ -212,7 +215,7 @@ impl Controller {
                 () = shutdown.cancelled() => break,
                 Some(finished) = self.tasks.join_next() => self.finished(finished),
                 Some((scope, event)) = events.next() => self.observed(scope.as_ref(), event),
-                Some(key) = woken.recv() => self.queue.add(key, Instant::now()),
+                Some((key, pause)) = woken.recv() => self.queue.add(key, Instant::now() + pause),
                 () = tokio::time::sleep_until(next.unwrap_or_else(far_off)), if next.is_some() => {}
             }
         }
@@ -246,8 +249,7 @@ impl Controller {
 
     fn observed(&mut self, scope: Option<&String>, event: Result<Event<DynamicObject>, watcher::Error>) {
         match event {
-            Ok(Event::Apply(object)) => self.seen(object),
-            Ok(Event::InitApply(object)) => self.seen(object),
+            Ok(Event::Apply(object) | Event::InitApply(object)) => self.seen(object),
             Ok(Event::Delete(object)) => {
                 let key = key(&object);
                 let uid = object.metadata.uid;
@@ -270,7 +272,9 @@ impl Controller {
                     .filter(|(key, known)| inside(key) && !known.listed)
                     .map(|(key, _)| key.clone())
                     .collect();
-                gone.iter().for_each(|key| self.forget(key));
+                for key in gone {
+                    self.forget(&key);
+                }
             }
             Err(error) => {
                 let error = watch_error(&error);
@@ -329,9 +333,9 @@ impl Controller {
             let woken = key.clone();
             self.shared.dependents.route(
                 &uid,
-                Box::new(move || {
+                Box::new(move |pause| {
                     // The receiver is gone when the controller stops.
-                    let _ = wake.send(woken.clone());
+                    let _ = wake.send((woken.clone(), pause));
                 }),
             );
         }
@@ -430,6 +434,11 @@ impl Controller {
             Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
             Next::Period => period_of(&known.object, self.period).map(|period| spread(period, jitter())),
         };
+        if outcome.corrected > 0 {
+            self.context
+                .metrics
+                .drift_corrected(&self.watch.gvk, outcome.corrected);
+        }
         if let Some(revision) = memory.deployed_revision() {
             let namespace = key.namespace.as_deref().unwrap_or_default();
             self.context

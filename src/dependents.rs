@@ -18,7 +18,7 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::apply::{CHART_LABEL, OWNER_UID_LABEL, ObjectId, chain, owned_fields};
+use crate::apply::{CHART_LABEL, OWNER_UID_LABEL, ObjectId, RESOURCE_POLICY, chain, is_keep, owned_fields};
 use crate::discovery::Resource;
 use crate::release::Digest;
 use crate::status::{Health, has_health, health};
@@ -26,6 +26,9 @@ use crate::status::{Health, has_health, health};
 /// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
 /// can't be watched are not healed, but the release works.
 const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Readiness changes in many small steps; they are reported together.
+const HEALTH_PAUSE: Duration = Duration::from_secs(1);
 
 /// What is known of a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +41,13 @@ pub struct Live {
     pub health: Option<Health>,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Whether the chart wants it to outlive the release.
+    pub kept: bool,
     version: Option<u64>,
 }
 
-/// Wakes the reconciler of the custom resource that owns a changed object.
-pub type Wake = Box<dyn Fn() + Send + Sync>;
+/// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
+pub type Wake = Box<dyn Fn(Duration) + Send + Sync>;
 
 /// All watches on dependents, shared by all controllers.
 pub struct Dependents {
@@ -110,6 +115,11 @@ impl Dependents {
         self.lock().wakes.insert(owner.to_owned(), wake);
     }
 
+    /// Whether the process is to stop, so that nothing is to be waited for.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
     /// Forgets an owner and what is live of it.
     pub fn forget(&self, owner: &str) {
         let mut state = self.lock();
@@ -120,6 +130,16 @@ impl Dependents {
     /// What is known of an object.
     pub fn live(&self, owner: &str, id: &ObjectId) -> Option<Live> {
         self.lock().live.get(owner)?.get(id).cloned()
+    }
+
+    /// Every object that is known to be an owner's.
+    pub fn owned(&self, owner: &str) -> Vec<(ObjectId, Live)> {
+        let state = self.lock();
+        let live = state.live.get(owner);
+        live.into_iter()
+            .flatten()
+            .map(|(id, live)| (id.clone(), live.clone()))
+            .collect()
     }
 
     /// Takes over what an apply's answer says, so that it is known before the watch tells it.
@@ -291,14 +311,18 @@ impl Dependents {
             known.insert(id, merged);
             return;
         }
-        let matters = old.is_none_or(|old| {
-            (&old.uid, old.digest, &old.health, old.deleting)
-                != (&new.uid, new.digest, &new.health, new.deleting)
-        });
-        known.insert(id, new);
-        if matters && let Some(wake) = state.wakes.get(&owner) {
-            wake();
+        let pause = match old {
+            Some(old) if is_same_object(old, &new) && old.health == new.health => None,
+            Some(old) if is_same_object(old, &new) => Some(HEALTH_PAUSE),
+            _ => Some(Duration::ZERO),
+        };
+        known.insert(id.clone(), new);
+        if let Some(pause) = pause
+            && let Some(wake) = state.wakes.get(&owner)
+        {
+            wake(pause);
         }
+        state.take_from_others(&owner, &id);
     }
 
     fn deleted(&self, scope: &Scope, metadata: &ObjectMeta) {
@@ -318,7 +342,7 @@ impl Dependents {
         if known.remove(&key.1).is_some()
             && let Some(wake) = state.wakes.get(&key.0)
         {
-            wake();
+            wake(Duration::ZERO);
         }
     }
 
@@ -331,13 +355,27 @@ impl Dependents {
         if known.get(&key.1) == Some(seen) {
             known.remove(&key.1);
             if let Some(wake) = state.wakes.get(&key.0) {
-                wake();
+                wake(Duration::ZERO);
             }
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Somebody gave the object another owner's mark: its former owner has lost it.
+    fn take_from_others(&mut self, owner: &str, id: &ObjectId) {
+        for (other, objects) in &mut self.live {
+            if other != owner
+                && objects.remove(id).is_some()
+                && let Some(wake) = self.wakes.get(other)
+            {
+                wake(Duration::ZERO);
+            }
+        }
     }
 }
 
@@ -360,8 +398,18 @@ fn reduce(metadata: &ObjectMeta, health: Option<Health>) -> Live {
         digest: owned_fields(metadata),
         health,
         deleting: metadata.deletion_timestamp.is_some(),
+        kept: metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(RESOURCE_POLICY))
+            .is_some_and(|policy| is_keep(policy)),
         version: version(metadata),
     }
+}
+
+/// Whether nothing but the health may differ.
+fn is_same_object(old: &Live, new: &Live) -> bool {
+    (&old.uid, old.digest, old.deleting) == (&new.uid, new.digest, new.deleting)
 }
 
 /// Versions of one kind's objects can be compared since Kubernetes 1.35 says so, and could with

@@ -14,6 +14,9 @@ use crate::apply::{ApiKind, RequestError};
 /// A kind that is missing is asked for again at most this often.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
 
+/// `.Capabilities` of a rendering are at most this old.
+const CAPABILITIES_AGE: Duration = Duration::from_mins(5);
+
 /// The server can't be asked what it serves.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to ask the API server for {what}")]
@@ -95,6 +98,22 @@ impl Discovery {
         match known {
             Some(served) => Ok(served),
             None => self.refresh().await,
+        }
+    }
+
+    /// What was heard not long ago, for templates that ask what the cluster can do.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn served_lately(&self) -> Result<Arc<Served>, DiscoveryError> {
+        let lately = self
+            .lock()
+            .asked
+            .is_some_and(|asked| asked.elapsed() < CAPABILITIES_AGE);
+        if lately {
+            self.served().await
+        } else {
+            self.refresh().await
         }
     }
 
@@ -209,7 +228,7 @@ fn kube_version(git_version: &str, major: &str, minor: &str) -> KubeVersion {
         major: String::new(),
         minor: String::new(),
     });
-    version.major = major.to_owned();
-    version.minor = minor.to_owned();
+    major.clone_into(&mut version.major);
+    minor.clone_into(&mut version.minor);
     version
 }

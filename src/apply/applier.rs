@@ -57,7 +57,7 @@ pub enum ApplyError {
         /// The template of the second.
         origin: String,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
     },
     /// The object is somebody else's.
     #[error(
@@ -65,7 +65,7 @@ pub enum ApplyError {
     )]
     Foreign {
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// By which of Helm's rules.
         reason: String,
     },
@@ -75,7 +75,7 @@ pub enum ApplyError {
         /// What was attempted.
         attempt: &'static str,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
     },
@@ -86,7 +86,7 @@ pub enum ApplyError {
     #[error("failed to replace the drifted lists of {id}")]
     Heal {
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// Why.
         source: HealError,
     },
@@ -196,7 +196,7 @@ impl Applier {
                     if !seen.insert(id.clone()) {
                         return Err(ApplyError::Duplicate {
                             origin: object.source.clone(),
-                            id,
+                            id: Box::new(id),
                         });
                     }
                 }
@@ -273,7 +273,7 @@ impl Applier {
         let failed = |attempt| {
             move |source| ApplyError::Request {
                 attempt,
-                id: id.clone(),
+                id: Box::new(id.clone()),
                 source,
             }
         };
@@ -305,7 +305,7 @@ impl Applier {
                 Some(existing) => match owner.judge(&existing) {
                     Ownership::Foreign(reason) => {
                         return Err(ApplyError::Foreign {
-                            id: id.clone(),
+                            id: Box::new(id.clone()),
                             reason,
                         });
                     }
@@ -332,11 +332,11 @@ impl Applier {
             Ok(metadata) => Ok(metadata),
             Err(HealError::NothingToReplace | HealError::Refused) => Err(ApplyError::Request {
                 attempt: "apply",
-                id: id.clone(),
+                id: Box::new(id.clone()),
                 source: refusal,
             }),
             Err(source) => Err(ApplyError::Heal {
-                id: id.clone(),
+                id: Box::new(id.clone()),
                 source,
             }),
         }
@@ -433,7 +433,7 @@ fn plan(
         if !seen.insert(id.clone()) {
             return Err(ApplyError::Duplicate {
                 origin: object.source,
-                id,
+                id: Box::new(id),
             });
         }
         planned.push(Planned { id, object, resource });

@@ -12,7 +12,7 @@ use super::object::RenderedObject;
 use super::request::RequestError;
 
 /// How long a definition may take to be in effect.
-const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(60);
+const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A definition could not be installed.
@@ -128,7 +128,7 @@ fn establishment(definition: &Value) -> Result<(), String> {
         let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
         match (text("type"), text("status")) {
             ("Established", "True") => return Ok(()),
-            ("NamesAccepted", "False") => reason = text("message").to_owned(),
+            ("NamesAccepted", "False") => text("message").clone_into(&mut reason),
             _ => {}
         }
     }

@@ -49,9 +49,8 @@ pub(super) async fn replace_lists(
         }
     };
     let live = api.get(name).await.map_err(failed("read the object"))?;
-    let mut patch = match differing_lists(value, &live.data) {
-        Some(Value::Object(patch)) => patch,
-        _ => return Err(HealError::NothingToReplace),
+    let Some(Value::Object(mut patch)) = differing_lists(value, &live.data) else {
+        return Err(HealError::NothingToReplace);
     };
     patch.insert(
         "metadata".to_owned(),

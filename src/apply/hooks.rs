@@ -84,7 +84,7 @@ pub enum HookError {
         /// Its template.
         path: String,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// By which rule.
         reason: String,
     },
@@ -98,7 +98,7 @@ pub enum HookError {
         /// What was attempted.
         attempt: &'static str,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
     },
@@ -120,9 +120,17 @@ pub enum HookError {
         /// Its template.
         path: String,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// What its status says.
         reason: String,
+    },
+    /// The process is to stop; the hook goes on, and the next process waits for it.
+    #[error("{moment} hook {path}: interrupted, as the operator stops")]
+    Interrupted {
+        /// When it ran.
+        moment: &'static str,
+        /// Its template.
+        path: String,
     },
     /// The hook did not come to an end.
     #[error("{moment} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
@@ -132,7 +140,7 @@ pub enum HookError {
         /// Its template.
         path: String,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// How long it was waited for.
         timeout: Duration,
         /// What it was doing.
@@ -169,8 +177,10 @@ impl Applier {
         for hook in in_order(hooks, moment) {
             for run in self.prepare(owner, hook, moment.as_str()).await? {
                 outcome = self.run_one(owner, &run, timeout).await;
-                if outcome.is_err() {
-                    self.clean_up(owner, &run, FAILED).await;
+                if let Err(error) = &outcome {
+                    if !matches!(error, HookError::Interrupted { .. }) {
+                        self.clean_up(owner, &run, FAILED).await;
+                    }
                     break;
                 }
                 done.push(run);
@@ -239,7 +249,7 @@ impl Applier {
                     return Err(HookError::Foreign {
                         moment: run.moment,
                         path: run.hook.path.clone(),
-                        id: run.id.clone(),
+                        id: Box::new(run.id.clone()),
                         reason,
                     });
                 }
@@ -261,6 +271,9 @@ impl Applier {
             .await
             .map_err(|source| run.delete_failed(source))?
         {
+            if self.dependents.is_stopping() {
+                return Err(run.interrupted());
+            }
             if Instant::now() >= deadline {
                 return Err(run.timed_out(timeout, format!("waiting for the deletion of {state}")));
             }
@@ -295,13 +308,14 @@ impl Applier {
                     return Err(HookError::Failed {
                         moment: run.moment,
                         path: run.hook.path.clone(),
-                        id: run.id.clone(),
+                        id: Box::new(run.id.clone()),
                         reason,
                     });
                 }
                 Progress::Running(state) if Instant::now() >= deadline => {
                     return Err(run.timed_out(timeout, state));
                 }
+                Progress::Running(_) if self.dependents.is_stopping() => return Err(run.interrupted()),
                 Progress::Running(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
@@ -318,7 +332,7 @@ impl Applier {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook")
+                tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook");
             }
         }
     }
@@ -330,8 +344,15 @@ impl Run<'_> {
             moment: self.moment,
             path: self.hook.path.clone(),
             attempt,
-            id: self.id.clone(),
+            id: Box::new(self.id.clone()),
             source,
+        }
+    }
+
+    fn interrupted(&self) -> HookError {
+        HookError::Interrupted {
+            moment: self.moment,
+            path: self.hook.path.clone(),
         }
     }
 
@@ -347,7 +368,7 @@ impl Run<'_> {
         HookError::Timeout {
             moment: self.moment,
             path: self.hook.path.clone(),
-            id: self.id.clone(),
+            id: Box::new(self.id.clone()),
             timeout,
             state,
         }

@@ -145,10 +145,7 @@ impl Owner {
         }
         let mut reason = faults.join("; ");
         if let Some(owner) = references.iter().find(|owner| owner.controller == Some(true)) {
-            reason.push_str(&format!(
-                "; it is controlled by {} \"{}\"",
-                owner.kind, owner.name
-            ));
+            reason = format!("{reason}; it is controlled by {} \"{}\"", owner.kind, owner.name);
         }
         Ownership::Foreign(reason)
     }

@@ -8,6 +8,14 @@ use serde_json::Value;
 /// Lists inside lists deeper than this are refused.
 const MAX_LIST_DEPTH: usize = 8;
 
+/// Helm's annotation for objects that outlive their release.
+pub const RESOURCE_POLICY: &str = "helm.sh/resource-policy";
+
+/// Whether a value of [`RESOURCE_POLICY`] says so.
+pub fn is_keep(policy: &str) -> bool {
+    policy.trim().eq_ignore_ascii_case("keep")
+}
+
 /// Which object: what stays the same when a chart moves to another version of an API.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectId {
@@ -163,8 +171,7 @@ impl RenderedObject {
 
     /// Whether the chart wants the object to outlive the release (`helm.sh/resource-policy: keep`).
     pub fn is_kept(&self) -> bool {
-        self.annotation("helm.sh/resource-policy")
-            .is_some_and(|policy| policy.trim().eq_ignore_ascii_case("keep"))
+        self.annotation(RESOURCE_POLICY).is_some_and(is_keep)
     }
 }
 

@@ -31,7 +31,7 @@ pub enum PruneError {
         /// What was attempted.
         attempt: &'static str,
         /// The object.
-        id: ObjectId,
+        id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
     },
@@ -49,7 +49,7 @@ impl Applier {
         let failed = |attempt| {
             move |source| PruneError::Request {
                 attempt,
-                id: id.clone(),
+                id: Box::new(id.clone()),
                 source,
             }
         };
@@ -121,7 +121,7 @@ impl Applier {
             Err(source) => {
                 return Err(PruneError::Request {
                     attempt: "read",
-                    id: id.clone(),
+                    id: Box::new(id.clone()),
                     source,
                 });
             }

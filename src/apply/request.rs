@@ -1,7 +1,5 @@
 //! What the API server said to a request, without what must not be shown.
 
-use std::time::Duration;
-
 /// A request that failed.
 ///
 /// The text is the server's message or the innermost cause of a failed connection: kube's own
@@ -11,14 +9,12 @@ use std::time::Duration;
 pub struct RequestError {
     /// The HTTP status; 0 when there was no answer.
     pub code: u16,
-    /// The server's word for the failure.
-    pub reason: String,
     /// What the server said.
-    pub message: String,
+    pub message: Box<str>,
     /// What the server named as wrong, each with its field.
-    pub causes: Vec<Cause>,
-    /// How long the server asks to be left alone.
-    pub retry_after: Option<Duration>,
+    pub causes: Box<[Cause]>,
+    /// How many seconds the server asks to be left alone.
+    pub retry_after: Option<u32>,
 }
 
 /// One of the reasons of a refusal.
@@ -60,6 +56,15 @@ impl RequestError {
             .any(|cause| cause.field == "metadata.deletionGracePeriodSeconds")
     }
 
+    /// Whether nothing can be created because the namespace is being deleted.
+    pub fn is_namespace_terminating(&self) -> bool {
+        self.code == 403
+            && self
+                .causes
+                .iter()
+                .any(|cause| cause.reason == "NamespaceTerminating")
+    }
+
     /// Whether the server refused the object as invalid.
     pub(crate) fn is_invalid(&self) -> bool {
         self.code == 422
@@ -73,8 +78,7 @@ impl From<kube::Error> for RequestError {
                 let details = status.details.as_ref();
                 Self {
                     code: status.code,
-                    reason: status.reason.clone(),
-                    message: one_line(&status.message),
+                    message: one_line(&status.message).into(),
                     causes: details
                         .map(|details| {
                             let causes = details.causes.iter();
@@ -88,8 +92,7 @@ impl From<kube::Error> for RequestError {
                         .unwrap_or_default(),
                     retry_after: details
                         .map(|details| details.retry_after_seconds)
-                        .filter(|seconds| *seconds > 0)
-                        .map(|seconds| Duration::from_secs(u64::from(seconds))),
+                        .filter(|seconds| *seconds > 0),
                 }
             }
             // A body that can't be read may be quoted by its error: it could be a Secret's.
@@ -109,9 +112,8 @@ impl RequestError {
     pub(crate) fn local(message: &str) -> Self {
         Self {
             code: 0,
-            reason: String::new(),
-            message: one_line(message),
-            causes: Vec::new(),
+            message: one_line(message).into(),
+            causes: Box::default(),
             retry_after: None,
         }
     }

@@ -99,6 +99,11 @@ impl ReconcileError {
         )
     }
 
+    /// Whether nothing failed but the process is to stop.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::Hook(HookError::Interrupted { .. }))
+    }
+
     /// Whether the same may succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
         self.request().is_some_and(RequestError::is_transient)
@@ -111,7 +116,8 @@ impl ReconcileError {
 
     /// How long the server asks to be left alone.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.request().and_then(|request| request.retry_after)
+        let seconds = self.request().and_then(|request| request.retry_after)?;
+        Some(Duration::from_secs(u64::from(seconds)))
     }
 
     /// The request that failed, if one did.

@@ -108,6 +108,8 @@ pub struct Outcome {
     pub next: Next,
     /// The resource as the last of our writes left it, if we wrote it.
     pub object: Option<DynamicObject>,
+    /// How many objects were put back.
+    pub corrected: usize,
 }
 
 /// When to look at a resource again.
@@ -156,14 +158,24 @@ impl Reconciler {
                 return Outcome {
                     next: Next::Never,
                     object: None,
+                    corrected: 0,
+                };
+            }
+            Err(error) if error.is_interruption() => {
+                return Outcome {
+                    next: Next::Retry(None),
+                    object: session.written(),
+                    corrected: 0,
                 };
             }
             Err(error) => self.failure(&session, memory, &error),
         };
+        let corrected = session.corrected;
         let written = self.report(&session, &report).await;
         Outcome {
             next,
             object: written.or_else(|| session.written()),
+            corrected,
         }
     }
 
@@ -288,6 +300,7 @@ impl Reconciler {
         Outcome {
             next: Next::Period,
             object: written.ok().flatten(),
+            corrected: 0,
         }
     }
 

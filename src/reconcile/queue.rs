@@ -92,7 +92,7 @@ mod tests {
     fn a_key_is_handed_out_once_at_its_earliest_time() {
         let start = Instant::now();
         let mut queue = Queue::default();
-        queue.add("a", start + Duration::from_secs(60));
+        queue.add("a", start + Duration::from_mins(1));
         queue.add("a", start);
         queue.add("a", start + Duration::from_secs(5));
         assert_eq!(queue.take(start), Some("a"));

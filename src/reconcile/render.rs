@@ -37,7 +37,7 @@ impl Reconciler {
             revision: revision.0,
             operation,
         };
-        let served = self.shared.discovery.served().await?;
+        let served = self.shared.discovery.served_lately().await?;
         let client = self.shared.client.clone();
         let discovery = Arc::clone(&self.shared.discovery);
         let runtime = Handle::current();

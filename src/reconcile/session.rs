@@ -28,6 +28,8 @@ pub(super) struct Session {
     pub(super) first: bool,
     /// Masks what must not be shown.
     pub(super) redactor: Redactor,
+    /// How many objects were put back.
+    pub(super) corrected: usize,
     /// The notes of a revision that was deployed in this reconcile, secrets masked.
     pub(super) notes: Option<String>,
     written: bool,
@@ -96,6 +98,7 @@ impl Session {
             values: Values::new(),
             inputs: None,
             first: true,
+            corrected: 0,
             notes: None,
             written: false,
         })

@@ -75,7 +75,9 @@ fn hash_json(hasher: &mut Sha256, value: &Value) {
         Value::String(text) => hash_text(hasher, b's', text),
         Value::Array(items) => {
             hash_text(hasher, b'[', &items.len().to_string());
-            items.iter().for_each(|item| hash_json(hasher, item));
+            for item in items {
+                hash_json(hasher, item);
+            }
         }
         Value::Object(map) => {
             hash_text(hasher, b'{', &map.len().to_string());

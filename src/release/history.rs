@@ -289,7 +289,7 @@ impl History {
     ///
     /// # Errors
     /// The server refuses a request. Secrets that are no releases are deleted too when they
-    /// carry this custom resource's UID.
+    /// belong to nobody else.
     pub async fn purge(&self) -> Result<(), HistoryError> {
         let selector = format!("owner=helm,name={}", self.release);
         let found = self
@@ -298,12 +298,10 @@ impl History {
             .await
             .map_err(|error| self.failed("read", error))?;
         let mut secrets: Vec<ObjectMeta> = found.items.into_iter().map(|object| object.metadata).collect();
+        // Helm's own command line writes no owner.
         secrets.retain(|metadata| {
-            metadata
-                .owner_references
-                .iter()
-                .flatten()
-                .any(|owner| owner.uid == self.owner.uid)
+            let mut owners = metadata.owner_references.iter().flatten();
+            owners.all(|owner| owner.uid == self.owner.uid)
         });
         secrets.sort_by_key(|metadata| {
             let version = metadata.labels.as_ref().and_then(|labels| labels.get("version"));

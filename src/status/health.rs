@@ -95,13 +95,6 @@ impl View<'_> {
             .then(|| Health::Progressing("its controller has not seen the last change".to_owned()))
     }
 
-    fn counted(&self, steps: &[(&str, i64, i64)]) -> Health {
-        match steps.iter().find(|(_, actual, wanted)| actual < wanted) {
-            Some((what, actual, wanted)) => Health::Progressing(format!("{actual} of {wanted} {what}")),
-            None => Health::Ready,
-        }
-    }
-
     fn deployment(&self) -> Health {
         if let Some(unseen) = self.unseen() {
             return unseen;
@@ -111,7 +104,7 @@ impl View<'_> {
         }
         let wanted = self.replicas();
         let updated = self.number("/status/updatedReplicas");
-        match self.counted(&[
+        match counted(&[
             ("pods updated", updated, wanted),
             ("pods available", self.number("/status/availableReplicas"), wanted),
         ]) {
@@ -134,7 +127,7 @@ impl View<'_> {
             == Some("OnDelete");
         let partition = self.number("/spec/updateStrategy/rollingUpdate/partition");
         let updated = if on_delete { 0 } else { (wanted - partition).max(0) };
-        self.counted(&[
+        counted(&[
             ("pods ready", self.number("/status/readyReplicas"), wanted),
             ("pods updated", self.number("/status/updatedReplicas"), updated),
         ])
@@ -145,7 +138,7 @@ impl View<'_> {
             return unseen;
         }
         let wanted = self.number("/status/desiredNumberScheduled");
-        self.counted(&[
+        counted(&[
             (
                 "pods updated",
                 self.number("/status/updatedNumberScheduled"),
@@ -159,7 +152,7 @@ impl View<'_> {
         if let Some(unseen) = self.unseen() {
             return unseen;
         }
-        self.counted(&[(
+        counted(&[(
             "pods available",
             self.number("/status/availableReplicas"),
             self.replicas(),
@@ -193,6 +186,14 @@ impl View<'_> {
             "Lost" => Health::Failed("its volume is lost".to_owned()),
             _ => Health::Progressing("it is not bound".to_owned()),
         }
+    }
+}
+
+/// Ready when every count is what is wanted.
+fn counted(steps: &[(&str, i64, i64)]) -> Health {
+    match steps.iter().find(|(_, actual, wanted)| actual < wanted) {
+        Some((what, actual, wanted)) => Health::Progressing(format!("{actual} of {wanted} {what}")),
+        None => Health::Ready,
     }
 }
 

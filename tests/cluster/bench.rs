@@ -55,24 +55,25 @@ impl Bench {
     }
 
     pub(crate) async fn define_kind(&self) {
+        self.define("Web", "webs").await;
+    }
+
+    pub(crate) async fn define(&self, kind: &str, plural: &str) {
         let group = &self.group;
         let definition = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": format!("webs.{group}")},
+            "metadata": {"name": format!("{plural}.{group}")},
             "spec": {
                 "group": group, "scope": "Namespaced",
-                "names": {"kind": "Web", "listKind": "WebList", "plural": "webs", "singular": "web"},
+                "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
                 "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
                     "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
             },
         });
         self.cluster.apply(&definition.to_string()).await.unwrap();
+        let name = format!("crd/{plural}.{group}");
         self.cluster
-            .kubectl(&[
-                "wait",
-                "--for=condition=Established",
-                &format!("crd/webs.{group}"),
-            ])
+            .kubectl(&["wait", "--for=condition=Established", &name])
             .await
             .unwrap();
     }
@@ -123,14 +124,24 @@ impl Bench {
 
     /// Creates or changes the custom resource.
     pub(crate) async fn apply_web(&self, name: &str, spec: Value) {
+        self.apply_cr("Web", "webs", name, spec).await;
+    }
+
+    /// Creates or changes a custom resource of another kind.
+    pub(crate) async fn apply_cr(&self, kind: &str, plural: &str, name: &str, spec: Value) {
         let object = json!({
-            "apiVersion": format!("{}/v1", self.group), "kind": "Web", "metadata": {"name": name}, "spec": spec,
+            "apiVersion": format!("{}/v1", self.group), "kind": kind, "metadata": {"name": name}, "spec": spec,
         });
         let parameters = PatchParams::apply("test").force();
-        self.webs()
+        self.kind_api(kind, plural)
             .patch(name, &parameters, &Patch::Apply(&object))
             .await
             .unwrap();
+    }
+
+    /// Custom resources of one of the bench's kinds.
+    pub(crate) fn kind_api(&self, kind: &str, plural: &str) -> Api<DynamicObject> {
+        self.api(&self.group, "v1", kind, plural)
     }
 
     /// Waits until `done` finds what it looks for in an object, and gives that.

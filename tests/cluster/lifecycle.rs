@@ -287,3 +287,82 @@ async fn a_restart_writes_nothing() {
     );
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_deleted_namespace_takes_the_release_with_it() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let role = format!("clusterrole/{}-shop", bench.namespace);
+    bench.cluster.kubectl(&["get", &role]).await.unwrap();
+    bench
+        .cluster
+        .kubectl(&["delete", "namespace", &bench.namespace, "--timeout=60s"])
+        .await
+        .unwrap();
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_history_is_written_anew() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let secret = "sh.helm.release.v1.shop.v1";
+    bench.secrets().delete(secret, &Default::default()).await.unwrap();
+    bench.apply_web("shop", json!({"message": "new"})).await;
+    bench
+        .wait("the message", &bench.config_maps(), "shop-config", |map| {
+            (map["data"]["message"] == "new").then_some(())
+        })
+        .await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert!(bench.deployments().get_opt("shop").await.unwrap().is_none());
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_secret_that_is_no_release_is_named_and_deletes_nothing() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+        "metadata": {"name": "sh.helm.release.v1.shop.v1", "labels": {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}},
+        "stringData": {"release": "bm8gcmVsZWFzZQ=="}});
+    let forged: kube::api::DynamicObject = serde_json::from_value(forged).unwrap();
+    bench
+        .secrets()
+        .create(&Default::default(), &forged)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    let (_, reason, message) = bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "Irreconcilable")
+        })
+        .await;
+    assert_eq!(reason, "ErrorGettingReleaseState");
+    assert!(
+        message.contains("Secret sh.helm.release.v1.shop.v1 is not a release"),
+        "{message}"
+    );
+    bench
+        .secrets()
+        .delete("sh.helm.release.v1.shop.v1", &Default::default())
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}

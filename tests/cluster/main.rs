@@ -1,7 +1,13 @@
 //! The operator on a real Kubernetes API.
+#![expect(
+    clippy::unwrap_used,
+    clippy::default_trait_access,
+    reason = "a test ends where something is not as it must be, and the parameters of requests are beside the point"
+)]
 
 mod applying;
 mod bench;
 mod drift;
 mod failure;
+mod hooks;
 mod lifecycle;

@@ -42,6 +42,7 @@ impl Reconciler {
             .apply(&session.owner, drifted)
             .await
             .map_err(ReconcileError::Drift)?;
+        session.corrected += changes.len();
         memory.note_corrected(&changes, Instant::now());
         if update_digests(&mut stored, &changes) {
             session.history.update(&stored, (self.shared.now)()).await?;
@@ -79,14 +80,14 @@ impl Reconciler {
 /// An apply gives the same digest again as a rule. Where it does not, the new one must be found
 /// after a restart, or the object would be applied again then.
 fn update_digests(stored: &mut Stored, changes: &ChangeSet) -> bool {
-    let mut changed = false;
+    let mut differs = false;
     for object in &mut stored.snapshot.objects {
         if let Some(applied) = changes.get(&object.id)
             && applied.digest != object.digest
         {
             object.digest = applied.digest;
-            changed = true;
+            differs = true;
         }
     }
-    changed
+    differs
 }

@@ -41,6 +41,7 @@ impl Reconciler {
         }
         self.shared.applier.check(&session.owner, &objects).await?;
 
+        self.event_overrides(session);
         let first_deployed = earlier.first().and_then(|first| first.record.info.first_deployed);
         let record = self.record(session, revision, &rendered, first_deployed);
         let status = record.info.status;
@@ -73,7 +74,10 @@ impl Reconciler {
                     .await
             }
             Err(error) => {
-                if stored.record.info.status != ReleaseStatus::Failed && !error.is_transient() {
+                if stored.record.info.status != ReleaseStatus::Failed
+                    && !error.is_transient()
+                    && !error.is_interruption()
+                {
                     stored.record.info.status = ReleaseStatus::Failed;
                     stored.record.info.description = session.redactor.mask(&chain(&error));
                     if let Err(unwritten) = session.history.update(&stored, (self.shared.now)()).await {
@@ -182,12 +186,12 @@ impl Reconciler {
             session.history.update(&former, now).await?;
         }
         stored.record.info.status = ReleaseStatus::Deployed;
-        stored.record.info.description = if session.first {
+        let description = if session.first {
             "Install complete"
         } else {
             "Upgrade complete"
-        }
-        .to_owned();
+        };
+        description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
             inputs,
             ..Snapshot::new(changes)
@@ -200,17 +204,30 @@ impl Reconciler {
             .iter()
             .map(|former| (former.record.version, former.record.info.status))
             .collect();
-        kept.iter_mut().for_each(|(_, status)| {
+        for (_, status) in &mut kept {
             if *status == ReleaseStatus::Deployed {
                 *status = ReleaseStatus::Superseded;
             }
-        });
+        }
         kept.push((revision, ReleaseStatus::Deployed));
         for old in surplus(&kept, revision, self.settings.history_max) {
             session.history.delete(old).await?;
         }
         session.first = false;
         Ok(())
+    }
+
+    /// helm-operator's warning about values that the watch overrides.
+    fn event_overrides(&self, session: &Session) {
+        for (key, value) in &self.settings.override_values {
+            let shown = if self.settings.suppress_override_values {
+                "****"
+            } else {
+                value
+            };
+            let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
+            self.event(session, EventKind::Warning, "OverrideValuesInUse", &message);
+        }
     }
 
     pub(in super::super) fn event_deployed(&self, session: &Session, reason: &str, revision: Revision) {

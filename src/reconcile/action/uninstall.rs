@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::session::Session;
-use crate::apply::{Deletion, Moment, ObjectId, RenderedObject};
-use crate::release::{HookRecord, ReleaseStatus, Stored};
+use crate::apply::{Deletion, HookError, Moment, ObjectId, RenderedObject};
+use crate::release::{HistoryError, HookRecord, ReleaseStatus, Stored};
 
 /// Most objects are gone at once; one reconcile waits this long for them.
 const WAIT: Duration = Duration::from_secs(3);
@@ -33,10 +33,12 @@ impl Reconciler {
         }
         let hooks = last_hooks(&revisions);
         let timeout = self.settings.hook_timeout;
-        self.shared
+        let ran = self
+            .shared
             .applier
             .run_hooks(&session.owner, &hooks, Moment::PostDelete, timeout)
-            .await?;
+            .await;
+        unless_terminating(session, ran)?;
         session.history.purge().await?;
         if !revisions.is_empty() {
             session.log("Uninstalled release");
@@ -56,15 +58,19 @@ impl Reconciler {
         let hooks = last.record.hooks.as_deref().unwrap_or_default();
         if !hooks.is_empty() {
             let timeout = self.settings.hook_timeout;
-            self.shared
+            let ran = self
+                .shared
                 .applier
                 .run_hooks(&session.owner, hooks, Moment::PreDelete, timeout)
-                .await?;
+                .await;
+            unless_terminating(session, ran)?;
         }
         last.record.info.status = ReleaseStatus::Uninstalling;
-        last.record.info.description = "Deletion in progress (or silently failed)".to_owned();
-        session.history.update(last, (self.shared.now)()).await?;
-        Ok(())
+        "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
+        match session.history.update(last, (self.shared.now)()).await {
+            Err(HistoryError::Request { source, .. }) if source.is_namespace_terminating() => Ok(()),
+            written => Ok(written?),
+        }
     }
 
     async fn delete_all(
@@ -76,6 +82,13 @@ impl Reconciler {
         let mut ids: Vec<&ObjectId> = Vec::new();
         for (id, object) in objects {
             if !object.is_kept() && !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        // What carries our mark goes too, should its revision have been lost.
+        let marked = self.shared.dependents.owned(&session.owner.uid);
+        for (id, live) in &marked {
+            if !live.kept && !ids.contains(&id) {
                 ids.push(id);
             }
         }
@@ -100,7 +113,8 @@ impl Reconciler {
                     still.push(id);
                 }
             }
-            if blockers.is_empty() || tokio::time::Instant::now() >= deadline {
+            let stopping = self.shared.dependents.is_stopping();
+            if blockers.is_empty() || stopping || tokio::time::Instant::now() >= deadline {
                 return Ok(blockers);
             }
             waiting = still;
@@ -114,4 +128,16 @@ fn last_hooks(revisions: &[Stored]) -> Vec<HookRecord> {
         .last()
         .and_then(|last| last.record.hooks.clone())
         .unwrap_or_default()
+}
+
+/// In a namespace that is being deleted nothing can be created, so no hook can run, and the
+/// namespace waits for us.
+fn unless_terminating(session: &Session, ran: Result<usize, HookError>) -> Result<(), ReconcileError> {
+    match ran {
+        Err(HookError::Request { source, .. }) if source.is_namespace_terminating() => {
+            session.log("Hooks are left out, as the namespace is being deleted");
+            Ok(())
+        }
+        ran => Ok(ran.map(drop)?),
+    }
 }

@@ -5,7 +5,6 @@ use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::session::Session;
 use super::super::state::Cause;
-use crate::status::EventKind;
 
 impl Reconciler {
     /// Renders and applies another revision, because of `cause`.
@@ -16,9 +15,6 @@ impl Reconciler {
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
-        if !self.settings.override_values.is_empty() {
-            self.event_overrides(session);
-        }
         let first = session.first;
         let revision = self.roll_out(session, memory, earlier).await?;
         tracing::debug!(release = %session.release, ?cause, "upgraded");
@@ -37,18 +33,5 @@ impl Reconciler {
             revision,
         );
         Ok(())
-    }
-
-    /// helm-operator's warning about values that the watch overrides.
-    pub(in super::super) fn event_overrides(&self, session: &Session) {
-        for (key, value) in &self.settings.override_values {
-            let shown = if self.settings.suppress_override_values {
-                "****"
-            } else {
-                value
-            };
-            let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
-            self.event(session, EventKind::Warning, "OverrideValuesInUse", &message);
-        }
     }
 }

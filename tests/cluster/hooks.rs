@@ -1,0 +1,119 @@
+//! Hooks run at their moment, and what they wait for is waited for.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, condition};
+
+/// Does what the job's controller would do, were there nodes.
+async fn finish_job(bench: &Bench, condition: &str) {
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench
+        .wait("the job", &jobs, "shop-job", |job| {
+            job.pointer("/status/startTime").map(|_| ())
+        })
+        .await;
+    let criterion = if condition == "Complete" {
+        "SuccessCriteriaMet"
+    } else {
+        "FailureTarget"
+    };
+    let now = "2026-01-01T00:00:00Z";
+    let entry = |kind: &str| json!({"type": kind, "status": "True", "reason": "Told", "message": "by the test", "lastTransitionTime": now});
+    let mut status = json!({"active": 0, "ready": 0, "conditions": [entry(criterion), entry(condition)],
+        "uncountedTerminatedPods": {}});
+    if condition == "Complete" {
+        let start = jobs.get("shop-job").await.unwrap().data["status"]["startTime"].clone();
+        status["completionTime"] = start;
+        status["succeeded"] = json!(1);
+    } else {
+        status["failed"] = json!(1);
+    }
+    let patch = Patch::Merge(json!({ "status": status }));
+    jobs.patch_status("shop-job", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_release_waits_for_its_hooks_before_and_after() {
+    let Some(bench) = Bench::with_kind("hooks").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"hooks": true})).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench
+        .wait("the job", &jobs, "shop-job", |job| job.is_object().then_some(()))
+        .await;
+    assert_eq!(bench.revisions().await, ["1 pending-install"]);
+    assert!(
+        bench
+            .config_maps()
+            .get_opt("shop-config")
+            .await
+            .unwrap()
+            .is_none()
+    );
+    finish_job(&bench, "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    assert!(
+        bench
+            .config_maps()
+            .get_opt("shop-before")
+            .await
+            .unwrap()
+            .is_none(),
+        "deleted when it succeeded"
+    );
+    let first = jobs.get("shop-job").await.unwrap().metadata.uid;
+
+    bench.delete_web("shop").await;
+    bench
+        .wait("another job", &jobs, "shop-job", |job| {
+            let uid = job.pointer("/metadata/uid").and_then(Value::as_str)?;
+            (Some(uid) != first.as_deref()).then_some(())
+        })
+        .await;
+    assert!(
+        bench
+            .config_maps()
+            .get_opt("shop-config")
+            .await
+            .unwrap()
+            .is_some(),
+        "deleted before its hook is done"
+    );
+    finish_job(&bench, "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert!(
+        bench
+            .config_maps()
+            .get_opt("shop-config")
+            .await
+            .unwrap()
+            .is_none()
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_hook_that_fails_is_named() {
+    let Some(bench) = Bench::with_kind("hooks").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"hooks": true})).await;
+    finish_job(&bench, "Failed").await;
+    let message = bench
+        .wait("the failure", &bench.webs(), "shop", |web| {
+            condition(web, "ReleaseFailed").map(|(_, _, message)| message)
+        })
+        .await;
+    assert!(
+        message.contains("pre-install hook web/templates/hooks.yaml")
+            && message.contains("shop-job failed: Told: by the test"),
+        "{message}"
+    );
+    operator.stop().await.unwrap();
+}
