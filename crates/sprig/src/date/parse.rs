@@ -288,7 +288,8 @@ impl Parts {
         text.strip_prefix(am).ok_or(Wrong::Mismatch)
     }
 
-    /// Go looks at the ranges of all numbers, the last one first, before it looks at the sign.
+    /// Go looks at the ranges of all numbers, the last one first, before it looks at the sign and
+    /// at digits.
     fn read_offset<'a>(&mut self, text: &'a str, shape: OffsetShape) -> Result<&'a str, Wrong> {
         let (colon, count) = match shape {
             OffsetShape::Hours => ("", 1),
@@ -299,11 +300,17 @@ impl Parts {
         };
         let mut rest = text.get(1..).ok_or(Wrong::Mismatch)?;
         let mut parts = [0; 3];
+        let mut are_numbers = true;
         for (place, part) in parts.iter_mut().take(count).enumerate() {
             if place > 0 {
                 rest = rest.strip_prefix(colon).ok_or(Wrong::Mismatch)?;
             }
-            (*part, rest) = number(rest, 2, 2)?;
+            let (digits, after) = rest.split_at_checked(2).ok_or(Wrong::Mismatch)?;
+            match number(digits, 2, 2) {
+                Ok((number, _)) if are_numbers => *part = number,
+                _ => are_numbers = false,
+            }
+            rest = after;
         }
         let [hours, minutes, seconds] = parts;
         let wrong = [
@@ -315,8 +322,8 @@ impl Parts {
             return Err(Wrong::OutOfRange(what));
         }
         let sign = match text.as_bytes().first() {
-            Some(b'+') => 1,
-            Some(b'-') => -1,
+            Some(b'+') if are_numbers => 1,
+            Some(b'-') if are_numbers => -1,
             _ => return Err(Wrong::Mismatch),
         };
         self.offset = Some(sign * (hours * 3600 + minutes * 60 + seconds));

@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 use num_bigint::Sign;
 use steersman_gotemplate::Failure;
+use steersman_gotemplate::format::float;
 
 /// The digits after the point that a quotient has.
 const QUOTIENT_PLACES: i64 = 16;
@@ -27,7 +28,7 @@ impl Decimal {
             };
             return Err(Failure::new(format!("Cannot create a Decimal from {shown}")));
         }
-        let written = format!("{number:e}");
+        let written = float(number, b'e', None);
         let (mantissa, exponent) = written.split_once('e').unwrap_or((&written, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         Ok(Self {

@@ -41,6 +41,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, SyntaxError> {
         repeatable: false,
         last_repetition: None,
         pending_flags: String::new(),
+        names: Vec::new(),
     };
     translator.run()?;
     Ok(translator.output)
@@ -58,6 +59,8 @@ struct Translator<'a> {
     last_repetition: Option<&'a str>,
     /// Flags after something that can be repeated: an operator after them is for that.
     pending_flags: String,
+    /// The names of groups so far.
+    names: Vec<&'a str>,
 }
 
 impl<'a> Translator<'a> {
@@ -66,8 +69,8 @@ impl<'a> Translator<'a> {
             let here = self.rest;
             let last_repetition = self.last_repetition.take();
             let repeats = matches!(character, '*' | '+' | '?') || repetition_count(here).is_some();
-            if !repeats {
-                self.output.push_str(&std::mem::take(&mut self.pending_flags));
+            if !repeats && !here.starts_with("(?") {
+                self.flush_flags();
             }
             match character {
                 '*' | '+' | '?' => {
@@ -102,8 +105,13 @@ impl<'a> Translator<'a> {
         if self.depth > 0 {
             return error(MISSING_PARENTHESIS, self.pattern);
         }
-        self.output.push_str(&self.pending_flags);
+        self.flush_flags();
         Ok(())
+    }
+
+    fn flush_flags(&mut self) {
+        self.output.push_str(&self.pending_flags);
+        self.pending_flags.clear();
     }
 
     fn skip(&mut self, length: usize) {
@@ -156,29 +164,37 @@ impl<'a> Translator<'a> {
             return Ok(());
         };
         let named = special.strip_prefix("P<").or_else(|| special.strip_prefix('<'));
-        if let Some(named) = named.filter(|named| !special.starts_with('<') || !named.starts_with(['=', '!']))
-        {
-            let Some(end) = named.find('>') else {
-                return error("invalid named capture", here);
-            };
-            let name = prefix(named, end);
-            let length = here.len() - named.len() + end + 1;
-            let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
-            if name.is_empty() || !name.chars().all(is_word) {
-                return error("invalid named capture", prefix(here, length));
-            }
-            self.depth += 1;
-            // Go's names may start with a digit, and those of the crate may not.
-            if name.starts_with(|character: char| character.is_ascii_digit()) {
-                self.output.push('(');
-                self.skip(length);
-                self.repeatable = false;
-            } else {
-                self.pass(length, false);
-            }
-            return Ok(());
+        let is_assertion = special.starts_with("<=") || special.starts_with("<!");
+        if let Some(named) = named.filter(|named| !named.is_empty() && !is_assertion) {
+            return self.named_group(named);
         }
         self.flags(special)
+    }
+
+    /// The group whose name starts `named`. Go lets two groups have one name, and names start with
+    /// digits; the crate does not, and then the group has none.
+    fn named_group(&mut self, named: &'a str) -> Result<(), SyntaxError> {
+        let here = self.rest;
+        let Some(end) = named.find('>') else {
+            return error("invalid named capture", here);
+        };
+        let name = prefix(named, end);
+        let length = here.len() - named.len() + end + 1;
+        let is_word = |character: char| character.is_ascii_alphanumeric() || character == '_';
+        if name.is_empty() || !name.chars().all(is_word) {
+            return error("invalid named capture", prefix(here, length));
+        }
+        self.depth += 1;
+        self.flush_flags();
+        if self.names.contains(&name) || name.starts_with(|first: char| first.is_ascii_digit()) {
+            self.output.push('(');
+            self.skip(length);
+            self.repeatable = false;
+        } else {
+            self.names.push(name);
+            self.pass(length, false);
+        }
+        Ok(())
     }
 
     /// Flags for a group, or for the rest of the one around.
@@ -196,6 +212,7 @@ impl<'a> Translator<'a> {
                 }
                 ':' | ')' if !negative || has_flag => {
                     if character == ':' {
+                        self.flush_flags();
                         self.depth += 1;
                         self.pass(length, false);
                     } else if place > 0 {
@@ -209,7 +226,7 @@ impl<'a> Translator<'a> {
                 _ => return error("invalid or unsupported Perl syntax", prefix(here, length)),
             }
         }
-        error(MISSING_PARENTHESIS, self.pattern)
+        error("invalid or unsupported Perl syntax", here)
     }
 
     fn escape(&mut self) -> Result<(), SyntaxError> {
@@ -649,6 +666,12 @@ mod tests {
     fn groups_and_flags_are_taken_over() {
         check("(?i)ABC", "abc", "abc");
         check("a(?i)*B", "aab", "aab");
+        check("(?P<n>a)(?P<n>b)", "ab", "ab");
+        check(
+            "a(?i",
+            "",
+            "error parsing regexp: invalid or unsupported Perl syntax: `(?i`",
+        );
         check(
             "(?i)*",
             "",
