@@ -281,7 +281,8 @@ fn abbreviated(arguments: &[Value], place: usize, offset: i64, width: i64) -> Va
     }
     let mut offset = offset.min(length);
     let shown = width - 3;
-    if length - offset < shown {
+    // An offset before the text counts like its start.
+    if length.saturating_sub(offset) < shown {
         offset = length - shown;
     }
     let piece = |from: i64, to: i64| {
