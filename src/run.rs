@@ -98,6 +98,7 @@ where
     });
     let metrics = Metrics::new(limits).map_err(RunError::Metrics)?;
     let readiness = Readiness::default();
+    all_wait(&readiness, &watches, "the API server has not answered yet");
     // Dropped at the end, and with them all connections.
     let _ports = open_ports(&config, &metrics, &readiness).await?;
 
@@ -111,15 +112,16 @@ where
     };
     if let (Some(elector), Some(election)) = (&mut elector, &config.leader_election) {
         metrics.leader(&election.id, false);
+        for watch in &watches {
+            readiness.ready(&watch.gvk);
+        }
         if shutdown.run_until_cancelled(elector.acquire()).await.is_none() {
             return Ok(());
         }
         metrics.leader(&election.id, true);
     }
 
-    for watch in &watches {
-        readiness.waiting(&watch.gvk, "its controller has not started yet");
-    }
+    all_wait(&readiness, &watches, "its controller has not started yet");
     let context = Context {
         client,
         config: Arc::new(config),
@@ -215,6 +217,12 @@ fn elector(
         &election.id,
         new_identity(host.as_deref().unwrap_or("steersman")),
     ))
+}
+
+fn all_wait(readiness: &Readiness, watches: &Watches, reason: &str) {
+    for watch in watches {
+        readiness.waiting(&watch.gvk, reason);
+    }
 }
 
 fn log_notices(config: &Config, watches: &Watches) {

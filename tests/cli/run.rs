@@ -251,6 +251,12 @@ fn the_ports_are_served_before_the_cluster_answers_and_a_signal_ends_it_all() {
         let health = running.address_of("/healthz and /readyz");
         let metrics = running.address_of("/metrics");
         assert!(get(&health, "/healthz").starts_with("HTTP/1.1 200 OK"));
+        let waits = get(&health, "/readyz");
+        let reason = "[-]Web.v1.example.com failed: the API server has not answered yet\n";
+        assert!(
+            waits.starts_with("HTTP/1.1 500") && waits.contains(reason),
+            "{waits}"
+        );
         let page = get(&metrics, "/metrics");
         let family = "controller_runtime_max_concurrent_reconciles{controller=\"web-controller\"}";
         assert!(page.contains(family), "{page}");
