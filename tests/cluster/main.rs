@@ -10,4 +10,5 @@ mod bench;
 mod drift;
 mod failure;
 mod hooks;
+mod leader;
 mod lifecycle;
