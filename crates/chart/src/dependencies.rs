@@ -47,7 +47,7 @@ impl Enabled {
             source: Arc::clone(source),
             name: source.metadata.name.clone(),
             declared: source.metadata.dependencies.clone(),
-            values: Arc::new(source.values.clone()),
+            values: Arc::clone(&source.values),
             dependencies: source.dependencies.iter().map(Self::everything).collect(),
         }
     }

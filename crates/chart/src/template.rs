@@ -9,7 +9,7 @@ use steersman_gotemplate::{Limits, MissingKey, Options, TemplateSet, Value, Worl
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::{Chart, RenderInput};
-use crate::error::{LoadError, RenderError, RenderErrorKind};
+use crate::error::{LoadError, RenderError};
 use crate::functions;
 use crate::load::wildcard_matches;
 use crate::manifest::{HookEvent, Rendered, documents};
@@ -74,16 +74,8 @@ pub enum TemplateError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The chart cannot be rendered.
-    #[error("{0}{advice}", advice = advice(.0.kind()))]
+    #[error(transparent)]
     Render(#[from] RenderError),
-}
-
-/// What Helm adds to errors of templates.
-fn advice(kind: RenderErrorKind) -> &'static str {
-    match kind {
-        RenderErrorKind::Values | RenderErrorKind::Schema => "",
-        _ => "\n\nUse --debug flag to render out invalid YAML",
-    }
 }
 
 /// A document and the file that it comes from.

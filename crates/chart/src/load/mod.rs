@@ -35,7 +35,7 @@ pub(crate) struct File {
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     pub(crate) metadata: Metadata,
-    pub(crate) values: Values,
+    pub(crate) values: Arc<Values>,
     pub(crate) schema: Option<Arc<[u8]>>,
     compiled_schema: OnceLock<Result<Schema, String>>,
     pub(crate) templates: Vec<File>,
@@ -158,8 +158,9 @@ pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) ->
         } else if name == "Chart.lock" {
             metadata::check_lock(&file.content).map_err(cannot_load("Chart.lock"))?;
         } else if name == "values.yaml" {
-            source.values = values::read(&file.content)
+            let values = values::read(&file.content)
                 .map_err(|error| LoadError::invalid(format!("cannot load values.yaml: {error}")))?;
+            source.values = Arc::new(values);
         } else if name == "values.schema.json" {
             source.schema = Some(file.content);
         } else if name == "requirements.yaml" {
