@@ -5,7 +5,7 @@ mod support;
 
 use expect_test::{Expect, expect};
 use steersman_chart::{
-    Capabilities, Chart, HookEvent, Limits, Operation, ReleaseInfo, RenderError, RenderErrorKind,
+    Capabilities, Chart, HookEvent, Limits, Manifest, Operation, ReleaseInfo, RenderError, RenderErrorKind,
     RenderInput, Rendered, values,
 };
 use support::TestWorld;
@@ -13,7 +13,8 @@ use support::TestWorld;
 const CHART: &str = "apiVersion: v2\nname: web\nversion: 1.0.0\n";
 
 fn chart(files: &[(&str, &str)]) -> Chart {
-    Chart::from_files(files.iter().map(|(name, text)| (*name, text.as_bytes()))).unwrap()
+    Chart::from_files(files.iter().map(|(name, text)| (*name, text.as_bytes())))
+        .expect("the chart can be loaded")
 }
 
 fn render(files: &[(&str, &str)], user: &str) -> Result<Rendered, RenderError> {
@@ -27,7 +28,7 @@ fn render_within(files: &[(&str, &str)], user: &str, limits: Limits) -> Result<R
         revision: 3,
         operation: Operation::Upgrade,
     };
-    let values = values::read(user.as_bytes()).unwrap();
+    let values = values::read(user.as_bytes()).expect("the values can be read");
     chart(files).render(&RenderInput {
         release: &release,
         values: &values,
@@ -43,11 +44,10 @@ fn render_within(files: &[(&str, &str)], user: &str, limits: Limits) -> Result<R
 /// The manifests of a chart as text, or its error.
 fn check(files: &[(&str, &str)], user: &str, expect: &Expect) {
     let shown = match render(files, user) {
-        Ok(rendered) => rendered
-            .manifests
-            .iter()
-            .map(|manifest| format!("# {}\n{}\n", manifest.source, manifest.text.trim()))
-            .collect(),
+        Ok(rendered) => {
+            let shown = |manifest: &Manifest| format!("# {}\n{}\n", manifest.source, manifest.text.trim());
+            rendered.manifests.iter().map(shown).collect::<Vec<_>>().concat()
+        }
         Err(error) => format!("{:?}: {error}\n", error.kind()),
     };
     expect.assert_eq(&shown);
