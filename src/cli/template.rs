@@ -266,7 +266,8 @@ fn write_files(output: &TemplateOutput, folder: &Path) -> Result<(), Failure> {
             .with_context(|| format!("failed to write `{}`", path.display()))?;
         print_line(&format!("wrote {}", path.display()))?;
     }
-    Ok(())
+    // As with Helm, an empty line stands for the output that went into files.
+    print_line("")
 }
 
 fn write_file(document: &Document, path: &Path, is_first: bool) -> io::Result<()> {

@@ -117,7 +117,9 @@ impl<'a> Parser<'a> {
             None if key.is_empty() => Ok(Step::End),
             None => Err(format!("key {key:?} has no value")),
             Some('[') => {
-                let index = self.index()?;
+                let Some(index) = self.index()? else {
+                    return Ok(Step::End);
+                };
                 let mut list = match values.get_mut(&key) {
                     None => Vec::new(),
                     Some(Value::Array(list)) => std::mem::take(list),
@@ -175,7 +177,9 @@ impl<'a> Parser<'a> {
                 Ok(Step::More)
             }
             Some('[') => {
-                let next = self.index()?;
+                let Some(next) = self.index()? else {
+                    return Ok(Step::End);
+                };
                 let mut inner = match list.get_mut(index) {
                     None | Some(Value::Null) => Vec::new(),
                     Some(Value::Array(inner)) => std::mem::take(inner),
@@ -200,16 +204,20 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The number between brackets, of which the opening one is read.
-    fn index(&mut self) -> Result<usize, String> {
+    /// The number between brackets, of which the opening one is read; none where the text ends
+    /// before the other, which Helm lets pass.
+    fn index(&mut self) -> Result<Option<usize>, String> {
         let (text, stop) = self.until(&[']']);
         if stop.is_none() {
-            return Err("error parsing index: EOF".to_owned());
+            return Ok(None);
         }
         let index: i64 = text
             .parse()
             .map_err(|_| format!("error parsing index: strconv.Atoi: parsing {text:?}: invalid syntax"))?;
-        usize::try_from(index).map_err(|_| format!("negative {index} index not allowed"))
+        match usize::try_from(index) {
+            Ok(index) => Ok(Some(index)),
+            Err(_) => Err(format!("negative {index} index not allowed")),
+        }
     }
 
     /// The value after `=`; none at the end of the text.
@@ -390,6 +398,7 @@ mod tests {
         check(set, "a[1].b=x,a[0]=y", Ok(r#"{"a":["y",{"b":"x"}]}"#));
         check(set, "a={x,1},b={}", Ok(r#"{"a":["x",1],"b":[""]}"#));
         check(set, "a[0][1]=x", Ok(r#"{"a":[[null,"x"]]}"#));
+        check(set, "a[", Ok("{}"));
     }
 
     #[test]
