@@ -64,6 +64,7 @@ impl Reconciler {
         session: &Session,
         revision: Revision,
         rendered: &Rendered,
+        manifest: String,
         first_deployed: Option<Timestamp>,
     ) -> ReleaseRecord {
         let now = (self.shared.now)();
@@ -92,23 +93,13 @@ impl Reconciler {
                 values: Value::Object(chart.values().clone()),
             },
             config: Some(session.values.clone()),
-            manifest: manifest(rendered),
+            manifest,
             hooks: Some(rendered.hooks.iter().map(hook).collect()),
             version: revision,
             namespace: session.owner.release_namespace.clone(),
             apply_method: "ssa".to_owned(),
         }
     }
-}
-
-/// The objects of a rendering, in their order.
-pub(super) fn objects(rendered: &Rendered) -> Result<Vec<RenderedObject>, ReconcileError> {
-    let mut objects = Vec::new();
-    for manifest in &rendered.manifests {
-        let found = RenderedObject::from_document(&manifest.source, manifest.object());
-        objects.extend(found.map_err(crate::apply::DocumentsError::from)?);
-    }
-    Ok(objects)
 }
 
 /// The definitions in `crds/` folders.
@@ -120,8 +111,9 @@ pub(super) fn definitions(rendered: &Rendered) -> Result<Vec<RenderedObject>, Re
     Ok(objects)
 }
 
-/// As Helm stores it.
-fn manifest(rendered: &Rendered) -> String {
+/// The objects of a rendering as Helm stores them. They are applied from this text too, as Helm
+/// does: a block that ends a template without a line break gets one here.
+pub(super) fn manifest(rendered: &Rendered) -> String {
     let mut text = String::new();
     for manifest in &rendered.manifests {
         text.push_str("---\n# Source: ");

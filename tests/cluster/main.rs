@@ -12,3 +12,4 @@ mod failure;
 mod hooks;
 mod leader;
 mod lifecycle;
+mod public_charts;

@@ -6,7 +6,7 @@ use steersman_chart::Operation;
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::{Memory, was_ever_deployed};
-use super::super::render::{definitions, objects};
+use super::super::render::{definitions, manifest};
 use super::super::session::Session;
 use crate::apply::{ChangeSet, Deletion, Moment, ObjectId, RenderedObject, chain, objects_of_manifest};
 use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored, surplus};
@@ -33,7 +33,8 @@ impl Reconciler {
             Operation::Upgrade
         };
         let rendered = self.render(session, revision, operation).await?;
-        let objects = objects(&rendered)?;
+        let manifest = manifest(&rendered);
+        let objects = objects_of_manifest(&manifest)?;
         session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
 
         if self.shared.applier.install_crds(&definitions(&rendered)?).await? {
@@ -43,7 +44,7 @@ impl Reconciler {
 
         self.event_overrides(session);
         let first_deployed = earlier.first().and_then(|first| first.record.info.first_deployed);
-        let record = self.record(session, revision, &rendered, first_deployed);
+        let record = self.record(session, revision, &rendered, manifest, first_deployed);
         let status = record.info.status;
         let snapshot = Snapshot {
             inputs: Some(inputs),
