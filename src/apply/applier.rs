@@ -278,7 +278,10 @@ impl Applier {
             }
         };
 
-        let mut uid = known.map(|live| live.uid);
+        let mut uid = match known {
+            Some(live) => Some(live.uid),
+            None => self.find(owner, &api, id).await?,
+        };
         // Each turn follows what the last answer said of the object; two writers that create and
         // delete it all the time are left to the next reconcile.
         for _ in 0..3 {
@@ -297,25 +300,40 @@ impl Applier {
                     let metadata = self.heal(&api, id, &value, uid, error).await?;
                     return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
                 }
-                (Err(error), _) if error.is_other_uid() || error.is_existing() => {}
+                (Err(error), _) if error.is_other_uid() || error.is_field_conflict() => {
+                    uid = self.find(owner, &api, id).await?;
+                }
                 (Err(error), _) => return Err(failed("apply")(error)),
             }
-            uid = match existing(&api, &id.name).await.map_err(failed("read"))? {
-                None => None,
-                Some(existing) => match owner.judge(&existing) {
-                    Ownership::Foreign(reason) => {
-                        return Err(ApplyError::Foreign {
-                            id: Box::new(id.clone()),
-                            reason,
-                        });
-                    }
-                    Ownership::Ours | Ownership::Adoptable => existing.uid,
-                },
-            };
         }
         Err(failed("apply")(RequestError::local(
             "the object is created and deleted by somebody else all the time",
         )))
+    }
+
+    /// The UID of the object of this name, if there is one and it may be written.
+    async fn find(
+        &self,
+        owner: &Owner,
+        api: &Api<DynamicObject>,
+        id: &ObjectId,
+    ) -> Result<Option<String>, ApplyError> {
+        let found = existing(api, &id.name).await;
+        let found = found.map_err(|source| ApplyError::Request {
+            attempt: "read",
+            id: Box::new(id.clone()),
+            source,
+        })?;
+        match found {
+            None => Ok(None),
+            Some(metadata) => match owner.judge(&metadata) {
+                Ownership::Foreign(reason) => Err(ApplyError::Foreign {
+                    id: Box::new(id.clone()),
+                    reason,
+                }),
+                Ownership::Ours | Ownership::Adoptable => Ok(metadata.uid),
+            },
+        }
     }
 
     /// An object of ours that the server refuses to change may be one whose lists somebody
@@ -376,37 +394,25 @@ pub(super) async fn apply_to(
     value: &Value,
     uid: &str,
 ) -> Result<ObjectMeta, RequestError> {
-    apply_with(api, name, value, "uid", uid.into()).await
+    let mut value = value.clone();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("uid".to_owned(), uid.into());
+    }
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let answer = api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await;
+    Ok(answer?.metadata)
 }
 
-/// Applies `value` if there is no object of this name.
-///
-/// The server drops a grace period of deletion from what it creates, and refuses to set one on
-/// an object that is there and not being deleted. So an apply that names one can only create.
+/// Applies `value` as a new object. Without force: should somebody have created one of this
+/// name since it was looked for, their values stay and the request is refused.
 pub(super) async fn apply_new(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,
 ) -> Result<ObjectMeta, RequestError> {
-    apply_with(api, name, value, "deletionGracePeriodSeconds", 0.into()).await
-}
-
-async fn apply_with(
-    api: &Api<DynamicObject>,
-    name: &str,
-    value: &Value,
-    key: &str,
-    precondition: Value,
-) -> Result<ObjectMeta, RequestError> {
-    let mut value = value.clone();
-    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert(key.to_owned(), precondition);
-    }
-    let parameters = PatchParams::apply(FIELD_MANAGER).force();
-    Ok(api
-        .patch_metadata(name, &parameters, &Patch::Apply(&value))
-        .await?
-        .metadata)
+    let parameters = PatchParams::apply(FIELD_MANAGER);
+    let answer = api.patch_metadata(name, &parameters, &Patch::Apply(value)).await;
+    Ok(answer?.metadata)
 }
 
 /// The metadata of the object of this name, if there is one.

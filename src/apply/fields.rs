@@ -20,17 +20,10 @@ pub fn owned_fields(metadata: &ObjectMeta) -> Option<Digest> {
             && entry.operation.as_deref() == Some("Apply")
             && entry.subresource.as_deref().unwrap_or_default().is_empty()
     })?;
-    let mut fields = entry
+    let fields = entry
         .fields_v1
         .as_ref()
         .map_or(serde_json::Value::Null, |fields| fields.0.clone());
-    // What makes an apply create only is counted as ours until the next apply.
-    if let Some(metadata) = fields
-        .get_mut("f:metadata")
-        .and_then(serde_json::Value::as_object_mut)
-    {
-        metadata.remove("f:deletionGracePeriodSeconds");
-    }
     Some(digest_of_json(&serde_json::json!([entry.api_version, fields])))
 }
 

@@ -239,22 +239,24 @@ impl Applier {
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Running hook");
         let value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
-        match apply_new(&api, &run.id.name, &value).await {
-            Ok(_) => {}
-            Err(error) if error.is_existing() => {
-                let found = existing(&api, &run.id.name)
+        let found = existing(&api, &run.id.name)
+            .await
+            .map_err(|source| run.failed("read", source))?;
+        match found.map(|found| owner.judge(&found)) {
+            None => {
+                apply_new(&api, &run.id.name, &value)
                     .await
-                    .map_err(|source| run.failed("read", source))?;
-                if let Some(Ownership::Foreign(reason)) = found.as_ref().map(|found| owner.judge(found)) {
-                    return Err(HookError::Foreign {
-                        moment: run.moment,
-                        path: run.hook.path.clone(),
-                        id: Box::new(run.id.clone()),
-                        reason,
-                    });
-                }
+                    .map_err(|source| run.failed("create", source))?;
             }
-            Err(source) => return Err(run.failed("create", source)),
+            Some(Ownership::Ours | Ownership::Adoptable) => {}
+            Some(Ownership::Foreign(reason)) => {
+                return Err(HookError::Foreign {
+                    moment: run.moment,
+                    path: run.hook.path.clone(),
+                    id: Box::new(run.id.clone()),
+                    reason,
+                });
+            }
         }
         self.wait_done(&api, run, deadline, timeout).await
     }

@@ -2,7 +2,7 @@
 //!
 //! Objects are applied by the server under one field manager. An object that exists is written
 //! only when it is ours by its marks ([`Owner::judge`]), under its UID; one that does not exist
-//! is created only if that is still so when the request arrives. Nothing is deleted that does
+//! is created without force, so that nobody's values are overwritten. Nothing is deleted that does
 //! not carry our mark, and only under its UID.
 
 mod applier;

@@ -49,11 +49,13 @@ impl RequestError {
             || self.causes.iter().any(|cause| cause.field == "metadata.uid")
     }
 
-    /// Whether an object that was to be created is there already.
-    pub(crate) fn is_existing(&self) -> bool {
-        self.causes
-            .iter()
-            .any(|cause| cause.field == "metadata.deletionGracePeriodSeconds")
+    /// Whether another manager has fields that were to be set without force.
+    pub(crate) fn is_field_conflict(&self) -> bool {
+        self.is_conflict()
+            && self
+                .causes
+                .iter()
+                .any(|cause| cause.reason == "FieldManagerConflict")
     }
 
     /// Whether nothing can be created because the namespace is being deleted.
