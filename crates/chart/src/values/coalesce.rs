@@ -4,6 +4,7 @@
 //! it stay shared between charts), are those of Helm's `pkg/chart/common/util/coalesce.go`.
 //! Everything works in place on maps that are shared by reference, as there.
 
+use steersman_gotemplate::format::sprintf;
 use steersman_gotemplate::{Map, MapType, Value};
 
 use super::{Values, to_map};
@@ -55,11 +56,7 @@ fn join<T: Tree>(chart: &T, destination: &Map, nulls: Nulls) -> Result<(), Value
             Some(Value::Map(below)) => below,
             Some(other) => {
                 // Helm formats the value with the verb for booleans.
-                let shown = match &other {
-                    Value::Bool(value) => value.to_string(),
-                    Value::Invalid | Value::Nil => "%!t(<nil>)".to_owned(),
-                    _ => format!("%!t({})", other.type_name()),
-                };
+                let shown = sprintf(b"%t", &[other]);
                 return Err(ValuesError(format!("type mismatch on {name}: {shown}")));
             }
         };
@@ -251,6 +248,10 @@ mod tests {
     fn a_dependency_needs_a_map() {
         let chart = sample("web", "", vec![sample("database", "", vec![])]);
         check(&chart, "database: true\n", "type mismatch on database: true");
-        check(&chart, "database: x\n", "type mismatch on database: %!t(string)");
+        check(
+            &chart,
+            "database: x\n",
+            "type mismatch on database: %!t(string=x)",
+        );
     }
 }
