@@ -70,7 +70,7 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
         let marker = path.join("Chart.yaml");
         if !marker.exists() {
             return Err(LoadError::invalid(format!(
-                "unable to detect chart at {}: there is no such file",
+                "unable to detect chart at {0}: open {0}: no such file or directory",
                 marker.display()
             )));
         }
@@ -235,5 +235,11 @@ fn subchart(
 }
 
 fn cannot_load(file: &'static str) -> impl Fn(String) -> LoadError {
-    move |message| LoadError::invalid(format!("cannot load {file}: {message}"))
+    move |message| {
+        // What was read but is not allowed is no failure to read.
+        if message.starts_with("validation: ") {
+            return LoadError::invalid(message);
+        }
+        LoadError::invalid(format!("cannot load {file}: {message}"))
+    }
 }

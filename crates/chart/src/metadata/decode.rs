@@ -132,7 +132,13 @@ impl<T: Decode> Decode for Vec<T> {
                     self.push(value);
                 }
             }
-            _ => return Err(mismatch(node, path, &format!("[]{}", T::GO_TYPE))),
+            _ => {
+                return Err(mismatch(
+                    node,
+                    path,
+                    &format!("[]{}{}", if T::NULL.is_some() { "*" } else { "" }, T::GO_TYPE),
+                ));
+            }
         }
         Ok(())
     }

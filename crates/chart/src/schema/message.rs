@@ -11,7 +11,16 @@ pub(super) fn of_compilation(error: &CompileError) -> String {
     match error {
         CompileError::LoadUrlError { url, src } => format!("failing loading {}: {src}", go_quote(url)),
         CompileError::ValidationError { url, src } => {
-            format!("{} is not valid against metaschema: {src}", go_quote(url))
+            let findings = of_validation(src);
+            let metaschema = match &src.kind {
+                ErrorKind::Schema { url } => quote(url),
+                _ => quote(src.schema_url),
+            };
+            format!(
+                "{} is not valid against metaschema: jsonschema validation failed with {metaschema}\n{}",
+                go_quote(url),
+                findings.trim_end()
+            )
         }
         other => format!("{other:#}"),
     }
