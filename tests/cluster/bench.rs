@@ -11,7 +11,7 @@ use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, 
 use tempfile::TempDir;
 
 /// How long anything may take. The machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A namespace, a kind, a folder with watches.yaml and the chart, and a user for the operator.
 pub(crate) struct Bench {

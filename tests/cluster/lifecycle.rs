@@ -73,44 +73,7 @@ async fn a_resource_becomes_a_release_that_helm_reads() {
         "the revision is written down before its objects:\n{writes}"
     );
 
-    let namespace = bench.namespace.as_str();
-    let list = bench
-        .cluster
-        .helm(&["list", "-n", namespace, "-o", "json"])
-        .await
-        .unwrap();
-    let list: Value = serde_json::from_str(&list).unwrap();
-    assert_eq!(list[0]["name"], "shop");
-    assert_eq!(list[0]["status"], "deployed");
-    assert_eq!(list[0]["chart"], "web-1.2.3");
-    assert_eq!(list[0]["app_version"], "4.5");
-    let history = bench
-        .cluster
-        .helm(&["history", "shop", "-n", namespace])
-        .await
-        .unwrap();
-    assert!(history.contains("Install complete"), "{history}");
-    let manifest = bench
-        .cluster
-        .helm(&["get", "manifest", "shop", "-n", namespace])
-        .await
-        .unwrap();
-    assert!(
-        manifest.contains("# Source: web/templates/configmap.yaml"),
-        "{manifest}"
-    );
-    let values = bench
-        .cluster
-        .helm(&["get", "values", "shop", "-n", namespace, "-o", "json"])
-        .await
-        .unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&values).unwrap()["message"], "hi");
-    let notes = bench
-        .cluster
-        .helm(&["get", "notes", "shop", "-n", namespace])
-        .await
-        .unwrap();
-    assert!(notes.contains("shop says hi"), "{notes}");
+    reads_with_helm(&bench).await;
     operator.stop().await.unwrap();
 }
 
@@ -364,5 +327,183 @@ async fn a_secret_that_is_no_release_is_named_and_deletes_nothing() {
         .await
         .unwrap();
     bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
+
+/// Helm's own commands understand the release.
+async fn reads_with_helm(bench: &Bench) {
+    let namespace = bench.namespace.as_str();
+    let list = bench
+        .cluster
+        .helm(&["list", "-n", namespace, "-o", "json"])
+        .await
+        .unwrap();
+    let list: Value = serde_json::from_str(&list).unwrap();
+    assert_eq!(list[0]["name"], "shop");
+    assert_eq!(list[0]["status"], "deployed");
+    assert_eq!(list[0]["chart"], "web-1.2.3");
+    assert_eq!(list[0]["app_version"], "4.5");
+    let history = bench
+        .cluster
+        .helm(&["history", "shop", "-n", namespace])
+        .await
+        .unwrap();
+    assert!(history.contains("Install complete"), "{history}");
+    let manifest = bench
+        .cluster
+        .helm(&["get", "manifest", "shop", "-n", namespace])
+        .await
+        .unwrap();
+    assert!(
+        manifest.contains("# Source: web/templates/configmap.yaml"),
+        "{manifest}"
+    );
+    let values = bench
+        .cluster
+        .helm(&["get", "values", "shop", "-n", namespace, "-o", "json"])
+        .await
+        .unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&values).unwrap()["message"], "hi");
+    let notes = bench
+        .cluster
+        .helm(&["get", "notes", "shop", "-n", namespace])
+        .await
+        .unwrap();
+    assert!(notes.contains("shop says hi"), "{notes}");
+}
+
+#[tokio::test]
+async fn a_release_whose_workloads_are_ready_is_ready_and_told_of() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"replicas": 0})).await;
+    bench
+        .wait("readiness", &bench.webs(), "shop", |web| {
+            let (status, reason, _) = condition(web, "Ready")?;
+            (status == "True" && reason == "ReleaseReady").then_some(())
+        })
+        .await;
+    let web = bench.wait_revision("shop", 1).await;
+    assert_eq!(condition(&web, "Reconciling"), None);
+    assert_eq!(
+        web["status"]["health"],
+        json!({"ready": 1, "total": 1, "notReady": []})
+    );
+    let namespace = bench.namespace.as_str();
+    let events = bench
+        .cluster
+        .kubectl(&["get", "events", "-n", namespace, "-o", "wide"])
+        .await
+        .unwrap();
+    assert!(events.contains("ReleaseInstalled"), "{events}");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_chart_and_drift_are_found_at_the_start() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+
+    bench
+        .config_maps()
+        .delete("shop-config", &Default::default())
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench
+        .wait("the object", &bench.config_maps(), "shop-config", |map| {
+            map.get("data").map(|_| ())
+        })
+        .await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+
+    let chart = bench.folder.path().join("web/Chart.yaml");
+    let text = std::fs::read_to_string(&chart).unwrap().replace("1.2.3", "1.3.0");
+    std::fs::write(&chart, text).unwrap();
+    let operator = bench.ready_operator().await;
+    let web = bench.wait_revision("shop", 2).await;
+    assert_eq!(web["status"]["chart"]["version"], "1.3.0");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_forged_manifest_deletes_nothing_of_others() {
+    use base64::Engine;
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "precious"}});
+    let theirs: kube::api::DynamicObject = serde_json::from_value(theirs).unwrap();
+    bench
+        .config_maps()
+        .create(&Default::default(), &theirs)
+        .await
+        .unwrap();
+    let record = json!({"name": "shop", "namespace": bench.namespace, "version": 1, "chart": {"metadata": {"name": "web"}},
+        "info": {"status": "deployed"},
+        "manifest": "---\n# Source: x\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious}\n"});
+    let record = base64::engine::general_purpose::STANDARD.encode(record.to_string());
+    let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+        "metadata": {"name": "sh.helm.release.v1.shop.v1", "labels": {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}},
+        "stringData": {"release": record}});
+    let forged: kube::api::DynamicObject = serde_json::from_value(forged).unwrap();
+    bench
+        .secrets()
+        .create(&Default::default(), &forged)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 2).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.config_maps().get("precious").await.unwrap();
+    assert_eq!(bench.revisions().await, [""; 0]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn two_resources_of_one_name_do_not_share_a_release() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    bench.define("Other", "others").await;
+    let group = &bench.group;
+    let watches = format!(
+        "- {{group: {group}, version: v1, kind: Web, chart: web}}\n- {{group: {group}, version: v1, kind: Other, chart: web}}\n"
+    );
+    std::fs::write(bench.folder.path().join("watches.yaml"), watches).unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_cr("Other", "others", "shop", json!({})).await;
+    let (_, _, message) = bench
+        .wait(
+            "the refusal",
+            &bench.kind_api("Other", "others"),
+            "shop",
+            |other| condition(other, "Irreconcilable"),
+        )
+        .await;
+    assert!(
+        message.contains("duplicate release name") && message.contains("belongs to Web shop"),
+        "{message}"
+    );
+    bench
+        .kind_api("Other", "others")
+        .delete("shop", &Default::default())
+        .await
+        .unwrap();
+    bench.wait_gone(&bench.kind_api("Other", "others"), "shop").await;
+    bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
 }

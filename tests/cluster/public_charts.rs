@@ -17,8 +17,13 @@ use steersman_testkit::corpus;
 
 use crate::bench::{Bench, condition};
 
-/// Name, folder in the corpus, values.
+/// Name, folder in the corpus or in this repository, values.
 const CHARTS: &[(&str, &str, &str)] = &[
+    (
+        "visitors",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/helm-charts/visitors"),
+        "{}",
+    ),
     ("ingress", "charts/kubernetes--ingress-nginx/ingress-nginx", "{}"),
     ("certs", "charts/cert-manager--cert-manager/chart", "{}"),
     ("nginx", "charts/bitnami--charts/nginx", "{}"),

@@ -19,7 +19,11 @@ impl Reconciler {
         &self,
         session: &mut Session,
     ) -> Result<Vec<String>, ReconcileError> {
-        let mut revisions = session.history.load().await?;
+        let mut revisions = match session.history.load().await {
+            // The release is another resource's; this one never had any.
+            Err(HistoryError::Owned { .. }) => Vec::new(),
+            loaded => loaded?,
+        };
         if revisions.is_empty() {
             session.log("Release not found");
         }
