@@ -14,14 +14,15 @@ const LOCATION: &str = "file:///values.schema.json";
 /// The largest schema that is read.
 const MAX_BYTES: usize = 5 << 20;
 
-/// The stack for schemas, whose references can form long chains. It is taken from the system
-/// only as far as it is used, and a schema of the largest size cannot use it up.
-const STACK: usize = 1 << 30;
+/// The stack for each byte of a schema: its references can form a chain as long as it has room
+/// for, and are followed by recursion. The system provides only what is used.
+const STACK_PER_BYTE: usize = 256;
 
 /// A schema, compiled once.
 pub(crate) struct Schema {
     schemas: Schemas,
     root: SchemaIndex,
+    stack: usize,
 }
 
 impl std::fmt::Debug for Schema {
@@ -43,18 +44,19 @@ impl Schema {
         let mut compiler = Compiler::new();
         compiler.use_loader(Box::new(NoLoader));
         let mut schemas = Schemas::new();
-        let root = stacker::grow(STACK, || {
+        let stack = (1 << 20) + text.len() * STACK_PER_BYTE;
+        let root = stacker::grow(stack, || {
             let added = compiler.add_resource(LOCATION, document);
             added.map_err(|error| message::of_compilation(&error))?;
             let root = compiler.compile(LOCATION, &mut schemas);
             root.map_err(|error| message::of_compilation(&error))
         })?;
-        Ok(Self { schemas, root })
+        Ok(Self { schemas, root, stack })
     }
 
     /// Checks values.
     fn check(&self, values: &Value) -> Result<(), String> {
-        stacker::grow(STACK, || {
+        stacker::grow(self.stack, || {
             self.schemas
                 .validate(values, self.root)
                 .map_err(|error| message::of_validation(&error))
@@ -169,6 +171,22 @@ mod tests {
     #[test]
     fn whole_floats_are_integers() {
         check(r#"{"properties": {"a": {"type": "integer"}}}"#, "a: 3\n", Ok(()));
+    }
+
+    #[test]
+    fn long_chains_of_references_are_followed_to_their_end() {
+        let mut links: Vec<String> = (0..10_000)
+            .map(|link| format!("\"a{link}\":{{\"$ref\":\"#/definitions/a{}\"}}", link + 1))
+            .collect();
+        links.push("\"a10000\":{\"required\":[\"b\"]}".to_owned());
+        let schema = format!(
+            "{{\"$ref\":\"#/definitions/a0\",\"definitions\":{{{}}}}}",
+            links.join(",")
+        );
+        check(&schema, "{}", Err("- at '': missing property 'b'\n"));
+        let endless = r##"{"$ref": "#/definitions/a", "definitions": {"a": {"$ref": "#/definitions/a"}}}"##;
+        let schema = Schema::compile(endless.as_bytes()).unwrap();
+        assert!(schema.check(&Value::Object(Values::new())).is_err());
     }
 
     #[test]
