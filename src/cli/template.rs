@@ -18,9 +18,18 @@ use crate::world::SystemWorld;
 /// The name of a release that is given none.
 const DEFAULT_NAME: &str = "release-name";
 
+const EXAMPLES: &str = "\
+Examples:
+  # Everything that the chart renders with its own values
+  steersman template my-release helm-charts/visitors
+
+  # One template, with other values, for another version of Kubernetes
+  steersman template my-release helm-charts/visitors -f values.yaml --set size=2 \\
+    --kube-version 1.31 --show-only templates/ingress.yaml";
+
 /// What `template` takes.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "steersman template [OPTIONS] [NAME] <CHART>")]
+#[command(override_usage = "steersman template [OPTIONS] [NAME] <CHART>", after_help = EXAMPLES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Args {
     /// The name of the release, and the chart's directory or `.tgz` file; the chart alone for a release called

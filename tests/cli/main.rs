@@ -4,4 +4,5 @@
 
 mod program;
 mod run;
+mod template;
 mod version;

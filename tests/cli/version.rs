@@ -63,7 +63,7 @@ fn a_reader_that_has_gone_is_no_failure() {
 #[test]
 fn every_help_has_examples() {
     let project = Project::new();
-    for arguments in [&["--help"][..], &["run", "--help"]] {
+    for arguments in [&["--help"][..], &["run", "--help"], &["template", "--help"]] {
         let ended = project.run(arguments);
         assert_eq!(ended.code, Some(0));
         assert!(ended.stdout.contains("\nExamples:\n"), "{}", ended.stdout);
