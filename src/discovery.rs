@@ -101,6 +101,11 @@ impl Discovery {
         }
     }
 
+    /// What was heard is out of date: a kind that was served is not found.
+    pub fn forget(&self) {
+        self.lock().served = None;
+    }
+
     /// What was heard not long ago, for templates that ask what the cluster can do.
     ///
     /// # Errors

@@ -303,7 +303,12 @@ impl Applier {
                 (Err(error), _) if error.is_other_uid() || error.is_field_conflict() => {
                     uid = self.find(owner, &api, id).await?;
                 }
-                (Err(error), _) => return Err(failed("apply")(error)),
+                (Err(error), _) => {
+                    if error.is_not_found() {
+                        self.discovery.forget();
+                    }
+                    return Err(failed("apply")(error));
+                }
             }
         }
         Err(failed("apply")(RequestError::local(
@@ -415,12 +420,17 @@ pub(super) async fn apply_new(
     Ok(answer?.metadata)
 }
 
-/// The metadata of the object of this name, if there is one.
+/// The metadata of the object of this name, if there is one. Where the kind is gone, so is the
+/// object.
 pub(super) async fn existing(
     api: &Api<DynamicObject>,
     name: &str,
 ) -> Result<Option<ObjectMeta>, RequestError> {
-    Ok(api.get_metadata_opt(name).await?.map(|object| object.metadata))
+    match api.get_metadata_opt(name).await.map_err(RequestError::from) {
+        Ok(object) => Ok(object.map(|object| object.metadata)),
+        Err(error) if error.is_not_found() => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Gives each object its address.
@@ -475,7 +485,7 @@ fn is_definition(object: &RenderedObject) -> bool {
 }
 
 /// The kinds that definitions among `objects` bring.
-fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
+pub(super) fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
     let mut kinds = BTreeSet::new();
     for definition in objects.iter().filter(|object| is_definition(object)) {
         let text = |pointer: &str| {

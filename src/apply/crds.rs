@@ -6,10 +6,11 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
 
-use super::applier::Applier;
+use super::applier::{Applier, kinds_defined_by};
 use super::fields::FIELD_MANAGER;
 use super::object::RenderedObject;
 use super::request::RequestError;
+use crate::discovery::DiscoveryError;
 
 /// How long a definition may take to be in effect.
 const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
@@ -18,6 +19,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A definition could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
     /// The server refused a request.
     #[error("failed to {attempt} CustomResourceDefinition {name}")]
     Request {
@@ -54,7 +58,12 @@ impl Applier {
     /// A definition is refused, or not in effect within a minute.
     pub async fn install_crds(&self, objects: &[RenderedObject]) -> Result<bool, CrdError> {
         let mut created = Vec::new();
-        for object in objects {
+        let served = self.discovery.served().await?;
+        let is_served = |object: &&RenderedObject| {
+            let kinds = kinds_defined_by(std::slice::from_ref(*object));
+            !kinds.is_empty() && kinds.iter().all(|kind| served.resource(kind).is_some())
+        };
+        for object in objects.iter().filter(|object| !is_served(object)) {
             let name = object.name.clone();
             let failed = |attempt| {
                 let name = name.clone();
@@ -85,6 +94,35 @@ impl Applier {
         }
         self.wait_established(&created).await?;
         Ok(!created.is_empty())
+    }
+
+    /// Creates those of `definitions` again that objects need and the server no longer has.
+    ///
+    /// # Errors
+    /// As [`Applier::install_crds`].
+    pub async fn restore_crds(
+        &self,
+        definitions: &[RenderedObject],
+        objects: &[RenderedObject],
+    ) -> Result<(), CrdError> {
+        let served = self
+            .discovery
+            .served_with(objects.iter().map(|object| &object.api))
+            .await?;
+        let missing: Vec<_> = objects
+            .iter()
+            .map(|object| &object.api)
+            .filter(|api| served.resource(api).is_none())
+            .collect();
+        let needed = |definition: &&RenderedObject| {
+            let kinds = kinds_defined_by(std::slice::from_ref(*definition));
+            missing.iter().any(|api| kinds.contains(api))
+        };
+        let needed: Vec<RenderedObject> = definitions.iter().filter(needed).cloned().collect();
+        if self.install_crds(&needed).await? {
+            self.discovery.refresh().await?;
+        }
+        Ok(())
     }
 
     /// Waits until the server acts on these definitions.

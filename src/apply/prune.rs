@@ -117,7 +117,6 @@ impl Applier {
         let api = self.api(resource, id.namespace.as_deref());
         let metadata = match existing(&api, &id.name).await {
             Ok(metadata) => metadata,
-            Err(error) if error.is_not_found() => None,
             Err(source) => {
                 return Err(PruneError::Request {
                     attempt: "read",

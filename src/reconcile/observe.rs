@@ -39,7 +39,13 @@ impl Reconciler {
             });
         }
         if memory.known.is_none() {
-            let revisions = session.history.load().await?;
+            // Nobody has dealt with a new resource. Should there be revisions nevertheless, writing
+            // the first one tells.
+            let revisions = if session.is_new() {
+                Vec::new()
+            } else {
+                session.history.load().await?
+            };
             memory.known = Some(Known::new(&revisions));
         }
         let drifted = self.drifted(session, memory).await?;

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use steersman_chart::manifest::DeletePolicy;
-use steersman_chart::{Hook, HookEvent, Limits, Metadata, Operation, ReleaseInfo, RenderInput, Rendered};
+use steersman_chart::{
+    CrdFile, Hook, HookEvent, Limits, Metadata, Operation, ReleaseInfo, RenderInput, Rendered,
+};
 use tokio::runtime::Handle;
 
 use super::Reconciler;
@@ -103,9 +105,9 @@ impl Reconciler {
 }
 
 /// The definitions in `crds/` folders.
-pub(super) fn definitions(rendered: &Rendered) -> Result<Vec<RenderedObject>, ReconcileError> {
+pub(super) fn definitions(files: &[CrdFile]) -> Result<Vec<RenderedObject>, ReconcileError> {
     let mut objects = Vec::new();
-    for file in &rendered.crds {
+    for file in files {
         objects.extend(values_of_text(&file.source, &file.text)?);
     }
     Ok(objects)

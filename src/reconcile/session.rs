@@ -119,6 +119,12 @@ impl Session {
             .any(|name| is_ours(name))
     }
 
+    /// Whether nothing says that anybody has dealt with the resource before.
+    pub(super) fn is_new(&self) -> bool {
+        let status = self.object.data.get("status");
+        !self.guarded() && status.and_then(|status| status.get("deployedRelease")).is_none()
+    }
+
     /// The resource, if it was written in this reconcile.
     pub(super) fn written(self) -> Option<DynamicObject> {
         self.written.then_some(self.object)

@@ -130,3 +130,44 @@ async fn a_crash_in_the_middle_is_recovered_from() {
     assert_eq!(deployed, 1);
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_definition_that_was_deleted_comes_back_with_its_objects() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    // A definition of this test's own, as others use the one in the chart.
+    let file = bench.folder.path().join("web/crds/gadgets.yaml");
+    let crd = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("fixtures.example.com", &format!("g.{}", bench.group));
+    std::fs::write(&file, crd).unwrap();
+    let file = bench.folder.path().join("web/templates/gadget.yaml");
+    let gadget = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("fixtures.example.com", &format!("g.{}", bench.group));
+    std::fs::write(&file, gadget).unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"gadget": true})).await;
+    bench.wait_revision("shop", 1).await;
+    let gadgets = bench.api(&format!("g.{}", bench.group), "v1", "Gadget", "gadgets");
+    let before = gadgets.get("shop").await.unwrap().metadata.uid;
+    bench
+        .cluster
+        .kubectl(&["delete", "crd", &format!("gadgets.g.{}", bench.group)])
+        .await
+        .unwrap();
+    let begun = std::time::Instant::now();
+    loop {
+        match gadgets.get_opt("shop").await {
+            Ok(Some(gadget)) if gadget.metadata.uid != before => break,
+            _ => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+        }
+        assert!(
+            begun.elapsed() < std::time::Duration::from_mins(1),
+            "{}",
+            operator.log_text()
+        );
+    }
+    operator.stop().await.unwrap();
+}

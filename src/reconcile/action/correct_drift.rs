@@ -5,6 +5,7 @@ use tokio::time::Instant;
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::Memory;
+use super::super::render::definitions;
 use super::super::session::Session;
 use crate::apply::{Change, ChangeSet, ObjectId, objects_of_manifest};
 use crate::release::Stored;
@@ -30,6 +31,8 @@ impl Reconciler {
         };
         let rendered = objects_of_manifest(&stored.record.manifest)?;
         session.redactor = Redactor::new(&rendered, &serde_json::Value::Object(session.values.clone()));
+        let definitions = definitions(&self.settings.chart.crds())?;
+        self.shared.applier.restore_crds(&definitions, &rendered).await?;
         let drifted = self.shared.applier.identities(&session.owner, rendered).await?;
         let drifted = drifted
             .into_iter()

@@ -37,7 +37,12 @@ impl Reconciler {
         let objects = objects_of_manifest(&manifest)?;
         session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
 
-        if self.shared.applier.install_crds(&definitions(&rendered)?).await? {
+        if self
+            .shared
+            .applier
+            .install_crds(&definitions(&rendered.crds)?)
+            .await?
+        {
             self.shared.discovery.refresh().await?;
         }
         self.shared.applier.check(&session.owner, &objects).await?;

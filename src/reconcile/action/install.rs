@@ -4,6 +4,7 @@ use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::session::Session;
+use crate::release::HistoryError;
 
 impl Reconciler {
     /// Renders and applies the first revision.
@@ -12,7 +13,14 @@ impl Reconciler {
         session: &mut Session,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
-        let revision = self.roll_out(session, memory, Vec::new()).await?;
+        let revision = match self.roll_out(session, memory, Vec::new()).await {
+            Err(ReconcileError::History(HistoryError::Taken { .. })) => {
+                // There are revisions that nothing told of: Helm's, or those of a lost resource.
+                memory.forget_known();
+                return Ok(());
+            }
+            rolled_out => rolled_out?,
+        };
         session.log("Installed release");
         self.event_deployed(session, "ReleaseInstalled", revision);
         Ok(())

@@ -3,6 +3,7 @@
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::{Memory, was_ever_deployed};
+use super::super::render::definitions;
 use super::super::session::Session;
 use crate::apply::objects_of_manifest;
 use crate::status::Redactor;
@@ -32,6 +33,8 @@ impl Reconciler {
         session.first = !was_ever_deployed(&revisions);
         let objects = objects_of_manifest(&stored.record.manifest)?;
         session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
+        let definitions = definitions(&self.settings.chart.crds())?;
+        self.shared.applier.restore_crds(&definitions, &objects).await?;
         let revision = stored.record.version;
         let first = session.first;
         self.deploy(session, memory, stored, objects, &revisions).await?;
