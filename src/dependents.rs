@@ -120,11 +120,12 @@ impl Dependents {
         self.stop.is_cancelled()
     }
 
-    /// Forgets an owner and what is live of it.
+    /// Wakes nobody any longer for this owner. What is live of it stays known until the watches
+    /// say that it is gone: the owner may come back.
     pub fn forget(&self, owner: &str) {
         let mut state = self.lock();
         state.wakes.remove(owner);
-        state.live.remove(owner);
+        state.live.retain(|_, objects| !objects.is_empty());
     }
 
     /// What is known of an object.

@@ -296,7 +296,7 @@ impl Applier {
                 (Ok(metadata), None) => {
                     return Ok(self.applied(owner, planned, kept, &metadata, Change::Created));
                 }
-                (Err(error), Some(uid)) if error.is_invalid() && !error.is_other_uid() => {
+                (Err(error), Some(uid)) if error.is_list_conflict() => {
                     let metadata = self.heal(&api, id, &value, uid, error).await?;
                     return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
                 }

@@ -67,6 +67,14 @@ impl RequestError {
                 .any(|cause| cause.reason == "NamespaceTerminating")
     }
 
+    /// Whether the server refused an object because of what stands beside it in a list: something
+    /// is there twice, or must be told apart by a name.
+    pub(crate) fn is_list_conflict(&self) -> bool {
+        let reasons = ["FieldValueDuplicate", "FieldValueRequired"];
+        let of_list = |cause: &Cause| reasons.contains(&cause.reason.as_str()) && cause.field.contains('[');
+        self.is_invalid() && self.causes.iter().any(of_list)
+    }
+
     /// Whether the server refused the object as invalid.
     pub(crate) fn is_invalid(&self) -> bool {
         self.code == 422

@@ -226,3 +226,51 @@ async fn the_digest_of_our_fields_is_the_same_after_each_apply() {
     assert!(digest(&first).is_some());
     assert_eq!(digest(&first), digest(&second));
 }
+
+#[tokio::test]
+async fn a_change_that_the_server_does_not_allow_is_told_and_changes_nothing() {
+    let Some(cluster) = TestCluster::shared_or_skip("applying") else {
+        return;
+    };
+    let bench = Bench::new(cluster).await;
+    let deployment = |app: &str, image: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {
+            "replicas": 0, "selector": {"matchLabels": {"app": app}},
+            "template": {"metadata": {"labels": {"app": app}}, "spec": {"containers": [{"name": "web", "image": image}]}}}})
+    };
+    bench.apply(deployment("web", "web:1")).await.unwrap();
+    let error = bench.apply(deployment("other", "web:2")).await.unwrap_err();
+    let text = steersman::apply::chain(&error);
+    assert!(
+        text.contains("Deployment") && text.contains("/web: ") && text.contains("spec.selector"),
+        "{text}"
+    );
+    let live: Api<k8s_openapi::api::apps::v1::Deployment> =
+        Api::namespaced(bench.client.clone(), &bench.namespace);
+    let live = serde_json::to_value(live.get("web").await.unwrap()).unwrap();
+    assert_eq!(
+        live.pointer("/spec/template/spec/containers/0/image").unwrap(),
+        "web:1"
+    );
+}
+
+#[tokio::test]
+async fn a_service_with_one_port_without_a_name_is_healed_too() {
+    let Some(cluster) = TestCluster::shared_or_skip("applying") else {
+        return;
+    };
+    let bench = Bench::new(cluster).await;
+    let services: Api<Service> = Api::namespaced(bench.client.clone(), &bench.namespace);
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}});
+    bench.apply(service.clone()).await.unwrap();
+    let edit = json!([{"op": "replace", "path": "/spec/ports/0/port", "value": 81}]);
+    let edit: Patch<()> = Patch::Json(serde_json::from_value(edit).unwrap());
+    services
+        .patch("web", &PatchParams::default(), &edit)
+        .await
+        .unwrap();
+    bench.apply(service).await.unwrap();
+    let ports = services.get("web").await.unwrap().spec.unwrap().ports.unwrap();
+    assert_eq!(ports.iter().map(|port| port.port).collect::<Vec<_>>(), [80]);
+}

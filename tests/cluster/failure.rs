@@ -171,3 +171,56 @@ async fn a_definition_that_was_deleted_comes_back_with_its_objects() {
     }
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn crashes_at_many_moments_lose_and_double_nothing() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    // Each round another object comes and the one before goes; each round the operator dies a
+    // little later into its work.
+    for round in 0..12_u64 {
+        let operator = bench.ready_operator().await;
+        let spec =
+            json!({"extra": round % 2 == 0, "gadget": round % 2 == 1, "message": format!("round {round}")});
+        bench.apply_web("shop", spec).await;
+        tokio::time::sleep(std::time::Duration::from_millis(round * 15)).await;
+        operator.kill().await.unwrap();
+    }
+    let operator = bench.ready_operator().await;
+    bench
+        .wait("the last round", &bench.config_maps(), "shop-config", |map| {
+            (map["data"]["message"] == "round 11").then_some(())
+        })
+        .await;
+    bench
+        .wait("readiness", &bench.webs(), "shop", |web| {
+            let is_so = condition(web, "Deployed")?.0 == "True"
+                && web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            is_so.then_some(())
+        })
+        .await;
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    bench
+        .api("fixtures.example.com", "v1", "Gadget", "gadgets")
+        .get("shop")
+        .await
+        .unwrap();
+    let revisions = bench.revisions().await;
+    let deployed = revisions
+        .iter()
+        .filter(|revision| revision.ends_with(" deployed"))
+        .count();
+    assert_eq!(deployed, 1, "{revisions:?}");
+    assert!(revisions.len() <= 10, "{revisions:?}");
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert_eq!(bench.revisions().await, [""; 0]);
+    bench
+        .wait_gone(
+            &bench.api("fixtures.example.com", "v1", "Gadget", "gadgets"),
+            "shop",
+        )
+        .await;
+    operator.stop().await.unwrap();
+}

@@ -507,3 +507,84 @@ async fn two_resources_of_one_name_do_not_share_a_release() {
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn selector_and_override_values_are_obeyed() {
+    let Some(bench) = Bench::with_kind("lifecycle").await else {
+        return;
+    };
+    let watches = format!(
+        "- group: {}\n  version: v1\n  kind: Web\n  chart: web\n  selector: {{matchLabels: {{managed: \"yes\"}}}}\n  \
+         overrideValues:\n    message: overridden\n    replicas: \"0\"\n",
+        bench.group
+    );
+    std::fs::write(bench.folder.path().join("watches.yaml"), watches).unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "mine"})).await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let web = bench.webs().get("shop").await.unwrap();
+    assert_eq!((web.metadata.finalizers, web.data.get("status")), (None, None));
+
+    let label = |value: Value| kube::api::Patch::Merge(json!({"metadata": {"labels": {"managed": value}}}));
+    let parameters = kube::api::PatchParams::default();
+    bench
+        .webs()
+        .patch("shop", &parameters, &label(json!("yes")))
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 1).await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "overridden");
+    let events = bench
+        .cluster
+        .kubectl(&["get", "events", "-n", &bench.namespace])
+        .await
+        .unwrap();
+    assert!(events.contains("OverrideValuesInUse"), "{events}");
+
+    // Let go without being uninstalled.
+    bench
+        .webs()
+        .patch("shop", &parameters, &label(Value::Null))
+        .await
+        .unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    bench
+        .config_maps()
+        .delete("shop-config", &Default::default())
+        .await
+        .unwrap();
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    assert!(
+        bench
+            .config_maps()
+            .get_opt("shop-config")
+            .await
+            .unwrap()
+            .is_none()
+    );
+    bench.deployments().get("shop").await.unwrap();
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .webs()
+        .patch("shop", &parameters, &label(json!("yes")))
+        .await
+        .unwrap();
+    bench
+        .wait("the object", &bench.config_maps(), "shop-config", |map| {
+            map.get("data").map(|_| ())
+        })
+        .await;
+    let audit = bench
+        .cluster
+        .audit_since(mark)
+        .await
+        .unwrap()
+        .by_user(bench.user.name());
+    let written = audit
+        .writes()
+        .filter(|request| request.resource != "events" && request.resource != "webs");
+    assert_eq!(written.len(), 1, "only what is missing is written:\n{written}");
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+}
