@@ -37,3 +37,7 @@ pub use metadata::{Dependency, Maintainer, Metadata};
 pub use release::{Operation, ReleaseInfo, check_name as check_release_name};
 pub use steersman_gotemplate::{Failure, Limits, LookupQuery, Timestamp, Value, World};
 pub use values::Values;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
