@@ -195,6 +195,30 @@ impl Applier {
         outcome.map(|()| done.len())
     }
 
+    /// Deletes what hooks have left behind, apart from what is to be kept and definitions of kinds.
+    ///
+    /// Garbage collection does not reach objects in other namespaces or in none.
+    ///
+    /// # Errors
+    /// The first object that can't be read or deleted.
+    pub async fn remove_hooks(&self, owner: &Owner, hooks: &[HookRecord]) -> Result<(), HookError> {
+        for hook in hooks {
+            for run in self.prepare(owner, hook, Moment::PostDelete.as_str()).await? {
+                if run.object.is_kept() || run.id.kind == "CustomResourceDefinition" {
+                    continue;
+                }
+                if let Deletion::NotOurs(reason) = self
+                    .delete(owner, &run.id)
+                    .await
+                    .map_err(|source| run.delete_failed(source))?
+                {
+                    tracing::warn!(object = %run.id, %reason, "hook left in place");
+                }
+            }
+        }
+        Ok(())
+    }
+
     async fn prepare<'a>(
         &self,
         owner: &Owner,

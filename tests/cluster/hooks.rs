@@ -1,6 +1,7 @@
 //! Hooks run at their moment, and what they wait for is waited for.
 
-use kube::api::{Patch, PatchParams};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
@@ -67,6 +68,9 @@ async fn a_release_waits_for_its_hooks_before_and_after() {
         "deleted when it succeeded"
     );
     let first = jobs.get("shop-job").await.unwrap().metadata.uid;
+    let elsewhere: Api<ConfigMap> = Api::namespaced(bench.client.clone(), "kube-public");
+    let left = format!("{}-shop", bench.namespace);
+    assert!(elsewhere.get_opt(&left).await.unwrap().is_some());
 
     bench.delete_web("shop").await;
     bench
@@ -93,6 +97,10 @@ async fn a_release_waits_for_its_hooks_before_and_after() {
             .await
             .unwrap()
             .is_none()
+    );
+    assert!(
+        elsewhere.get_opt(&left).await.unwrap().is_none(),
+        "no garbage collector reaches another namespace"
     );
     operator.stop().await.unwrap();
 }

@@ -43,6 +43,7 @@ impl Reconciler {
             .run_hooks(&session.owner, &hooks, Moment::PostDelete, timeout)
             .await;
         unless_terminating(session, ran)?;
+        self.shared.applier.remove_hooks(&session.owner, &hooks).await?;
         session.history.purge().await?;
         if !revisions.is_empty() {
             session.log("Uninstalled release");
