@@ -39,6 +39,16 @@ pub enum Moment {
 }
 
 impl Moment {
+    /// Every moment at which the operator runs hooks.
+    pub const ALL: [Self; 6] = [
+        Self::PreInstall,
+        Self::PostInstall,
+        Self::PreUpgrade,
+        Self::PostUpgrade,
+        Self::PreDelete,
+        Self::PostDelete,
+    ];
+
     /// Helm's word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -197,12 +207,18 @@ impl Applier {
 
     /// Deletes what hooks have left behind, apart from what is to be kept and definitions of kinds.
     ///
-    /// Garbage collection does not reach objects in other namespaces or in none.
+    /// Garbage collection does not reach objects in other namespaces or in none. Hooks that only
+    /// `helm test` or a rollback runs were never ours to run, and their kinds may be out of reach.
     ///
     /// # Errors
     /// The first object that can't be read or deleted.
     pub async fn remove_hooks(&self, owner: &Owner, hooks: &[HookRecord]) -> Result<(), HookError> {
-        for hook in hooks {
+        let runs = |hook: &&HookRecord| {
+            Moment::ALL
+                .iter()
+                .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
+        };
+        for hook in hooks.iter().filter(runs) {
             for run in self.prepare(owner, hook, Moment::PostDelete.as_str()).await? {
                 if run.object.is_kept() || run.id.kind == "CustomResourceDefinition" {
                     continue;
