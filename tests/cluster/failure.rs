@@ -53,6 +53,40 @@ async fn a_chart_that_cannot_be_rendered_leaves_the_objects_and_says_where() {
 }
 
 #[tokio::test]
+async fn the_trouble_of_one_watch_stops_no_other() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    bench.define("Broken", "brokens").await;
+    let group = &bench.group;
+    let watches = ["Absent", "Broken", "Web"]
+        .map(|kind| format!("- {{group: {group}, version: v1, kind: {kind}, chart: web}}\n"))
+        .concat();
+    std::fs::write(bench.folder.path().join("watches.yaml"), watches).unwrap();
+    let operator = bench.operator();
+    bench
+        .apply_cr("Broken", "brokens", "bad", json!({"broken": true}))
+        .await;
+    let brokens = bench.kind_api("Broken", "brokens");
+    bench
+        .wait("the failure", &brokens, "bad", |broken| {
+            condition(broken, "ReleaseFailed")
+        })
+        .await;
+
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", json!({"message": "changed"})).await;
+    bench.wait_revision("shop", 2).await;
+    let readiness = operator.probe("/readyz?verbose").await.unwrap();
+    assert!(
+        readiness.contains("Absent") && readiness.contains("waiting for its CustomResourceDefinition"),
+        "{readiness}"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn an_object_of_somebody_else_is_named_and_taken_when_it_is_free() {
     let Some(bench) = Bench::with_kind("failure").await else {
         return;
