@@ -236,7 +236,15 @@ impl Reconciler {
         }
     }
 
-    pub(in super::super) fn event_deployed(&self, session: &Session, reason: &str, revision: Revision) {
+    /// Says in the log and in an event that a revision is deployed; `first` tells an
+    /// installation from an upgrade.
+    pub(in super::super) fn announce(&self, session: &Session, first: bool, revision: Revision) {
+        let (line, reason) = if first {
+            ("Installed release", "ReleaseInstalled")
+        } else {
+            ("Upgraded release", "ReleaseUpgraded")
+        };
+        session.log(line);
         let chart = &self.settings.chart;
         let message = format!(
             "release {} revision {revision} of chart {}-{} is deployed",

@@ -21,8 +21,7 @@ impl Reconciler {
             }
             rolled_out => rolled_out?,
         };
-        session.log("Installed release");
-        self.event_deployed(session, "ReleaseInstalled", revision);
+        self.announce(session, true, revision);
         Ok(())
     }
 }

@@ -38,20 +38,7 @@ impl Reconciler {
         let revision = stored.record.version;
         let first = session.first;
         self.deploy(session, memory, stored, objects, &revisions).await?;
-        session.log(if first {
-            "Installed release"
-        } else {
-            "Upgraded release"
-        });
-        self.event_deployed(
-            session,
-            if first {
-                "ReleaseInstalled"
-            } else {
-                "ReleaseUpgraded"
-            },
-            revision,
-        );
+        self.announce(session, first, revision);
         Ok(())
     }
 }

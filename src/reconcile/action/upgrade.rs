@@ -18,20 +18,7 @@ impl Reconciler {
         let first = session.first;
         let revision = self.roll_out(session, memory, earlier).await?;
         tracing::debug!(release = %session.release, ?cause, "upgraded");
-        session.log(if first {
-            "Installed release"
-        } else {
-            "Upgraded release"
-        });
-        self.event_deployed(
-            session,
-            if first {
-                "ReleaseInstalled"
-            } else {
-                "ReleaseUpgraded"
-            },
-            revision,
-        );
+        self.announce(session, first, revision);
         Ok(())
     }
 }
