@@ -125,6 +125,12 @@ impl OperatorProcess {
             .map_err(io_failed("get", Path::new(path)))
     }
 
+    /// The loopback port of `/metrics`.
+    #[must_use]
+    pub fn metrics_port(&self) -> u16 {
+        self.metrics
+    }
+
     /// The answer to a GET of `/metrics`, with status line and headers.
     ///
     /// # Errors
