@@ -8,12 +8,12 @@ use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, Environment, LeaderElection};
+use crate::config::{Config, Environment, LeaderElection, MetricsAccess};
 use crate::context::Context;
 use crate::kubernetes::{self, ConnectError};
 use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
-use crate::server::{BindError, Port, Readiness};
+use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
 use crate::watches::Watches;
 
 /// How long running reconciles may take to end once the process is asked to stop.
@@ -25,6 +25,9 @@ pub enum RunError {
     /// A port cannot be opened.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// The metrics cannot be served over TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The API server cannot be talked to.
     #[error(transparent)]
     Connect(#[from] ConnectError),
@@ -99,13 +102,15 @@ where
     let metrics = Metrics::new(limits).map_err(RunError::Metrics)?;
     let readiness = Readiness::default();
     all_wait(&readiness, &watches, "the API server has not answered yet");
+    let reviews = ApiReviews::default();
     // Dropped at the end, and with them all connections.
-    let _ports = open_ports(&config, &metrics, &readiness).await?;
+    let _ports = open_ports(&config, &metrics, &readiness, &reviews).await?;
 
     let connecting = kubernetes::connect(config.kubeconfig.as_deref(), environment);
     let Some(client) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
     };
+    reviews.connected(client.clone());
     let mut elector = match &config.leader_election {
         Some(election) => Some(elector(election, client.clone(), environment)?),
         None => None,
@@ -177,13 +182,20 @@ async fn open_ports(
     config: &Config,
     metrics: &Metrics,
     readiness: &Readiness,
+    reviews: &ApiReviews,
 ) -> Result<JoinSet<()>, RunError> {
     let mut ports = Vec::new();
     if let Some(address) = config.health_address {
         ports.push(Port::health(address, readiness.clone()).await?);
     }
     if let Some(address) = config.metrics_address {
-        ports.push(Port::metrics(address, metrics.clone()).await?);
+        let access = config.metrics_access;
+        let guard = (access == MetricsAccess::TlsWithRbac).then(|| Guard::new(reviews.clone()));
+        let port = Port::metrics(address, metrics.clone(), guard).await?;
+        ports.push(match access {
+            MetricsAccess::Plain => port,
+            MetricsAccess::Tls | MetricsAccess::TlsWithRbac => port.over_tls(Tls::self_signed()?),
+        });
     }
     let mut serving = JoinSet::new();
     for port in ports {

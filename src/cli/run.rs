@@ -73,13 +73,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "ADDRESS", hide = true)]
     metrics_addr: Option<String>,
 
-    /// Serve /metrics over TLS, with a certificate of its own
+    /// Serve /metrics over TLS, with a new self-signed certificate at every start
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true,
           hide_possible_values = true, value_parser = parse_bool)]
     metrics_secure: bool,
 
-    /// Serve /metrics only to who may get that path by RBAC; needs --metrics-secure
+    /// Serve /metrics only to bearers of a token whose user may get that path by RBAC; needs --metrics-secure
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true,
           value_parser = parse_bool)]
@@ -275,12 +275,6 @@ impl Args {
     }
 
     fn metrics_access(&self, problems: &mut Problems) -> MetricsAccess {
-        if self.metrics_secure {
-            problems.add(
-                "--metrics-secure",
-                "is not supported by this build; put a proxy in front of /metrics",
-            );
-        }
         match (self.metrics_secure, self.metrics_require_rbac) {
             (false, false) => MetricsAccess::Plain,
             (true, false) => MetricsAccess::Tls,
@@ -639,6 +633,24 @@ mod tests {
                 metrics_address: None,
                 health_address: None,
             "]],
+        );
+    }
+
+    #[test]
+    fn metrics_can_be_guarded() {
+        check(
+            "--metrics-secure",
+            &[],
+            &expect![[r"
+            metrics_access: Tls,
+        "]],
+        );
+        check(
+            "--metrics-secure --metrics-require-rbac",
+            &[],
+            &expect![[r"
+            metrics_access: TlsWithRbac,
+        "]],
         );
     }
 

@@ -1,6 +1,9 @@
 //! The two ports of the operator: `/healthz` and `/readyz` on one, `/metrics` on the other.
 
+mod access;
 mod readiness;
+mod reviews;
+mod tls;
 
 use std::convert::Infallible;
 use std::io;
@@ -10,18 +13,23 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
 
+pub use access::{Guard, Review, ReviewError, Verdict};
 pub use readiness::Readiness;
+pub use reviews::ApiReviews;
+pub use tls::{Tls, TlsError};
 
 /// An answer to a request.
 type Answer = Response<Full<Bytes>>;
@@ -52,13 +60,14 @@ pub struct BindError {
 pub struct Port {
     listener: TcpListener,
     content: Content,
+    tls: Option<Tls>,
 }
 
 /// What a port serves.
 #[derive(Clone, Debug)]
 enum Content {
     Health(Readiness),
-    Metrics(Metrics),
+    Metrics(Metrics, Option<Guard>),
 }
 
 impl Port {
@@ -71,19 +80,34 @@ impl Port {
         Ok(Self {
             listener,
             content: Content::Health(readiness),
+            tls: None,
         })
     }
 
-    /// Opens the port of the metrics.
+    /// Opens the port of the metrics, for whom the guard lets in; without one, for everybody.
     ///
     /// # Errors
     /// The address is in use, or is not ours.
-    pub async fn metrics(address: SocketAddr, metrics: Metrics) -> Result<Self, BindError> {
+    pub async fn metrics(
+        address: SocketAddr,
+        metrics: Metrics,
+        guard: Option<Guard>,
+    ) -> Result<Self, BindError> {
         let listener = bind(address, METRICS).await?;
         Ok(Self {
             listener,
-            content: Content::Metrics(metrics),
+            content: Content::Metrics(metrics, guard),
+            tls: None,
         })
+    }
+
+    /// The same port, for clients that speak TLS.
+    #[must_use]
+    pub fn over_tls(self, tls: Tls) -> Self {
+        Self {
+            tls: Some(tls),
+            ..self
+        }
     }
 
     /// Where the port really is: of interest where port 0 was asked for.
@@ -98,7 +122,7 @@ impl Port {
     pub fn purpose(&self) -> &'static str {
         match self.content {
             Content::Health(_) => HEALTH,
-            Content::Metrics(_) => METRICS,
+            Content::Metrics(..) => METRICS,
         }
     }
 
@@ -114,9 +138,12 @@ impl Port {
             while clients.try_join_next().is_some() {}
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let content = self.content.clone();
+                    let (content, tls) = (self.content.clone(), self.tls.clone());
                     clients.spawn(async move {
-                        answer_connection(stream, content).await;
+                        match tls {
+                            Some(tls) => answer_tls_connection(stream, &tls, &content).await,
+                            None => answer_connection(stream, &content).await,
+                        }
                         drop(permit);
                     });
                 }
@@ -148,10 +175,23 @@ async fn bind(address: SocketAddr, purpose: &'static str) -> Result<TcpListener,
     })
 }
 
-async fn answer_connection(stream: TcpStream, content: Content) {
+async fn answer_tls_connection(stream: TcpStream, tls: &Tls, content: &Content) {
+    match tls.accept(stream).await {
+        Ok(stream) => answer_connection(stream, content).await,
+        Err(error) => tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "Failed to agree on TLS with a client"
+        ),
+    }
+}
+
+async fn answer_connection<S>(stream: S, content: &Content)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let service = service_fn(|request: Request<Incoming>| {
-        let answer = content.answer(request.method(), request.uri().path(), request.uri().query());
-        async move { Ok::<_, Infallible>(answer) }
+        let (head, _) = request.into_parts();
+        async move { Ok::<_, Infallible>(content.answer(&head).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -166,33 +206,67 @@ async fn answer_connection(stream: TcpStream, content: Content) {
 }
 
 impl Content {
-    fn answer(&self, method: &Method, path: &str, query: Option<&str>) -> Answer {
-        if !matches!(*method, Method::GET | Method::HEAD) {
+    async fn answer(&self, head: &request::Parts) -> Answer {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
         }
-        match (self, path) {
+        match (self, head.uri.path()) {
             (Self::Health(_), "/healthz" | "/healthz/" | "/healthz/ping") => text(StatusCode::OK, "ok"),
             (Self::Health(readiness), "/readyz" | "/readyz/") => {
-                let verbose =
-                    query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
-                let report = readiness.report(verbose);
-                let status = if report.is_ready {
-                    StatusCode::OK
-                } else {
-                    StatusCode::INTERNAL_SERVER_ERROR
-                };
-                text(status, report.text)
+                readiness_answer(readiness, head.uri.query())
             }
-            (Self::Metrics(metrics), "/metrics") => match metrics.encode() {
-                Ok(page) => {
-                    let mut answer = Response::new(Full::from(page));
-                    let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-                    answer.headers_mut().insert(CONTENT_TYPE, kind);
-                    answer
-                }
-                Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
-            },
+            (Self::Metrics(metrics, guard), "/metrics") => {
+                let refusal = match guard {
+                    Some(guard) => refusal(guard, &head.headers).await,
+                    None => None,
+                };
+                refusal.unwrap_or_else(|| metrics_answer(metrics))
+            }
             _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
+        }
+    }
+}
+
+fn readiness_answer(readiness: &Readiness, query: Option<&str>) -> Answer {
+    let verbose = query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
+    let report = readiness.report(verbose);
+    let status = if report.is_ready {
+        StatusCode::OK
+    } else {
+        StatusCode::INTERNAL_SERVER_ERROR
+    };
+    text(status, report.text)
+}
+
+fn metrics_answer(metrics: &Metrics) -> Answer {
+    match metrics.encode() {
+        Ok(page) => {
+            let mut answer = Response::new(Full::from(page));
+            let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+            answer.headers_mut().insert(CONTENT_TYPE, kind);
+            answer
+        }
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}
+
+/// The answer to who is not let in. It does not say why.
+async fn refusal(guard: &Guard, headers: &HeaderMap) -> Option<Answer> {
+    match guard.judge(headers).await {
+        Ok(Verdict::Allowed) => None,
+        Ok(Verdict::Forbidden) => Some(text(StatusCode::FORBIDDEN, "forbidden\n")),
+        Ok(Verdict::Unauthenticated) => {
+            let mut answer = text(StatusCode::UNAUTHORIZED, "unauthorized\n");
+            let scheme = HeaderValue::from_static("Bearer");
+            answer.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+            Some(answer)
+        }
+        Err(error) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "Failed to find out who may read /metrics"
+            );
+            Some(text(StatusCode::INTERNAL_SERVER_ERROR, "internal server error\n"))
         }
     }
 }
@@ -209,7 +283,7 @@ fn text(status: StatusCode, body: impl Into<Bytes>) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Port, Readiness};
+    use super::{ApiReviews, Guard, Port, Readiness};
     use crate::metrics::Metrics;
     use expect_test::{Expect, expect};
     use kube::core::GroupVersionKind;
@@ -310,7 +384,9 @@ mod tests {
 
     #[tokio::test]
     async fn metrics_are_served_in_the_text_format() {
-        let port = Port::metrics(ANY_PORT, Metrics::new([]).unwrap()).await.unwrap();
+        let port = Port::metrics(ANY_PORT, Metrics::new([]).unwrap(), None)
+            .await
+            .unwrap();
         let address = port.address().unwrap();
         let server = tokio::spawn(port.serve());
         let answer = ask(address, "GET /metrics").await;
@@ -323,10 +399,38 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn guarded_metrics_are_for_nobody_before_the_api_server_is_reached() {
+        let guard = Guard::new(ApiReviews::default());
+        let port = Port::metrics(ANY_PORT, Metrics::new([]).unwrap(), Some(guard))
+            .await
+            .unwrap();
+        let address = port.address().unwrap();
+        let server = tokio::spawn(port.serve());
+        expect![[r"
+            HTTP/1.1 401 Unauthorized
+            content-type: text/plain; charset=utf-8
+            www-authenticate: Bearer
+            connection: close
+            content-length: 13
+
+            unauthorized
+        "]]
+        .assert_eq(&ask(address, "GET /metrics").await);
+        let with_token = "GET /metrics HTTP/1.1\r\nAuthorization: Bearer x\r\nX-Rest:";
+        let answer = ask(address, with_token).await;
+        assert!(
+            answer.contains("HTTP/1.1 500 Internal Server Error\n"),
+            "{answer}"
+        );
+        assert!(answer.ends_with("\n\ninternal server error\n"), "{answer}");
+        server.abort();
+    }
+
+    #[tokio::test]
     async fn a_busy_port_is_named() {
         let first = Port::health(ANY_PORT, Readiness::default()).await.unwrap();
         let address = first.address().unwrap();
-        let error = Port::metrics(address, Metrics::new([]).unwrap())
+        let error = Port::metrics(address, Metrics::new([]).unwrap(), None)
             .await
             .unwrap_err();
         let text = crate::telemetry::error_chain(&error).replace(&address.port().to_string(), "PORT");

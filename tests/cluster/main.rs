@@ -12,4 +12,5 @@ mod failure;
 mod hooks;
 mod leader;
 mod lifecycle;
+mod metrics;
 mod public_charts;
