@@ -23,7 +23,7 @@ step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet
 
 step "tests"
-cargo test --locked --workspace
+cargo test --locked --workspace --no-fail-fast
 
 # Once more by name, so that the figures are the last thing on the screen.
 step "agreement with Helm"

@@ -120,7 +120,7 @@ fn a_broken_chart_is_a_problem_of_its_entry() {
         &[],
         &expect![[r"
         exit 2
-        error: ./watches.yaml:4:10: [0].chart: cannot load chart `charts/web`: unable to detect chart at charts/web/Chart.yaml: there is no such file
+        error: ./watches.yaml:4:10: [0].chart: cannot load chart `charts/web`: unable to detect chart at charts/web/Chart.yaml: open charts/web/Chart.yaml: no such file or directory
     "]],
     );
 }
