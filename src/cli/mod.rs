@@ -19,7 +19,7 @@ Examples:
   steersman run
 
   # Render a chart as the operator would
-  steersman template my-release helm-charts/visitors --set size=2
+  steersman template my-release helm-charts/visitors --set frontend.replicas=3
 
 Exit codes:
   0  everything went well

@@ -24,8 +24,8 @@ Examples:
   steersman template my-release helm-charts/visitors
 
   # One template, with other values, for another version of Kubernetes
-  steersman template my-release helm-charts/visitors -f values.yaml --set size=2 \\
-    --kube-version 1.31 --show-only templates/ingress.yaml";
+  steersman template my-release helm-charts/visitors --set ingress.enabled=true \\
+    --set ingress.host=visitors.example.com --kube-version 1.31 --show-only templates/ingress.yaml";
 
 /// What `template` takes.
 #[derive(Debug, clap::Args)]
