@@ -219,7 +219,12 @@ impl Applier {
                 .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
         };
         for hook in hooks.iter().filter(runs) {
-            for run in self.prepare(owner, hook, Moment::PostDelete.as_str()).await? {
+            let left = match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
+                // The objects of a kind went with its definition, which may have been the release's own.
+                Err(HookError::UnknownKind { .. }) => continue,
+                prepared => prepared?,
+            };
+            for run in left {
                 if run.object.is_kept() || run.id.kind == "CustomResourceDefinition" {
                     continue;
                 }
