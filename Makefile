@@ -35,6 +35,10 @@ check: ## Check format and lints.
 build: ## Build the optimised binary, target/release/steersman.
 	$(CARGO) build --release --bin steersman
 
+.PHONY: fuzz
+fuzz: ## Fuzz the engine, TIME seconds for each target (600); TARGETS names some. Needs nightly Rust and cargo-fuzz.
+	TIME=$(or $(TIME),600) fuzz/run.sh $(TARGETS)
+
 .PHONY: deny
 deny: ## Check licences and sources of dependencies; needs cargo-deny.
 	cargo deny check licenses bans sources
