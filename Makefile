@@ -39,6 +39,10 @@ build: ## Build the optimised binary, target/release/steersman.
 fuzz: ## Fuzz the engine, TIME seconds for each target (600); TARGETS names some. Needs nightly Rust and cargo-fuzz.
 	TIME=$(or $(TIME),600) fuzz/run.sh $(TARGETS)
 
+.PHONY: bench-engine
+bench-engine: ## Measure the chart engine beside Helm's and write docs/benchmarks.md; needs the corpus.
+	@benches/run.sh -output docs/benchmarks.md
+
 .PHONY: deny
 deny: ## Check licences and sources of dependencies; needs cargo-deny.
 	cargo deny check licenses bans sources
