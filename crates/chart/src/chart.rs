@@ -14,6 +14,7 @@ use crate::error::{LoadError, RenderError, RenderErrorKind, ValuesError};
 use crate::load::{self, File, Loaded, Source};
 use crate::manifest::Rendered;
 use crate::metadata::Metadata;
+use crate::notice::Notice;
 use crate::release::ReleaseInfo;
 use crate::render::{self, Arrangement, Arrangements};
 use crate::values::{self, Values};
@@ -189,14 +190,29 @@ impl Chart {
             .collect()
     }
 
+    /// What Helm logs when it loads the chart.
+    pub fn notices(&self) -> Vec<Notice> {
+        fn collect(source: &Source, notices: &mut Vec<Notice>) {
+            notices.extend(source.notices.iter().cloned());
+            source
+                .dependencies
+                .iter()
+                .for_each(|dependency| collect(dependency, notices));
+        }
+        let mut notices = Vec::new();
+        collect(&self.0.source, &mut notices);
+        notices
+    }
+
     /// What `.Values` will be with these values of the user.
     ///
     /// # Errors
     /// The values give a subchart something other than a map.
     pub fn coalesce(&self, values: &Values) -> Result<Values, ValuesError> {
-        let arrangement = self.0.arrangements.choose(&self.0.source, values)?;
+        let notices = &mut Vec::new();
+        let arrangement = self.0.arrangements.choose(&self.0.source, values, notices)?;
         let map = values::to_map(values);
-        values::coalesce(arrangement.chart(), &map)?;
+        values::coalesce(arrangement.chart(), &map, notices)?;
         Ok(values::from_map(&map))
     }
 
@@ -205,7 +221,19 @@ impl Chart {
     /// # Errors
     /// See [`RenderErrorKind`] for the stages; the text is Helm's.
     pub fn render(&self, input: &RenderInput<'_>) -> Result<Rendered, RenderError> {
-        self.arrangement(input.values)?.render(input)
+        self.render_with_notices(input, &mut Vec::new())
+    }
+
+    /// Renders the chart, and adds to `notices` what Helm would log meanwhile, also where the rendering fails.
+    ///
+    /// # Errors
+    /// As [`render`](Self::render).
+    pub fn render_with_notices(
+        &self,
+        input: &RenderInput<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Rendered, RenderError> {
+        self.arrangement(input.values, notices)?.render(input, notices)
     }
 
     /// The output of the chart's templates by their names, before it is taken apart into
@@ -214,11 +242,17 @@ impl Chart {
     /// # Errors
     /// As [`render`](Self::render), as far as templates are concerned.
     pub fn render_files(&self, input: &RenderInput<'_>) -> Result<BTreeMap<String, String>, RenderError> {
-        self.arrangement(input.values)?.render_files(input)
+        let notices = &mut Vec::new();
+        self.arrangement(input.values, notices)?
+            .render_files(input, notices)
     }
 
-    fn arrangement(&self, values: &Values) -> Result<Arc<Arrangement>, RenderError> {
-        let choice = self.0.arrangements.choose(&self.0.source, values);
+    fn arrangement(
+        &self,
+        values: &Values,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Arc<Arrangement>, RenderError> {
+        let choice = self.0.arrangements.choose(&self.0.source, values, notices);
         choice.map_err(|error| {
             let message = format!("chart dependencies processing failed: {error}");
             RenderError::new(RenderErrorKind::Values, message)

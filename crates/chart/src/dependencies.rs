@@ -12,6 +12,7 @@ use steersman_gotemplate::{Map, MapType, Value};
 use crate::error::ValuesError;
 use crate::load::{File, Source};
 use crate::metadata::Dependency;
+use crate::notice::Notice;
 use crate::values::{self, Tree, Values, to_map};
 use crate::version;
 
@@ -77,7 +78,12 @@ impl Enabled {
 
     /// Drops the charts that tags and conditions in `given` turn off, and gives the others their
     /// local names.
-    pub(crate) fn choose(&mut self, given: &Map, path: &str) -> Result<(), ValuesError> {
+    pub(crate) fn choose(
+        &mut self,
+        given: &Map,
+        path: &str,
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), ValuesError> {
         if self.declared.is_empty() {
             return Ok(());
         }
@@ -105,9 +111,9 @@ impl Enabled {
         self.dependencies = charts;
 
         let coalesced = deep_copy(given);
-        values::coalesce(self, &coalesced)?;
-        apply_tags(&mut self.declared, &coalesced);
-        apply_conditions(&mut self.declared, &coalesced, path);
+        values::coalesce(self, &coalesced, notices)?;
+        apply_tags(&mut self.declared, &coalesced, notices);
+        apply_conditions(&mut self.declared, &coalesced, path, notices);
         let disabled: Vec<&str> = self
             .declared
             .iter()
@@ -121,22 +127,22 @@ impl Enabled {
             .retain(|declared| !disabled.contains(&declared.name));
         for chart in &mut self.dependencies {
             let path = format!("{path}{}.", chart.name);
-            chart.choose(&coalesced, &path)?;
+            chart.choose(&coalesced, &path, notices)?;
         }
         Ok(())
     }
 
     /// Takes values of dependencies over into their parents (`import-values`), the innermost
     /// first.
-    pub(crate) fn import_values(&mut self) -> Result<(), ValuesError> {
+    pub(crate) fn import_values(&mut self, notices: &mut Vec<Notice>) -> Result<(), ValuesError> {
         for chart in &mut self.dependencies {
-            chart.import_values()?;
+            chart.import_values(notices)?;
         }
         if self.declared.is_empty() {
             return Ok(());
         }
         let merged = Map::new(MapType::Any);
-        values::merge(self, &merged)?;
+        values::merge(self, &merged, notices)?;
         let imported = Map::new(MapType::Any);
         for declared in &mut self.declared {
             let mut pairs = Vec::new();
@@ -151,14 +157,15 @@ impl Enabled {
                 };
                 pairs.push(serde_json::json!({"child": child, "parent": parent}));
                 let path = format!("{}.{child}", declared.name);
-                if let Some(table) = table(&merged, &path) {
-                    values::merge_tables(&imported, &nested(&parent, table));
+                match table(&merged, &path) {
+                    Some(table) => values::merge_tables(&imported, &nested(&parent, table), notices),
+                    None => notices.push(missing_table(import, &declared.name, &merged, &path)),
                 }
             }
             declared.import_values = pairs;
         }
         let merged = deep_copy(&merged);
-        values::merge_tables(&merged, &imported);
+        values::merge_tables(&merged, &imported, notices);
         self.values = Arc::new(values::from_map(&merged));
         Ok(())
     }
@@ -168,46 +175,65 @@ impl Enabled {
     }
 }
 
-fn apply_tags(declared: &mut [Dependency], given: &Map) {
+fn apply_tags(declared: &mut [Dependency], given: &Map, notices: &mut Vec<Notice>) {
     let Some(Value::Map(tags)) = given.get(b"tags") else {
         return;
     };
     for dependency in declared {
-        let known: Vec<bool> = dependency
-            .tags
-            .iter()
-            .filter_map(|tag| match tags.get(tag.as_bytes()) {
-                Some(Value::Bool(value)) => Some(value),
-                _ => None,
-            })
-            .collect();
+        let mut known = Vec::new();
+        for tag in &dependency.tags {
+            match tags.get(tag.as_bytes()) {
+                Some(Value::Bool(value)) => known.push(value),
+                Some(_) => notices.push(not_bool("tag", tag, &dependency.name)),
+                None => {}
+            }
+        }
         dependency.enabled = known.is_empty() || known.contains(&true);
     }
 }
 
-fn apply_conditions(declared: &mut [Dependency], given: &Map, path: &str) {
+fn apply_conditions(declared: &mut [Dependency], given: &Map, path: &str, notices: &mut Vec<Notice>) {
     for dependency in declared {
         let conditions = dependency.condition.trim();
-        let decided = conditions
-            .split(',')
-            .filter(|condition| !condition.is_empty())
-            .find_map(|condition| switch(given, &format!("{path}{condition}")));
-        if let Some(enabled) = decided {
-            dependency.enabled = enabled;
+        for condition in conditions.split(',').filter(|condition| !condition.is_empty()) {
+            match at_path(given, &format!("{path}{condition}")) {
+                Some(Value::Bool(enabled)) => {
+                    dependency.enabled = enabled;
+                    break;
+                }
+                Some(_) => notices.push(not_bool("path", condition, &dependency.name)),
+                None => {}
+            }
         }
     }
 }
 
-/// The boolean at a path of keys.
-fn switch(given: &Map, path: &str) -> Option<bool> {
+fn not_bool(kind: &'static str, name: &str, chart: &str) -> Notice {
+    Notice::warning("returned non-bool value")
+        .with(kind, name)
+        .with("chart", chart)
+}
+
+/// What Helm says about values to import that are not there.
+fn missing_table(import: &Json, chart: &str, merged: &Map, path: &str) -> Notice {
+    let key = first_missing(merged, path);
+    let error = format!("\"{key}\" is not a table");
+    match import {
+        Json::String(_) => Notice::warning("ImportValues missing table").with("error", error),
+        _ => Notice::warning("ImportValues missing table from chart")
+            .with("chart", chart)
+            .with("error", error),
+    }
+}
+
+/// The value at a path of keys, unless it is a map.
+fn at_path(given: &Map, path: &str) -> Option<Value> {
     let holder = match path.rsplit_once('.') {
         Some((holder, _)) => table(given, holder)?,
         None => given.clone(),
     };
-    match holder.get(path.rsplit('.').next()?.as_bytes()) {
-        Some(Value::Bool(value)) => Some(value),
-        _ => None,
-    }
+    let value = holder.get(path.rsplit('.').next()?.as_bytes())?;
+    (!matches!(value, Value::Map(_))).then_some(value)
 }
 
 /// The map at a path of keys.
@@ -217,6 +243,18 @@ fn table(given: &Map, path: &str) -> Option<Map> {
             Some(Value::Map(inner)) => Some(inner),
             _ => None,
         })
+}
+
+/// The first key of a path that leads to no map.
+fn first_missing<'a>(given: &Map, path: &'a str) -> &'a str {
+    let mut map = given.clone();
+    for key in path.split('.') {
+        match map.get(key.as_bytes()) {
+            Some(Value::Map(inner)) => map = inner,
+            _ => return key,
+        }
+    }
+    ""
 }
 
 /// `table` under a path of keys; the path `.` is no key at all.

@@ -22,6 +22,7 @@ mod functions;
 mod load;
 pub mod manifest;
 mod metadata;
+mod notice;
 mod release;
 mod render;
 mod schema;
@@ -34,8 +35,9 @@ pub use chart::{Chart, CrdFile, Digest, RenderInput};
 pub use error::{LoadError, RenderError, RenderErrorKind, ValuesError};
 pub use manifest::{Hook, HookEvent, Manifest, Rendered};
 pub use metadata::{Dependency, Maintainer, Metadata};
+pub use notice::{Notice, NoticeLevel};
 pub use release::{Operation, ReleaseInfo, check_name as check_release_name};
-pub use steersman_gotemplate::{Failure, Limits, LookupQuery, Timestamp, Value, World};
+pub use steersman_gotemplate::{Complaint, Failure, Limits, LookupQuery, Timestamp, Value, World};
 pub use values::Values;
 
 #[cfg(doctest)]

@@ -12,6 +12,7 @@ use crate::error::{RenderError, RenderErrorKind, ValuesError};
 use crate::functions::{self, without_missing};
 use crate::load::Source;
 use crate::manifest::{self, Rendered};
+use crate::notice::Notice;
 use crate::values::{self, to_map};
 use crate::{execution_error, schema, version};
 
@@ -30,6 +31,8 @@ pub(crate) struct Arrangement {
     templates: Result<TemplateSet, RenderError>,
     /// The templates with output, in the order in which they are executed.
     order: Vec<String>,
+    /// What there was to say when values were imported from subcharts.
+    notices: Vec<Notice>,
 }
 
 /// The arrangements that a chart was rendered in, by the choice of subcharts.
@@ -42,15 +45,20 @@ impl Arrangements {
         &self,
         source: &Arc<Source>,
         given: &values::Values,
+        notices: &mut Vec<Notice>,
     ) -> Result<Arc<Arrangement>, ValuesError> {
         let mut chart = Enabled::everything(source);
-        chart.choose(&to_map(given), "")?;
+        chart.choose(&to_map(given), "", notices)?;
         let choice = chart.choice();
         if let Some(known) = self.lock().get(&choice) {
+            notices.extend(known.notices.iter().cloned());
             return Ok(Arc::clone(known));
         }
-        chart.import_values()?;
-        let arrangement = Arc::new(Arrangement::new(chart));
+        let mut imports = Vec::new();
+        let imported = chart.import_values(&mut imports);
+        notices.extend(imports.iter().cloned());
+        imported?;
+        let arrangement = Arc::new(Arrangement::new(chart, imports));
         let mut remembered = self.lock();
         if remembered.len() >= REMEMBERED {
             remembered.clear();
@@ -66,7 +74,7 @@ impl Arrangements {
 }
 
 impl Arrangement {
-    fn new(chart: Enabled) -> Self {
+    fn new(chart: Enabled, notices: Vec<Notice>) -> Self {
         let mut texts = Vec::new();
         collect_templates(&chart, &chart.name, &mut texts);
         // The deepest first, and from the end of the alphabet: where two files define the same
@@ -82,6 +90,7 @@ impl Arrangement {
             templates: parse(&texts),
             chart,
             order,
+            notices,
         }
     }
 
@@ -91,10 +100,14 @@ impl Arrangement {
     }
 
     /// Renders everything.
-    pub(crate) fn render(&self, input: &RenderInput<'_>) -> Result<Rendered, RenderError> {
-        let mut files = self.render_files(input)?;
+    pub(crate) fn render(
+        &self,
+        input: &RenderInput<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Rendered, RenderError> {
+        let mut files = self.render_files(input, notices)?;
         let notes = self.take_notes(&mut files, input.subchart_notes);
-        let (manifests, hooks) = manifest::sort_files(&files)
+        let (manifests, hooks) = manifest::sort_files(&files, notices)
             .map_err(|message| RenderError::new(RenderErrorKind::Manifest, message))?;
         Ok(Rendered {
             manifests,
@@ -108,9 +121,10 @@ impl Arrangement {
     pub(crate) fn render_files(
         &self,
         input: &RenderInput<'_>,
+        notices: &mut Vec<Notice>,
     ) -> Result<BTreeMap<String, String>, RenderError> {
         let fit = to_map(input.values);
-        values::coalesce(&self.chart, &fit)
+        values::coalesce(&self.chart, &fit, notices)
             .map_err(|error| RenderError::new(RenderErrorKind::Values, error.to_string()))?;
         if !input.skip_schema_validation && schema::is_present(&self.chart) {
             schema::check(&self.chart, &values::from_map(&fit))

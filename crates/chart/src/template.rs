@@ -90,7 +90,9 @@ pub struct Document {
 /// What was rendered, in the order in which it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateOutput {
-    /// CRDs, if wanted, and the objects of the release.
+    /// The files of `crds/`, if wanted.
+    pub crds: Vec<Document>,
+    /// The objects of the release.
     pub documents: Vec<Document>,
     /// Hooks, if wanted.
     pub hooks: Vec<Document>,
@@ -152,13 +154,9 @@ pub fn template(
     let capabilities = capabilities(request)?;
     let values = request.values.merge(read).map_err(TemplateError::Input)?;
     let chart = Chart::load(&request.chart)?;
-    check_installable(&chart)?;
-    release::check_name(&request.release).map_err(|message| {
-        let name = &request.release;
-        TemplateError::Input(format!(
-            "release name check failed: release name {name:?}: {message}"
-        ))
-    })?;
+    check_type(&chart)?;
+    check_dependencies(&chart)?;
+    check_name(&request.release)?;
     let release = ReleaseInfo {
         name: request.release.clone(),
         namespace: request.namespace.clone(),
@@ -179,7 +177,12 @@ pub fn template(
         skip_schema_validation: request.skip_schema_validation,
         subchart_notes: false,
     })?;
-    Ok(output(request, rendered))
+    let selection = Selection {
+        include_crds: request.include_crds,
+        no_hooks: request.no_hooks,
+        skip_tests: request.skip_tests,
+    };
+    Ok(selection.of(rendered))
 }
 
 fn capabilities(request: &TemplateRequest) -> Result<Capabilities, TemplateError> {
@@ -195,11 +198,23 @@ fn capabilities(request: &TemplateRequest) -> Result<Capabilities, TemplateError
     Ok(capabilities)
 }
 
-fn check_installable(chart: &Chart) -> Result<(), TemplateError> {
+/// Whether the chart is one that can be rendered as a release, as a library cannot.
+///
+/// # Errors
+/// It is none; the text is Helm's.
+pub fn check_type(chart: &Chart) -> Result<(), TemplateError> {
     let kind = chart.metadata().chart_type.as_str();
-    if !matches!(kind, "" | "application") {
-        return Err(TemplateError::Input(format!("{kind} charts are not installable")));
+    if matches!(kind, "" | "application") {
+        return Ok(());
     }
+    Err(TemplateError::Input(format!("{kind} charts are not installable")))
+}
+
+/// Whether all charts that `Chart.yaml` declares are in `charts/`.
+///
+/// # Errors
+/// Some are missing; the text is Helm's.
+pub fn check_dependencies(chart: &Chart) -> Result<(), TemplateError> {
     let missing = chart.missing_dependencies();
     if missing.is_empty() {
         return Ok(());
@@ -211,38 +226,64 @@ fn check_installable(chart: &Chart) -> Result<(), TemplateError> {
     )))
 }
 
-fn output(request: &TemplateRequest, rendered: Rendered) -> TemplateOutput {
-    let document = |source, text| Document { source, text };
-    let mut output = TemplateOutput::default();
-    if request.include_crds {
-        output.documents = rendered
-            .crds
-            .into_iter()
-            .map(|crd| document(crd.source, crd.text))
-            .collect();
+/// Whether a release can have this name.
+///
+/// # Errors
+/// It cannot; the text is Helm's.
+pub fn check_name(name: &str) -> Result<(), TemplateError> {
+    release::check_name(name).map_err(|message| {
+        TemplateError::Input(format!(
+            "release name check failed: release name {name:?}: {message}"
+        ))
+    })
+}
+
+/// Which parts of a rendering are shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection {
+    /// `--include-crds`
+    pub include_crds: bool,
+    /// `--no-hooks`
+    pub no_hooks: bool,
+    /// `--skip-tests`
+    pub skip_tests: bool,
+}
+
+impl Selection {
+    /// What is shown of `rendered`.
+    pub fn of(self, rendered: Rendered) -> TemplateOutput {
+        let document = |source, text| Document { source, text };
+        let mut output = TemplateOutput::default();
+        if self.include_crds {
+            output.crds = rendered
+                .crds
+                .into_iter()
+                .map(|crd| document(crd.source, crd.text))
+                .collect();
+        }
+        output.documents.extend(
+            rendered
+                .manifests
+                .into_iter()
+                .map(|manifest| document(manifest.source, manifest.text)),
+        );
+        if !self.no_hooks {
+            output.hooks = rendered
+                .hooks
+                .into_iter()
+                .filter(|hook| !self.skip_tests || !hook.events.contains(&HookEvent::Test))
+                .map(|hook| document(hook.manifest.source, hook.manifest.text))
+                .collect();
+        }
+        output
     }
-    output.documents.extend(
-        rendered
-            .manifests
-            .into_iter()
-            .map(|manifest| document(manifest.source, manifest.text)),
-    );
-    if !request.no_hooks {
-        output.hooks = rendered
-            .hooks
-            .into_iter()
-            .filter(|hook| !request.skip_tests || !hook.events.contains(&HookEvent::Test))
-            .map(|hook| document(hook.manifest.source, hook.manifest.text))
-            .collect();
-    }
-    output
 }
 
 impl TemplateOutput {
     /// Everything as `helm template` prints it.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for document in &self.documents {
+        for document in self.crds.iter().chain(&self.documents) {
             document.write(&mut text);
         }
         let mut text = text.trim().to_owned();

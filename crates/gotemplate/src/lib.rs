@@ -36,7 +36,7 @@ pub use function::{Effect, Failure, Function, FunctionTable, Parameter, Runtime}
 pub use limits::{Limits, MissingKey, Options};
 pub use set::TemplateSet;
 pub use value::{Encoded, List, ListType, Map, MapType, Object, Signature, Str, Value};
-pub use world::{LookupQuery, Timestamp, World};
+pub use world::{Complaint, LookupQuery, Timestamp, World};
 
 /// The example in the README.
 #[cfg(doctest)]

@@ -42,4 +42,27 @@ pub trait World {
     /// # Errors
     /// A failure fails the template that asked.
     fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure>;
+
+    /// An address of the host of this name; empty, as it is without this method, where templates may not
+    /// ask the network or where there is none.
+    fn resolve_host(&self, _name: &str) -> String {
+        String::new()
+    }
+
+    /// Whether a template goes on, with an empty text, after it has complained: called `fail`, or found what it
+    /// requires missing. Without this method it never does.
+    fn tolerates(&self, _complaint: Complaint<'_>) -> bool {
+        false
+    }
+}
+
+/// Why a template of its own accord does not want to be rendered like this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Complaint<'a> {
+    /// It calls `fail` with this text.
+    Fail(&'a str),
+    /// `required`, with this text, is given no value at all.
+    MissingValue(&'a str),
+    /// `required`, with this text, is given an empty text.
+    EmptyText(&'a str),
 }

@@ -1,7 +1,7 @@
 //! Functions that execute templates, stop them, or ask the cluster.
 
 use steersman_gotemplate::Parameter::{Any, String as Text};
-use steersman_gotemplate::{Effect, Failure, Function, LookupQuery, Runtime, Str, Value};
+use steersman_gotemplate::{Complaint, Effect, Failure, Function, LookupQuery, Runtime, Str, Value};
 
 use super::{Outcome, argument, function, pure, text};
 
@@ -40,10 +40,11 @@ pub(super) const FUNCTIONS: &[Function] = &[
         required,
     ),
     pure("fail", &[Text], "Fails with the message.", fail),
-    pure(
+    function(
         "getHostByName",
         &[Text],
-        "The empty text: templates do not ask the network.",
+        Effect::Lookup,
+        "An address of the host, where the caller allows that question; else the empty text.",
         get_host_by_name,
     ),
 ];
@@ -77,20 +78,27 @@ fn lookup(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     })
 }
 
-fn required(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+fn required(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let message = text(arguments, 0);
     let value = argument(arguments, 1);
-    let is_missing = match value {
-        Value::Str(text) => text.is_empty(),
-        other => other.is_nil(),
+    let complaint = match value {
+        Value::Str(text) if text.is_empty() => Complaint::EmptyText(&message),
+        other if other.is_nil() => Complaint::MissingValue(&message),
+        _ => return Ok(value.clone()),
     };
-    if is_missing {
-        return Err(warning(&text(arguments, 0)));
-    }
-    Ok(value.clone())
+    complain(runtime, complaint, &message)
 }
 
-fn fail(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    Err(warning(&text(arguments, 0)))
+fn fail(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let message = text(arguments, 0);
+    complain(runtime, Complaint::Fail(&message), &message)
+}
+
+fn complain(runtime: &mut dyn Runtime, complaint: Complaint<'_>, message: &str) -> Outcome {
+    if runtime.world().tolerates(complaint) {
+        return Ok(Value::from(""));
+    }
+    Err(warning(message))
 }
 
 fn warning(message: &str) -> Failure {
@@ -98,6 +106,7 @@ fn warning(message: &str) -> Failure {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "functions share one signature")]
-fn get_host_by_name(_: &mut dyn Runtime, _: &[Value]) -> Outcome {
-    Ok(Value::from(""))
+fn get_host_by_name(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let address = runtime.world().resolve_host(&text(arguments, 0));
+    Ok(Value::string(address.as_str()))
 }

@@ -18,6 +18,7 @@ pub(crate) use wildcard::matches as wildcard_matches;
 
 use crate::error::LoadError;
 use crate::metadata::{self, Metadata};
+use crate::notice::Notice;
 use crate::schema::Schema;
 use crate::values::{self, Values};
 
@@ -42,6 +43,8 @@ pub(crate) struct Source {
     pub(crate) files: Vec<File>,
     /// The charts in `charts/`, in the order of the names there.
     pub(crate) dependencies: Vec<Arc<Source>>,
+    /// What Helm logs when it loads this chart.
+    pub(crate) notices: Vec<Notice>,
 }
 
 impl Source {
@@ -165,6 +168,12 @@ pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) ->
             source.schema = Some(file.content);
         } else if name == "requirements.yaml" {
             let metadata = metadata.get_or_insert_default();
+            if metadata.api_version != "v1" {
+                source.notices.push(Notice::info(
+                    "Warning: Dependencies are handled in Chart.yaml since apiVersion \"v2\". We recommend migrating \
+                     dependencies to Chart.yaml.",
+                ));
+            }
             metadata::read_into(metadata, &file.content).map_err(cannot_load("requirements.yaml"))?;
             if metadata.api_version == "v1" {
                 source.files.push(file);
@@ -173,6 +182,11 @@ pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) ->
             metadata::check_lock(&file.content).map_err(cannot_load("requirements.lock"))?;
             if metadata.get_or_insert_default().api_version == "v1" {
                 source.files.push(file);
+            } else {
+                source.notices.push(Notice::info(
+                    "Warning: Dependency locking is handled in Chart.lock since apiVersion \"v2\". We recommend \
+                     migrating to Chart.lock.",
+                ));
             }
         } else if name.starts_with("templates/") {
             source.templates.push(file);

@@ -15,6 +15,7 @@ use steersman_yaml::Node;
 
 use crate::chart::CrdFile;
 use crate::metadata::{Decode, while_decoding};
+use crate::notice::Notice;
 use head::Head;
 
 /// What a chart renders.
@@ -55,7 +56,10 @@ impl Manifest {
 }
 
 /// Takes the texts of templates apart into manifests and hooks, each sorted by kind.
-pub(crate) fn sort_files(files: &BTreeMap<String, String>) -> Result<(Vec<Manifest>, Vec<Hook>), String> {
+pub(crate) fn sort_files(
+    files: &BTreeMap<String, String>,
+    notices: &mut Vec<Notice>,
+) -> Result<(Vec<Manifest>, Vec<Hook>), String> {
     let mut manifests = Vec::new();
     let mut hooks = Vec::new();
     for (source, text) in files {
@@ -64,7 +68,10 @@ pub(crate) fn sort_files(files: &BTreeMap<String, String>) -> Result<(Vec<Manife
                 .map_err(|message| format!("YAML parse error on {source}: {message}"))?;
             match head.annotation(hook::HOOK) {
                 None => manifests.push(manifest),
-                Some(events) => hooks.extend(Hook::new(manifest, events, &head)),
+                Some(events) => match Hook::new(manifest, events, &head) {
+                    Some(hook) => hooks.push(hook),
+                    None => notices.push(Notice::info("skipping unknown hooks").with("hookTypes", events)),
+                },
             }
         }
     }

@@ -9,8 +9,62 @@ use steersman_gotemplate::{Map, MapType, Value};
 
 use super::{Values, to_map};
 use crate::error::ValuesError;
+use crate::notice::{Notice, shown};
 
 const GLOBAL: &str = "global";
+
+/// Where in all values the work is, for notices: the names of charts and keys from the root on.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    above: Option<&'a Place<'a>>,
+    name: &'a str,
+}
+
+impl<'a> Place<'a> {
+    fn below(&'a self, name: &'a str) -> Self {
+        Self {
+            above: Some(self),
+            name,
+        }
+    }
+}
+
+impl std::fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.above {
+            Some(above) if above.above.is_some() || !above.name.is_empty() => {
+                write!(f, "{above}.{}", self.name)
+            }
+            _ => f.write_str(self.name),
+        }
+    }
+}
+
+/// No place yet.
+const ROOT: Place<'static> = Place {
+    above: None,
+    name: "",
+};
+
+/// What joining needs besides the values.
+struct Joining<'a> {
+    nulls: Nulls,
+    notices: &'a mut Vec<Notice>,
+}
+
+impl Joining<'_> {
+    fn notice(&mut self, message: String) {
+        self.notices.push(Notice::info(message));
+    }
+
+    /// The same with nulls kept.
+    fn keeping(&mut self) -> Joining<'_> {
+        Joining {
+            nulls: Nulls::Keep,
+            notices: self.notices,
+        }
+    }
+}
 
 /// A chart with the charts that it depends on, as far as values are concerned.
 pub(crate) trait Tree: Sized {
@@ -22,19 +76,31 @@ pub(crate) trait Tree: Sized {
     fn dependencies(&self) -> &[Self];
 }
 
-/// Lays `destination` over the defaults of `chart`, for rendering: a null removes a default.
-pub(crate) fn coalesce(chart: &impl Tree, destination: &Map) -> Result<(), ValuesError> {
-    join(chart, destination, Nulls::Remove)
+/// Lays `destination` over the defaults of `chart`, for rendering: a null removes a default. What
+/// does not fit together is left as it is and noticed.
+pub(crate) fn coalesce(
+    chart: &impl Tree,
+    destination: &Map,
+    notices: &mut Vec<Notice>,
+) -> Result<(), ValuesError> {
+    let nulls = Nulls::Remove;
+    join(chart, destination, ROOT, &mut Joining { nulls, notices })
 }
 
 /// Like [`coalesce`], but keeps nulls, so that they can remove something later.
-pub(crate) fn merge(chart: &impl Tree, destination: &Map) -> Result<(), ValuesError> {
-    join(chart, destination, Nulls::Keep)
+pub(crate) fn merge(
+    chart: &impl Tree,
+    destination: &Map,
+    notices: &mut Vec<Notice>,
+) -> Result<(), ValuesError> {
+    let nulls = Nulls::Keep;
+    join(chart, destination, ROOT, &mut Joining { nulls, notices })
 }
 
 /// Lays `destination` over `source`, keeping nulls.
-pub(crate) fn merge_tables(destination: &Map, source: &Map) {
-    join_tables(destination, source, Nulls::Keep);
+pub(crate) fn merge_tables(destination: &Map, source: &Map, notices: &mut Vec<Notice>) {
+    let nulls = Nulls::Keep;
+    join_tables(destination, source, ROOT, &mut Joining { nulls, notices });
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,8 +109,14 @@ enum Nulls {
     Keep,
 }
 
-fn join<T: Tree>(chart: &T, destination: &Map, nulls: Nulls) -> Result<(), ValuesError> {
-    join_defaults(chart, destination, nulls);
+fn join<T: Tree>(
+    chart: &T,
+    destination: &Map,
+    place: Place<'_>,
+    joining: &mut Joining<'_>,
+) -> Result<(), ValuesError> {
+    let place = place.below(chart.name());
+    join_defaults(chart, destination, place, joining);
     for dependency in chart.dependencies() {
         let name = dependency.name();
         let below = match destination.get(name.as_bytes()) {
@@ -60,23 +132,29 @@ fn join<T: Tree>(chart: &T, destination: &Map, nulls: Nulls) -> Result<(), Value
                 return Err(ValuesError(format!("type mismatch on {name}: {shown}")));
             }
         };
-        join_globals(&below, destination);
-        join(dependency, &below, nulls)?;
+        join_globals(&below, destination, place, joining);
+        join(dependency, &below, place, joining)?;
     }
     Ok(())
 }
 
 /// Takes the globals of a parent over into the values of a dependency.
-fn join_globals(destination: &Map, source: &Map) {
+fn join_globals(destination: &Map, source: &Map, place: Place<'_>, joining: &mut Joining<'_>) {
     let globals = match destination.get(GLOBAL.as_bytes()) {
         None => Map::new(MapType::Any),
         Some(Value::Map(globals)) => globals,
-        Some(_) => return,
+        Some(_) => {
+            joining.notice("warning: skipping globals because destination global is not a table.".to_owned());
+            return;
+        }
     };
     let from_parent = match source.get(GLOBAL.as_bytes()) {
         None => Vec::new(),
         Some(Value::Map(globals)) => globals.entries(),
-        Some(_) => return,
+        Some(_) => {
+            joining.notice("warning: skipping globals because source global is not a table.".to_owned());
+            return;
+        }
     };
     for (key, value) in from_parent {
         match (value, globals.get(key.as_bytes())) {
@@ -84,12 +162,21 @@ fn join_globals(destination: &Map, source: &Map) {
                 let copy = Map::from_entries(MapType::Any, table.entries());
                 match own {
                     None => {}
-                    Some(Value::Map(own)) => join_tables(&copy, &own, Nulls::Keep),
-                    Some(_) => continue,
+                    Some(Value::Map(own)) => {
+                        let name = key.to_string();
+                        join_tables(&copy, &own, place.below(&name), &mut joining.keeping());
+                    }
+                    Some(_) => {
+                        joining.notice(format!(
+                            "Conflict: cannot merge map onto non-map for {}. Skipping.",
+                            sprintf(b"%q", &[Value::Str(key)])
+                        ));
+                        continue;
+                    }
                 }
                 globals.insert(key, Value::Map(copy));
             }
-            (_, Some(Value::Map(_))) => {}
+            (_, Some(Value::Map(_))) => joining.notice(format!("key {key} is table. Skipping")),
             (value, _) => {
                 globals.insert(key, value);
             }
@@ -98,24 +185,34 @@ fn join_globals(destination: &Map, source: &Map) {
     destination.insert(GLOBAL, Value::Map(globals));
 }
 
-fn join_defaults<T: Tree>(chart: &T, destination: &Map, nulls: Nulls) {
-    let remove = nulls == Nulls::Remove;
+fn join_defaults<T: Tree>(chart: &T, destination: &Map, place: Place<'_>, joining: &mut Joining<'_>) {
+    let remove = joining.nulls == Nulls::Remove;
     for (key, default) in to_map(chart.values()).entries() {
         match destination.get(key.as_bytes()) {
             Some(Value::Nil | Value::Invalid) if remove => {
                 destination.remove(key.as_bytes());
             }
             Some(Value::Map(given)) => {
-                let Value::Map(default) = default else { continue };
+                let Value::Map(default) = default else {
+                    if !default.is_nil() {
+                        joining.notice(format!("warning: skipped value for {place}.{key}: Not a table."));
+                    }
+                    continue;
+                };
                 let is_dependency = chart
                     .dependencies()
                     .iter()
                     .any(|dependency| key == *dependency.name());
-                let nulls = if is_dependency { Nulls::Keep } else { nulls };
-                if nulls == Nulls::Remove {
-                    remove_nulls(&default);
+                let name = key.to_string();
+                let place = place.below(&name);
+                if is_dependency {
+                    join_tables(&given, &default, place, &mut joining.keeping());
+                } else {
+                    if remove {
+                        remove_nulls(&default);
+                    }
+                    join_tables(&given, &default, place, joining);
                 }
-                join_tables(&given, &default, nulls);
             }
             Some(_) => {}
             None => {
@@ -133,7 +230,7 @@ fn join_defaults<T: Tree>(chart: &T, destination: &Map, nulls: Nulls) {
 }
 
 /// Lays `destination` over `source`, and leaves both changed.
-fn join_tables(destination: &Map, source: &Map, nulls: Nulls) {
+fn join_tables(destination: &Map, source: &Map, place: Place<'_>, joining: &mut Joining<'_>) {
     let original = source.entries();
     let had_value = |key: &[u8]| {
         original
@@ -148,13 +245,30 @@ fn join_tables(destination: &Map, source: &Map, nulls: Nulls) {
     for (key, value) in source.entries() {
         let given = destination.get(key.as_bytes());
         match (given, value) {
-            (Some(given), _) if nulls == Nulls::Remove && given.is_nil() && had_value(key.as_bytes()) => {
+            (Some(given), _)
+                if joining.nulls == Nulls::Remove && given.is_nil() && had_value(key.as_bytes()) =>
+            {
                 destination.remove(key.as_bytes());
             }
             (None, value) => {
                 destination.insert(key, value);
             }
-            (Some(Value::Map(given)), Value::Map(value)) => join_tables(&given, &value, nulls),
+            (Some(Value::Map(given)), Value::Map(value)) => {
+                let name = key.to_string();
+                join_tables(&given, &value, place.below(&name), joining);
+            }
+            (Some(_), value @ Value::Map(_)) => {
+                let (place, value) = (format!("{}", place.below(&key.to_string())), shown(&value));
+                joining.notice(format!(
+                    "warning: cannot overwrite table with non table for {place} ({value})"
+                ));
+            }
+            (Some(Value::Map(_)), value) if !value.is_nil() => {
+                let (place, value) = (format!("{}", place.below(&key.to_string())), shown(&value));
+                joining.notice(format!(
+                    "warning: destination for {place} is a table. Ignoring non-table value ({value})"
+                ));
+            }
             _ => {}
         }
     }
@@ -206,7 +320,7 @@ mod tests {
 
     fn check(chart: &Sample, user: &str, expect: &str) {
         let map = to_map(&read(user.as_bytes()).unwrap());
-        let found = match coalesce(chart, &map) {
+        let found = match coalesce(chart, &map, &mut Vec::new()) {
             Ok(()) => serde_json::Value::Object(from_map(&map)).to_string(),
             Err(error) => error.to_string(),
         };
