@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Command, CommandFactory};
 
-use super::Cli;
+use super::{Cli, FOLLOWING_HELM};
 
 /// Turns `-flag` and `-flag=value`, which Go's own flag package takes, into `--flag` and `--flag=value`, for the flags
 /// that the command has. All other arguments stay as they are.
@@ -18,6 +18,8 @@ pub(super) fn normalize(arguments: Vec<OsString>) -> Vec<OsString> {
         is_literal |= text == "--";
         if index > 0 && command.is_none() && !text.starts_with('-') {
             command = root.find_subcommand(text);
+            // The flags of Helm are those of pflag, where `-set` is `-s et`.
+            is_literal |= command.is_some_and(|command| FOLLOWING_HELM.contains(&command.get_name()));
         }
         let is_flag = !is_literal && command.is_some_and(|command| is_single_dash_flag(command, text));
         normalized.push(if is_flag {
@@ -82,5 +84,6 @@ mod tests {
         check("s run -- -watches-file", "s run -- -watches-file");
         check("s -watches-file=x run", "s -watches-file=x run");
         check("s template r c -watches-file", "s template r c -watches-file");
+        check("s template r c -set a=b", "s template r c -set a=b");
     }
 }

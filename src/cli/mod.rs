@@ -1,6 +1,7 @@
 //! The command line.
 
 mod arguments;
+mod helm;
 mod report;
 mod run;
 mod template;
@@ -24,7 +25,10 @@ Examples:
 Exit codes:
   0  everything went well
   1  something failed while the command ran
-  2  the arguments, the environment or watches.yaml are wrong";
+  2  the arguments, the environment or watches.yaml are wrong; `template` says 1, as Helm does";
+
+/// The commands that behave as Helm's of the same name, down to the exit code.
+const FOLLOWING_HELM: &[&str] = &["template"];
 
 /// Turns a Helm chart into a Kubernetes operator.
 #[derive(Debug, Parser)]
@@ -50,6 +54,10 @@ enum Failure {
     Failed(anyhow::Error),
     /// What the user gave is wrong: exit code 2.
     Usage(anyhow::Error),
+    /// A command that follows Helm failed, for whatever reason: exit code 1, in Helm's form.
+    Helm(anyhow::Error),
+    /// As [`Helm`](Self::Helm), with everything said already.
+    Silent,
 }
 
 impl From<anyhow::Error> for Failure {
@@ -66,10 +74,20 @@ struct Hint(String);
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = program_name(arguments.first());
-    let command = Cli::command().name(program).bin_name(program);
-    let matches = match command.try_get_matches_from(arguments::normalize(arguments)) {
+    let mut command = Cli::command()
+        .name(program)
+        .bin_name(program)
+        .mut_subcommands(|command| match command.get_name() {
+            name if FOLLOWING_HELM.contains(&name) => helm::values::with_flags_of_go(command),
+            _ => command,
+        });
+    let arguments = arguments::normalize(arguments);
+    let matches = match command.try_get_matches_from_mut(&arguments) {
         Ok(matches) => matches,
-        Err(error) => error.exit(),
+        Err(error) => match following_helm(&mut command, &arguments) {
+            Some(command) => return helm::refuse(&error, command, &arguments),
+            None => error.exit(),
+        },
     };
     let cli = match Cli::from_arg_matches(&matches) {
         Ok(cli) => cli,
@@ -78,10 +96,28 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let environment = Environment::of_process();
     let result = match cli.command {
         Command::Run(arguments) => run::exec(*arguments, &environment),
-        Command::Template(arguments) => template::exec(*arguments),
+        Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Version => report::print_line(&crate::version::version_line(program)),
     };
     report::exit_code(result)
+}
+
+/// The command that the arguments name, with its subcommand, if it follows Helm.
+fn following_helm<'a>(
+    command: &'a mut clap::Command,
+    arguments: &[OsString],
+) -> Option<&'a mut clap::Command> {
+    let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let name = words.next()?;
+    let found = command.find_subcommand_mut(name)?;
+    if !FOLLOWING_HELM.contains(&found.get_name()) {
+        return None;
+    }
+    let inner = words.next().filter(|word| found.find_subcommand(word).is_some());
+    match inner {
+        Some(inner) => found.find_subcommand_mut(inner),
+        None => Some(found),
+    }
 }
 
 /// `helm-operator` where we were called so, as images and scripts of helm-operator's do, else our own name.

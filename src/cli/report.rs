@@ -11,6 +11,16 @@ impl Failure {
         Self::Usage(with_hint(error.into(), hint))
     }
 
+    /// A failure of a command that follows Helm.
+    pub(super) fn helm(error: impl Into<anyhow::Error>) -> Self {
+        Self::Helm(error.into())
+    }
+
+    /// A failure of a command that follows Helm, with a hint that Helm does not give.
+    pub(super) fn helm_with_hint(error: impl Into<anyhow::Error>, hint: &str) -> Self {
+        Self::Helm(with_hint(error.into(), Some(hint.to_owned())))
+    }
+
     /// A failure while the command ran, with a hint.
     pub(super) fn failed(error: impl Into<anyhow::Error>, hint: Option<String>) -> Self {
         Self::Failed(with_hint(error.into(), hint))
@@ -32,18 +42,31 @@ fn with_hint(error: anyhow::Error, hint: Option<String>) -> anyhow::Error {
 
 /// Prints what went wrong, and turns it into the exit code.
 pub(super) fn exit_code(result: Result<(), Failure>) -> ExitCode {
-    let (code, error) = match result {
+    let (code, text) = match result {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Failed(error)) => (1, error),
-        Err(Failure::Usage(error)) => (2, error),
+        Err(Failure::Failed(error)) => (1, describe(&error)),
+        Err(Failure::Usage(error)) => (2, describe(&error)),
+        Err(Failure::Helm(error)) => {
+            let (text, hint) = causes(&error);
+            (1, format!("Error: {text}\n{hint}"))
+        }
+        Err(Failure::Silent) => (1, String::new()),
     };
     // Nobody may read any more (a closed pipe); the exit code still says it.
-    let _ = io::stderr().lock().write_all(describe(&error).as_bytes());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
     ExitCode::from(code)
 }
 
 /// The error with its causes, then the hint.
 fn describe(error: &anyhow::Error) -> String {
+    let (text, hint) = causes(error);
+    // A list of problems stands under the word, a single one beside it.
+    let separator = if text.contains('\n') { '\n' } else { ' ' };
+    format!("error:{separator}{text}\n{hint}")
+}
+
+/// The texts of the error and its causes, and the hint.
+fn causes(error: &anyhow::Error) -> (String, String) {
     let hint = error.downcast_ref::<Hint>();
     let mut causes = error
         .chain()
@@ -55,10 +78,8 @@ fn describe(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
-    // A list of problems stands under the word, a single one beside it.
-    let separator = if text.contains('\n') { '\n' } else { ' ' };
     let hint = hint.map_or_else(String::new, |hint| format!("\nhint: {hint}\n"));
-    format!("error:{separator}{text}\n{hint}")
+    (text, hint)
 }
 
 /// Prints a line of output. A reader that has gone away is no failure.

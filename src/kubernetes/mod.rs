@@ -1,5 +1,7 @@
 //! The way to the API server.
 
+mod target;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +11,8 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use crate::config::Environment;
 use crate::telemetry::error_chain;
+
+pub use target::{Overrides, Target};
 
 /// How long the API server may take to answer the first request.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);

@@ -1,295 +1,367 @@
-//! `template`: renders a chart on this machine, with the flags of `helm template`.
+//! `template`: renders a chart, with the flags of `helm template`.
 
-use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+mod files;
+mod flags;
+
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use steersman_chart::template::{
-    Document, TemplateError, TemplateOutput, TemplateRequest, ValueSources, name_from_template, template,
+    Document, Selection, TemplateError, TemplateOutput, check_dependencies, check_name, check_type,
+    name_from_template,
 };
-use steersman_chart::{Limits, RenderErrorKind};
+use steersman_chart::{
+    Capabilities, Chart, KubeVersion, Limits, Notice, Operation, ReleaseInfo, RenderError, RenderErrorKind,
+    RenderInput, Values,
+};
+
+pub(super) use flags::Args;
 
 use super::Failure;
-use super::report::print_line;
+use super::helm::{self, Settings};
+use crate::config::Environment;
 use crate::world::SystemWorld;
 
 /// The name of a release that is given none.
 const DEFAULT_NAME: &str = "release-name";
 
-const EXAMPLES: &str = "\
-Examples:
-  # Everything that the chart renders with its own values
-  steersman template my-release helm-charts/visitors
-
-  # One template, with other values, for another version of Kubernetes
-  steersman template my-release helm-charts/visitors --set ingress.enabled=true \\
-    --set ingress.host=visitors.example.com --kube-version 1.31 --show-only templates/ingress.yaml";
-
-/// What `template` takes.
-#[derive(Debug, clap::Args)]
-#[command(override_usage = "steersman template [OPTIONS] [NAME] <CHART>", after_help = EXAMPLES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-pub(super) struct Args {
-    /// The name of the release, and the chart's directory or `.tgz` file; the chart alone for a release called
-    /// `release-name`
-    #[arg(value_names = ["NAME", "CHART"], num_args = 1..=2, required = true)]
-    name_and_chart: Vec<String>,
-
-    /// Namespace of the release
-    #[arg(short, long, default_value = "default", help_heading = "Release")]
-    namespace: String,
-    /// Template for the name of the release
-    #[arg(long, value_name = "TEMPLATE", help_heading = "Release")]
-    name_template: Option<String>,
-    /// Accepted for scripts that set it; the name is `release-name`, as with Helm
-    #[arg(short = 'g', long, help_heading = "Release")]
-    generate_name: bool,
-    /// Set .Release.IsUpgrade instead of .Release.IsInstall
-    #[arg(long, help_heading = "Release")]
-    is_upgrade: bool,
-
-    /// Values in a YAML file (`-` for standard input); later files override earlier ones
-    #[arg(
-        short = 'f',
-        long,
-        value_name = "FILE",
-        value_delimiter = ',',
-        help_heading = "Values"
-    )]
-    values: Vec<String>,
-    /// Set values: key1=val1,key2=val2
-    #[arg(long, value_name = "KEY=VALUE", help_heading = "Values")]
-    set: Vec<String>,
-    /// Set texts: key1=val1,key2=val2
-    #[arg(long, value_name = "KEY=VALUE", help_heading = "Values")]
-    set_string: Vec<String>,
-    /// Set values to the contents of files: key1=path1,key2=path2
-    #[arg(long, value_name = "KEY=FILE", help_heading = "Values")]
-    set_file: Vec<String>,
-    /// Set JSON values: key1=jsonval1, or one object
-    #[arg(long, value_name = "KEY=JSON", help_heading = "Values")]
-    set_json: Vec<String>,
-    /// Set one key to all that follows, as it is
-    #[arg(long, value_name = "KEY=TEXT", help_heading = "Values")]
-    set_literal: Vec<String>,
-    /// Do not check values against values.schema.json
-    #[arg(long, help_heading = "Values")]
-    skip_schema_validation: bool,
-
-    /// Version of Kubernetes for .Capabilities.KubeVersion
-    #[arg(long, value_name = "VERSION", help_heading = "Capabilities")]
-    kube_version: Option<String>,
-    /// API versions for .Capabilities.APIVersions, besides those that Helm knows
-    #[arg(
-        short,
-        long,
-        value_name = "VERSION",
-        value_delimiter = ',',
-        help_heading = "Capabilities"
-    )]
-    api_versions: Vec<String>,
-
-    /// Show the files of crds/, too
-    #[arg(long, help_heading = "Output")]
-    include_crds: bool,
-    /// Show only what these templates render, such as templates/service.yaml
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    show_only: Vec<String>,
-    /// Leave out tests
-    #[arg(long, help_heading = "Output")]
-    skip_tests: bool,
-    /// Leave out hooks
-    #[arg(long, help_heading = "Output")]
-    no_hooks: bool,
-    /// Write a file for each template into this directory instead
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
-    output_dir: Option<PathBuf>,
-    /// Write into a directory of the release's name in --output-dir
-    #[arg(long, requires = "output_dir", help_heading = "Output")]
-    release_name: bool,
-
-    /// Refused: there is no cluster here to ask
-    #[arg(long, hide = true)]
-    validate: bool,
-    /// Refused but for `client`: there is no cluster here to ask
-    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "client")]
-    dry_run: Option<String>,
-    /// Refused: pipe the output through the program
-    #[arg(long, hide = true)]
-    post_renderer: Option<String>,
-    /// Refused: charts come with their dependencies
-    #[arg(long, hide = true)]
-    dependency_update: bool,
-    /// Refused: templates do not ask the network
-    #[arg(long, hide = true)]
-    enable_dns: bool,
-    /// Accepted without effect, as with `helm template`
-    #[arg(long, hide = true)]
-    skip_crds: bool,
-    /// Accepted without effect, as with `helm template`
-    #[arg(long, hide = true)]
-    create_namespace: bool,
-    /// Accepted without effect: errors name their place already
-    #[arg(long, hide = true)]
-    debug: bool,
-}
+/// What Helm adds to an error of a template.
+const ADVICE: &str = "\n\nUse --debug flag to render out invalid YAML";
 
 /// Renders the chart to standard output, or into files.
-pub(super) fn exec(arguments: Args) -> Result<(), Failure> {
-    refuse(&arguments)?;
-    let request = request(&arguments)?;
-    let output = template(&request, &read_file, &SystemWorld, Limits::default()).map_err(failure)?;
-    if let Some(folder) = &arguments.output_dir {
-        let folder = if arguments.release_name {
-            folder.join(&request.release)
+pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
+    warn_of_flags(&arguments);
+    check_flags(&arguments)?;
+    let settings = Settings::new(&arguments.global, environment)?;
+    let mut capabilities = Capabilities::default();
+    if let Some(version) = &arguments.rendering.kube_version {
+        capabilities.kube_version = KubeVersion::parse(version)
+            .map_err(|error| Failure::helm(anyhow!("invalid kube version '{version}': {error}")))?;
+    }
+    let extra = arguments.rendering.api_versions.iter().cloned();
+    capabilities.api_versions.0.extend(extra);
+    check_strategy(&arguments)?;
+    let (release, chart) = name_and_chart(&arguments)?;
+    let path = locate(&chart)?;
+    let sources = arguments.values.sources();
+    let values = sources
+        .merge(&helm::read_file)
+        .map_err(|message| Failure::helm(anyhow!(message)))?;
+    let chart = load(&path)?;
+    check_name(&release).map_err(|error| refused_name(&error))?;
+    let release = ReleaseInfo {
+        name: release,
+        namespace: settings.namespace(environment),
+        revision: 1,
+        operation: if arguments.release.is_upgrade {
+            Operation::Upgrade
         } else {
-            folder.clone()
+            Operation::Install
+        },
+    };
+    let rendering = Rendering {
+        arguments: &arguments,
+        debug: settings.debug,
+        chart: &chart,
+        values: &values,
+        release: &release,
+        capabilities: &capabilities,
+    };
+    rendering.show()
+}
+
+/// A chart with everything that it is rendered with.
+struct Rendering<'a> {
+    arguments: &'a Args,
+    debug: bool,
+    chart: &'a Chart,
+    values: &'a Values,
+    release: &'a ReleaseInfo,
+    capabilities: &'a Capabilities,
+}
+
+impl Rendering<'_> {
+    fn show(&self) -> Result<(), Failure> {
+        let world = SystemWorld;
+        let input = RenderInput {
+            release: self.release,
+            values: self.values,
+            capabilities: self.capabilities,
+            world: &world,
+            limits: Limits::default(),
+            expired: None,
+            skip_schema_validation: self.arguments.rendering.skip_schema_validation,
+            subchart_notes: false,
         };
-        return write_files(&output, &folder);
+        let mut notices = Vec::new();
+        let rendered = self.chart.render_with_notices(&input, &mut notices);
+        notices.iter().for_each(helm::log);
+        let rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(error) => return Err(self.failed(error, &input)),
+        };
+        check_labels(&self.arguments.installing.labels)?;
+        let output = &self.arguments.output;
+        let selection = Selection {
+            include_crds: output.include_crds,
+            no_hooks: output.no_hooks,
+            skip_tests: output.skip_tests,
+        };
+        self.write(&selection.of(rendered))
     }
-    let text = if arguments.show_only.is_empty() {
-        output.text()
-    } else {
-        output.text_of(&arguments.show_only).map_err(failure)?
-    };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        // A reader that has seen enough (`| head`) is no failure.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error, None)),
-        _ => Ok(()),
-    }
-}
 
-/// Names what `helm template` can do and this cannot, before it is missed in the output.
-fn refuse(arguments: &Args) -> Result<(), Failure> {
-    let no_cluster = "there is no cluster to ask; `steersman run` renders against one";
-    let refused = match arguments {
-        Args { validate: true, .. } => Some(("--validate", no_cluster)),
-        Args {
-            dry_run: Some(strategy),
-            ..
-        } if strategy != "client" => Some(("--dry-run", no_cluster)),
-        Args {
-            post_renderer: Some(_),
-            ..
-        } => Some(("--post-renderer", "pipe the output through the program instead")),
-        Args {
-            dependency_update: true,
-            ..
-        } => Some((
-            "--dependency-update",
-            "run `helm dependency update` once and keep the result in charts/",
-        )),
-        Args { enable_dns: true, .. } => Some(("--enable-dns", "templates do not ask the network")),
-        _ => None,
-    };
-    match refused {
-        Some((flag, hint)) => Err(Failure::usage(
-            anyhow!("{flag} is not supported"),
-            Some(hint.to_owned()),
-        )),
-        None => Ok(()),
-    }
-}
-
-fn request(arguments: &Args) -> Result<TemplateRequest, Failure> {
-    let (name, chart) = match arguments.name_and_chart.as_slice() {
-        [name, _] if arguments.name_template.is_some() || arguments.generate_name => {
-            let flag = if arguments.generate_name {
-                "--generate-name"
-            } else {
-                "--name-template"
-            };
-            return Err(anyhow!("cannot set {flag} and also specify a name ({name})").into());
+    fn write(&self, output: &TemplateOutput) -> Result<(), Failure> {
+        let flags = &self.arguments.output;
+        let folder = flags.output_dir.as_deref().filter(|folder| !folder.is_empty());
+        let output = match folder {
+            Some(folder) => {
+                let below = flags.release_name.then_some(self.release.name.as_str());
+                files::write(output, Path::new(folder), below)?;
+                // What went into files is not shown again: what is left is an empty line.
+                &TemplateOutput::default()
+            }
+            None => output,
+        };
+        if flags.show_only.is_empty() {
+            return print(&output.text());
         }
-        [name, chart] => (name.clone(), chart),
-        [chart] => (release_name(arguments)?, chart),
-        _ => return Err(anyhow!("expected a name and a chart").into()),
+        print(&output.text_of(&flags.show_only).map_err(Failure::helm)?)
+    }
+
+    /// The failure, after the output that there is in spite of it was printed for `--debug`.
+    fn failed(&self, error: RenderError, input: &RenderInput<'_>) -> Failure {
+        match error.kind() {
+            RenderErrorKind::Values => {
+                let text = error.to_string();
+                if let Some(cause) = text.strip_prefix("chart dependencies processing failed: ") {
+                    helm::log(&Notice::error("chart dependencies processing failed").with("error", cause));
+                }
+                return Failure::helm(error);
+            }
+            RenderErrorKind::Schema => return Failure::helm(error),
+            RenderErrorKind::Budget => {
+                return Failure::helm_with_hint(
+                    error,
+                    "the chart needs more than one rendering may use; look for a template without an end",
+                );
+            }
+            _ => {}
+        }
+        if !self.debug {
+            return Failure::helm(anyhow!("{error}{ADVICE}"));
+        }
+        let text = match error.kind() {
+            RenderErrorKind::Manifest => self.unsorted(input),
+            _ => TemplateOutput::default().text(),
+        };
+        if let Err(failure) = print(&text) {
+            return failure;
+        }
+        Failure::helm(error)
+    }
+
+    /// What the templates give, where that is not YAML of objects.
+    fn unsorted(&self, input: &RenderInput<'_>) -> String {
+        let files = self.chart.render_files(input).unwrap_or_default();
+        let documents = files
+            .into_iter()
+            .filter(|(name, text)| !name.ends_with("NOTES.txt") && !text.trim().is_empty())
+            .map(|(source, text)| Document { source, text })
+            .collect();
+        TemplateOutput {
+            documents,
+            ..TemplateOutput::default()
+        }
+        .text()
+    }
+}
+
+/// Says what Helm says of flags that are out of use, and of values of flags that are.
+fn warn_of_flags(arguments: &Args) {
+    for (is_used, flag, advice) in arguments.installing.deprecated() {
+        helm::deprecated(is_used, flag, advice);
+    }
+    helm::deprecated(
+        arguments.rendering.validate,
+        "validate",
+        "use '--dry-run=server' instead",
+    );
+    let wait = |value: &str, strategy: &str| {
+        helm::log(&Notice::warning(format!(
+            "--wait={value} is deprecated (boolean value) and can be replaced with --wait={strategy}"
+        )));
     };
-    if !Path::new(chart).exists() {
-        return Err(Failure::failed(
-            anyhow!("path {chart:?} not found"),
-            Some("charts are read from this machine; fetch others with `helm pull` first".to_owned()),
+    match arguments.installing.wait.as_deref() {
+        Some("true") => wait("true", "watcher"),
+        Some("false") => wait("false", "hookOnly"),
+        _ => {}
+    }
+}
+
+/// Refuses flags that contradict each other, and those that cannot be obeyed here.
+fn check_flags(arguments: &Args) -> Result<(), Failure> {
+    helm::check_count(
+        !arguments.name_and_chart.is_empty(),
+        "template",
+        "requires at least 1 argument",
+        "[NAME] [CHART]",
+    )?;
+    let rendering = &arguments.rendering;
+    let both = rendering.validate && rendering.dry_run.is_some();
+    if let Some(group) = both
+        .then_some("validate dry-run")
+        .or(arguments.installing.contradiction())
+    {
+        let mut given: Vec<&str> = group.split(' ').collect();
+        given.sort_unstable();
+        return Err(Failure::helm(anyhow!(
+            "if any flags in the group [{group}] are set none of the others can be; [{}] were all set",
+            given.join(" ")
+        )));
+    }
+    let output = &arguments.output;
+    if output.post_renderer.as_ref().is_some_and(|name| !name.is_empty()) {
+        return Err(Failure::helm_with_hint(
+            anyhow!("--post-renderer is not supported"),
+            "post-renderers are plugins of Helm; pipe the output through the program instead",
         ));
     }
-    Ok(TemplateRequest {
-        release: name,
-        namespace: arguments.namespace.clone(),
-        chart: PathBuf::from(chart),
-        values: ValueSources {
-            files: arguments.values.clone(),
-            json: arguments.set_json.clone(),
-            typed: arguments.set.clone(),
-            text: arguments.set_string.clone(),
-            from_files: arguments.set_file.clone(),
-            literal: arguments.set_literal.clone(),
+    if arguments.rendering.dependency_update {
+        return Err(Failure::helm_with_hint(
+            anyhow!("--dependency-update is not supported"),
+            "run `helm dependency update` once and keep the result in charts/",
+        ));
+    }
+    if arguments.rendering.enable_dns {
+        return Err(Failure::helm(anyhow!("--enable-dns is not supported")));
+    }
+    Ok(())
+}
+
+fn check_strategy(arguments: &Args) -> Result<(), Failure> {
+    let given = arguments.rendering.dry_run.as_deref().unwrap_or("client");
+    let of = |choices: &str| Failure::helm(anyhow!("invalid dry-run value ({given:?}). Must be {choices}"));
+    let client = match given {
+        "client" => true,
+        "unset" => {
+            helm::log(&Notice::warning(
+                "--dry-run is deprecated and should be replaced with '--dry-run=client'",
+            ));
+            true
+        }
+        "server" => false,
+        "none" => return Err(of("\"server\" or \"client\"")),
+        _ => match super::arguments::parse_bool(given) {
+            Ok(true) => {
+                helm::log(&Notice::warning(
+                    "boolean '--dry-run=true' flag is deprecated and must be replaced with '--dry-run=client'",
+                ));
+                true
+            }
+            Ok(false) => return Err(of("\"server\" or \"client\"")),
+            Err(_) => return Err(of("\"none\", \"server\", or \"client\"")),
         },
-        kube_version: arguments.kube_version.clone(),
-        api_versions: arguments.api_versions.clone(),
-        is_upgrade: arguments.is_upgrade,
-        include_crds: arguments.include_crds,
-        no_hooks: arguments.no_hooks,
-        skip_tests: arguments.skip_tests,
-        skip_schema_validation: arguments.skip_schema_validation,
-    })
-}
-
-fn release_name(arguments: &Args) -> Result<String, Failure> {
-    match &arguments.name_template {
-        Some(text) => name_from_template(text, &SystemWorld).map_err(|message| anyhow!(message).into()),
-        None => Ok(DEFAULT_NAME.to_owned()),
-    }
-}
-
-/// Reads a file of values; `-` is standard input.
-fn read_file(path: &str) -> Result<Vec<u8>, String> {
-    let content = if path.trim() == "-" {
-        let mut content = Vec::new();
-        io::stdin().lock().read_to_end(&mut content).map(|_| content)
-    } else {
-        fs::read(path)
     };
-    content.map_err(|error| format!("open {path}: {error}"))
-}
-
-fn failure(error: TemplateError) -> Failure {
-    let hint = match &error {
-        TemplateError::Render(error) if error.kind() == RenderErrorKind::Budget => Some(
-            "the chart needs more than one rendering may use; look for a template without an end".to_owned(),
-        ),
-        _ => None,
-    };
-    Failure::failed(error, hint)
-}
-
-/// Writes each document into the file that it is named after, below `folder`, and says so.
-fn write_files(output: &TemplateOutput, folder: &Path) -> Result<(), Failure> {
-    let mut written = BTreeSet::new();
-    for document in output.documents.iter().chain(&output.hooks) {
-        let path = document
-            .path_below(folder)
-            .with_context(|| format!("`{}` leads out of the output directory", document.source))?;
-        let is_first = written.insert(path.clone());
-        write_file(document, &path, is_first)
-            .with_context(|| format!("failed to write `{}`", path.display()))?;
-        print_line(&format!("wrote {}", path.display()))?;
+    if client && !arguments.rendering.validate {
+        return Ok(());
     }
-    // As with Helm, an empty line stands for the output that went into files.
-    print_line("")
+    Err(Failure::helm_with_hint(
+        anyhow!("--dry-run=server is not supported"),
+        "there is no cluster to ask; `steersman run` renders against one",
+    ))
 }
 
-fn write_file(document: &Document, path: &Path, is_first: bool) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+/// The name of the release, and the chart.
+fn name_and_chart(arguments: &Args) -> Result<(String, String), Failure> {
+    let flags = &arguments.release;
+    let given = &arguments.name_and_chart;
+    if let [_, _, unexpected @ ..] = given.as_slice()
+        && !unexpected.is_empty()
+    {
+        return Err(Failure::helm(anyhow!(
+            "expected at most two arguments, unexpected arguments: {}",
+            unexpected.join(", ")
+        )));
     }
-    let mut text = String::new();
-    document.write(&mut text);
-    OpenOptions::new()
-        .create(true)
-        .write(true)
-        .truncate(is_first)
-        .append(!is_first)
-        .open(path)?
-        .write_all(text.as_bytes())
+    let template = flags
+        .name_template
+        .as_ref()
+        .filter(|template| !template.is_empty());
+    match given.as_slice() {
+        [_, _] if flags.generate_name => Err(Failure::helm(anyhow!(
+            "cannot set --generate-name and also specify a name"
+        ))),
+        [_, _] if template.is_some() => Err(Failure::helm(anyhow!(
+            "cannot set --name-template and also specify a name"
+        ))),
+        [name, chart] => Ok((name.clone(), chart.clone())),
+        [chart] => match template {
+            Some(template) => {
+                let name = name_from_template(template, &SystemWorld);
+                Ok((
+                    name.map_err(|message| Failure::helm(anyhow!(message)))?,
+                    chart.clone(),
+                ))
+            }
+            None => Ok((DEFAULT_NAME.to_owned(), chart.clone())),
+        },
+        _ => Err(Failure::helm(anyhow!("no chart is given"))),
+    }
+}
+
+fn locate(chart: &str) -> Result<PathBuf, Failure> {
+    let path = Path::new(chart.trim());
+    if path.exists() {
+        return Ok(path.to_owned());
+    }
+    if path.is_absolute() || chart.starts_with('.') {
+        return Err(Failure::helm(anyhow!("path {chart:?} not found")));
+    }
+    Err(Failure::helm_with_hint(
+        anyhow!("path {chart:?} not found"),
+        "charts are read from this machine; fetch others with `helm pull` first",
+    ))
+}
+
+fn load(path: &Path) -> Result<Chart, Failure> {
+    let chart = Chart::load(path).map_err(Failure::helm)?;
+    chart.notices().iter().for_each(helm::log);
+    check_type(&chart).map_err(Failure::helm)?;
+    if chart.metadata().deprecated {
+        helm::log(&Notice::warning("this chart is deprecated"));
+    }
+    check_dependencies(&chart).map_err(Failure::helm)?;
+    Ok(chart)
+}
+
+fn refused_name(error: &TemplateError) -> Failure {
+    let text = error.to_string();
+    let cause = text.strip_prefix("release name check failed: ").unwrap_or(&text);
+    helm::log(&Notice::error("release name check failed").with("error", cause));
+    Failure::helm(anyhow!(text))
+}
+
+/// Refuses labels that Helm keeps for itself.
+fn check_labels(labels: &[String]) -> Result<(), Failure> {
+    const OF_THE_SYSTEM: [&str; 6] = ["name", "owner", "status", "version", "createdAt", "modifiedAt"];
+    let key = |label: &String| label.split('=').next().unwrap_or_default().to_owned();
+    if labels
+        .iter()
+        .any(|label| OF_THE_SYSTEM.contains(&key(label).as_str()))
+    {
+        return Err(Failure::helm(anyhow!(
+            "user supplied labels contains system reserved label name. System labels: [{}]",
+            OF_THE_SYSTEM.join(" ")
+        )));
+    }
+    Ok(())
+}
+
+/// Prints output. A reader that has seen enough (`| head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::helm(error)),
+        _ => Ok(()),
+    }
 }
