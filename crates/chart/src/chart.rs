@@ -109,7 +109,12 @@ impl Chart {
                 content: content.into(),
             })
             .collect();
-        let source = load::from_files(files.clone(), &mut load::Budget::default(), 0)?;
+        let mut budget = load::Budget::default();
+        for file in &files {
+            budget.check(&file.name, file.content.len() as u64)?;
+            budget.take(file.content.len() as u64)?;
+        }
+        let source = load::from_files(files.clone(), &mut budget, 0)?;
         Ok(Self::new(source, &files))
     }
 

@@ -1,13 +1,17 @@
 //! A chart in a `.tgz` archive, read in memory.
 
+use std::cell::Cell;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 
 use super::{Budget, File, without_mark};
 use crate::error::LoadError;
+
+/// What may come between the contents of two files: headers, long names, the padding of blocks.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads the archive at `path`.
 pub(super) fn read_file(path: &Path, budget: &mut Budget) -> Result<Vec<File>, LoadError> {
@@ -15,12 +19,9 @@ pub(super) fn read_file(path: &Path, budget: &mut Budget) -> Result<Vec<File>, L
         path: path.to_owned(),
         source,
     };
-    let size = fs::metadata(path).map_err(failed)?.len();
-    if size > budget.bytes() {
-        budget.take(size)?;
-    }
-    let content = fs::read(path).map_err(failed)?;
-    if !content.starts_with(&[0x1f, 0x8b, 0x08]) {
+    let mut file = BufReader::new(fs::File::open(path).map_err(failed)?);
+    let start = io::BufRead::fill_buf(&mut file).map_err(failed)?;
+    if !start.starts_with(&[0x1f, 0x8b, 0x08]) {
         let name = path.display();
         let is_yaml = path
             .extension()
@@ -31,15 +32,26 @@ pub(super) fn read_file(path: &Path, budget: &mut Budget) -> Result<Vec<File>, L
             format!("file '{name}' does not appear to be a gzipped archive")
         }));
     }
-    read(&content, budget)
+    unpack(file, budget)
 }
 
 /// Reads the files of an archive: the paths without their first element, which is the chart's
 /// folder.
 pub(super) fn read(content: &[u8], budget: &mut Budget) -> Result<Vec<File>, LoadError> {
-    let mut archive = tar::Archive::new(MultiGzDecoder::new(content));
+    unpack(content, budget)
+}
+
+fn unpack(compressed: impl io::BufRead, budget: &mut Budget) -> Result<Vec<File>, LoadError> {
+    let allowance = Allowance::default();
+    let mut archive = tar::Archive::new(Metered {
+        inner: MultiGzDecoder::new(compressed),
+        allowance: &allowance,
+    });
     let mut files = Vec::new();
-    for entry in archive.entries().map_err(|error| broken(&error))? {
+    let mut entries = archive.entries().map_err(|error| broken(&error))?;
+    loop {
+        allowance.0.set(MAX_HEADER_BYTES);
+        let Some(entry) = entries.next() else { break };
         let mut entry = entry.map_err(|error| broken(&error))?;
         let kind = entry.header().entry_type();
         if kind.is_dir() || kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
@@ -51,16 +63,15 @@ pub(super) fn read(content: &[u8], budget: &mut Budget) -> Result<Vec<File>, Loa
             continue;
         }
         let name = inner_path(&path)?;
-        if entry.size() > budget.bytes() {
-            budget.take(entry.size())?;
+        let size = entry.size();
+        budget.check(&path, size)?;
+        allowance.0.set(size + MAX_HEADER_BYTES);
+        let mut content = Vec::with_capacity(size as usize);
+        entry.read_to_end(&mut content).map_err(|error| broken(&error))?;
+        if content.len() as u64 != size {
+            return Err(broken(&io::ErrorKind::UnexpectedEof.into()));
         }
-        let mut content = Vec::new();
-        entry
-            .by_ref()
-            .take(budget.bytes() + 1)
-            .read_to_end(&mut content)
-            .map_err(|error| broken(&error))?;
-        budget.take(content.len() as u64)?;
+        budget.take(size)?;
         files.push(File {
             name,
             content: without_mark(&content).into(),
@@ -70,6 +81,30 @@ pub(super) fn read(content: &[u8], budget: &mut Budget) -> Result<Vec<File>, Loa
         return Err(LoadError::invalid("no files in chart archive"));
     }
     Ok(files)
+}
+
+/// How many bytes may be unpacked until the next file. Names and headers are not part of a
+/// chart's size, but a few bytes can unpack to any amount of them, too.
+#[derive(Default)]
+struct Allowance(Cell<u64>);
+
+struct Metered<'a, R> {
+    inner: R,
+    allowance: &'a Allowance,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let left = self.allowance.0.get().checked_sub(count as u64);
+        let left = left.ok_or_else(|| {
+            io::Error::other(format!(
+                "more than {MAX_HEADER_BYTES} bytes lie between two files"
+            ))
+        })?;
+        self.allowance.0.set(left);
+        Ok(count)
+    }
 }
 
 /// The path of an entry inside the chart, if it lies there.
@@ -165,8 +200,9 @@ mod tests {
 
     #[test]
     fn a_bomb_is_stopped_at_the_limit() {
-        let zeros = vec![0; 101 << 20];
-        let error = read(&archive(&[("web/zeros", &zeros)]), &mut Budget::default()).unwrap_err();
+        let zeros = vec![0; 5 << 20];
+        let entries = vec![("web/zeros", zeros.as_slice()); 21];
+        let error = read(&archive(&entries), &mut Budget::default()).unwrap_err();
         assert_eq!(
             error.to_string(),
             "decompressed chart is larger than the maximum size 104857600"
@@ -174,9 +210,107 @@ mod tests {
     }
 
     #[test]
+    fn a_file_has_a_limit_of_its_own() {
+        let zeros = vec![0; (5 << 20) + 1];
+        let largest = &zeros[1..];
+        assert!(read(&archive(&[("web/zeros", largest)]), &mut Budget::default()).is_ok());
+        let error = read(&archive(&[("web/zeros", &zeros)]), &mut Budget::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "decompressed chart file \"web/zeros\" is larger than the maximum file size 5242880"
+        );
+    }
+
+    /// An archive of one entry that is no file, with `size` zeros.
+    fn archive_of(kind: tar::EntryType, size: u64) -> Vec<u8> {
+        let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(size);
+        header.set_cksum();
+        builder.append(&header, io::repeat(0).take(size)).unwrap();
+        builder.into_inner().unwrap().finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_no_file_cannot_fill_the_memory_either() {
+        use tar::EntryType;
+        for kind in [
+            EntryType::GNULongName,
+            EntryType::XHeader,
+            EntryType::XGlobalHeader,
+            EntryType::Directory,
+        ] {
+            let error = read(&archive_of(kind, 64 << 20), &mut Budget::default()).unwrap_err();
+            let message = error.to_string();
+            assert!(
+                message.ends_with("more than 1048576 bytes lie between two files"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_size_of_an_extended_header_counts() {
+        let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        builder
+            .append_pax_extensions([("size", b"3".as_slice())])
+            .unwrap();
+        let mut header = tar::Header::new_ustar();
+        header.set_path("web/a").unwrap();
+        // A reader that believes this goes on in the middle of the content.
+        header.set_size(0);
+        header.set_cksum();
+        builder.append(&header, b"abc".as_slice()).unwrap();
+        let archive = builder.into_inner().unwrap().finish().unwrap();
+        let files = read(&archive, &mut Budget::default()).unwrap();
+        assert_eq!((files.len(), &*files[0].content), (1, b"abc".as_slice()));
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        for kind in [tar::EntryType::Symlink, tar::EntryType::Link] {
+            let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_size(0);
+            builder
+                .append_link(&mut header, "web/templates/a.yaml", "/etc/passwd")
+                .unwrap();
+            let archive = builder.into_inner().unwrap().finish().unwrap();
+            let files = read(&archive, &mut Budget::default()).unwrap();
+            assert_eq!(&*files[0].content, b"");
+        }
+    }
+
+    #[test]
+    fn empty_files_are_counted() {
+        let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        for number in 0..=Budget::FILES {
+            builder
+                .append_data(&mut header, format!("web/{number}"), io::empty())
+                .unwrap();
+        }
+        let archive = builder.into_inner().unwrap().finish().unwrap();
+        let error = read(&archive, &mut Budget::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "chart has more than the maximum of 100000 files"
+        );
+    }
+
+    #[test]
     fn broken_archives_give_errors() {
         let whole = archive(&[("web/a", b"content")]);
-        assert!(read(&whole[..20], &mut Budget::default()).is_err());
-        assert!(read(b"", &mut Budget::default()).is_err());
+        for length in [0, 1, 10, 20, whole.len() - 30] {
+            assert!(
+                read(&whole[..length], &mut Budget::default()).is_err(),
+                "{length}"
+            );
+        }
+        let trailing = [whole.as_slice(), b"garbage"].concat();
+        assert_eq!(read(&trailing, &mut Budget::default()).unwrap().len(), 1);
     }
 }

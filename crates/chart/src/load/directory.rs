@@ -90,7 +90,8 @@ impl Walk<'_> {
                 path.display()
             )));
         }
-        let content = self.read(&path, kind.len())?;
+        self.budget.check(&name, kind.len())?;
+        let content = self.read(&path)?;
         self.files.push(File {
             name,
             content: without_mark(&content).into(),
@@ -98,14 +99,11 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Reads a file that may grow meanwhile, but no more of it than is allowed.
-    fn read(&mut self, path: &Path, size: u64) -> Result<Vec<u8>, LoadError> {
-        if size > self.budget.bytes() {
-            self.budget.take(size)?;
-        }
+    /// Reads a file that may have grown meanwhile, but no more of it than is allowed.
+    fn read(&mut self, path: &Path) -> Result<Vec<u8>, LoadError> {
         let mut content = Vec::new();
         fs::File::open(path)
-            .and_then(|file| file.take(self.budget.bytes() + 1).read_to_end(&mut content))
+            .and_then(|file| file.take(Budget::FILE_BYTES).read_to_end(&mut content))
             .map_err(failed(path))?;
         self.budget.take(content.len() as u64)?;
         Ok(content)

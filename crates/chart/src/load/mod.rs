@@ -108,26 +108,39 @@ impl Budget {
     const BYTES: u64 = 100 << 20;
     /// Empty files take no bytes but a header each.
     const FILES: u32 = 100_000;
+    /// The limit for one file that Helm had before 4.3.
+    const FILE_BYTES: u64 = 5 << 20;
 
-    /// The bytes that are left.
-    fn bytes(&self) -> u64 {
-        self.bytes
+    /// Refuses a file of `bytes` that is too large, before it is read.
+    pub(crate) fn check(&self, name: &str, bytes: u64) -> Result<(), LoadError> {
+        if bytes > self.bytes {
+            return Err(Self::too_large());
+        }
+        if bytes > Self::FILE_BYTES {
+            return Err(LoadError::invalid(format!(
+                "decompressed chart file {name:?} is larger than the maximum file size {}",
+                Self::FILE_BYTES
+            )));
+        }
+        Ok(())
     }
 
-    /// Takes account of a file of `bytes` before or after it is read.
-    fn take(&mut self, bytes: u64) -> Result<(), LoadError> {
+    fn too_large() -> LoadError {
+        LoadError::invalid(format!(
+            "decompressed chart is larger than the maximum size {}",
+            Self::BYTES
+        ))
+    }
+
+    /// Takes account of a file of `bytes`.
+    pub(crate) fn take(&mut self, bytes: u64) -> Result<(), LoadError> {
         self.files = self.files.checked_sub(1).ok_or_else(|| {
             LoadError::invalid(format!(
                 "chart has more than the maximum of {} files",
                 Self::FILES
             ))
         })?;
-        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(|| {
-            LoadError::invalid(format!(
-                "decompressed chart is larger than the maximum size {}",
-                Self::BYTES
-            ))
-        })?;
+        self.bytes = self.bytes.checked_sub(bytes).ok_or_else(Self::too_large)?;
         Ok(())
     }
 }
