@@ -125,3 +125,20 @@ async fn a_hook_that_fails_is_named() {
     );
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_hook_whose_kind_went_with_the_release_keeps_nothing_back() {
+    let Some(bench) = Bench::with_kind("hooks").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"definition": true})).await;
+    bench.wait_revision("shop", 1).await;
+    let group = format!("{}.example.com", bench.namespace);
+    let sprockets = bench.api(&group, "v1", "Sprocket", "sprockets");
+    assert!(sprockets.get_opt("shop").await.unwrap().is_some(), "the hook ran");
+
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
