@@ -138,7 +138,12 @@ async fn a_hook_whose_kind_went_with_the_release_keeps_nothing_back() {
     let sprockets = bench.api(&group, "v1", "Sprocket", "sprockets");
     assert!(sprockets.get_opt("shop").await.unwrap().is_some(), "the hook ran");
 
+    operator.stop().await.unwrap();
+
+    let definition = format!("crd/sprockets.{group}");
+    bench.cluster.kubectl(&["delete", &definition]).await.unwrap();
     bench.delete_web("shop").await;
+    let operator = bench.ready_operator().await;
     bench.wait_gone(&bench.webs(), "shop").await;
     operator.stop().await.unwrap();
 }
