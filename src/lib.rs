@@ -24,6 +24,7 @@ pub mod release;
 pub mod run;
 pub mod server;
 pub mod status;
+mod suggest;
 pub mod telemetry;
 pub mod values;
 pub mod version;

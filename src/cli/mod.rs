@@ -1,6 +1,7 @@
 //! The command line.
 
 mod arguments;
+mod functions;
 mod helm;
 mod report;
 mod run;
@@ -44,6 +45,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Render a chart on this machine, without a cluster
     Template(Box<template::Args>),
+    /// List the functions that templates can call, or explain one
+    Functions(functions::Args),
     /// Print which build this is
     Version,
 }
@@ -97,6 +100,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => run::exec(*arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
+        Command::Functions(arguments) => functions::exec(&arguments),
         Command::Version => report::print_line(&crate::version::version_line(program)),
     };
     report::exit_code(result)

@@ -109,22 +109,22 @@ impl<'a> Templates<'a> {
 
 /// The two functions of Sprig that charts do not have and override values do.
 const ENVIRONMENT_FUNCTIONS: &[Function] = &[
-    Function {
-        name: "env",
-        parameters: &[Parameter::String],
-        variadic: false,
-        effect: Effect::Lookup,
-        summary: "The value of an environment variable.",
-        call: |runtime, arguments| ask_environment(runtime, VARIABLE, arguments),
-    },
-    Function {
-        name: "expandenv",
-        parameters: &[Parameter::String],
-        variadic: false,
-        effect: Effect::Lookup,
-        summary: "The text with its environment variables replaced.",
-        call: |runtime, arguments| ask_environment(runtime, EXPANSION, arguments),
-    },
+    Function::new(
+        "env",
+        &[Parameter::String],
+        Effect::Lookup,
+        |runtime, arguments| ask_environment(runtime, VARIABLE, arguments),
+    )
+    .signature("name", "string")
+    .documentation("The value of an environment variable, or the empty text."),
+    Function::new(
+        "expandenv",
+        &[Parameter::String],
+        Effect::Lookup,
+        |runtime, arguments| ask_environment(runtime, EXPANSION, arguments),
+    )
+    .signature("text", "string")
+    .documentation("The text with its environment variables replaced."),
 ];
 
 const VARIABLE: &str = "EnvironmentVariable";

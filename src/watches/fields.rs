@@ -5,7 +5,7 @@ use std::fmt::Display;
 use steersman_yaml::{Content, Node};
 
 use super::error::{Notice, Problem};
-use super::suggest::suggest;
+use crate::suggest::suggest;
 
 /// What was found wrong or odd so far.
 #[derive(Debug, Default)]

@@ -10,7 +10,6 @@ mod fields;
 mod load;
 mod names;
 mod selector;
-mod suggest;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -33,6 +33,7 @@ mod version;
 pub use capabilities::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
 pub use chart::{Chart, CrdFile, Digest, RenderInput};
 pub use error::{LoadError, RenderError, RenderErrorKind, ValuesError};
+pub use functions::table as functions;
 pub use manifest::{Hook, HookEvent, Manifest, Rendered};
 pub use metadata::{Dependency, Maintainer, Metadata};
 pub use notice::{Notice, NoticeLevel};

@@ -20,6 +20,8 @@ pub enum Parameter {
     Int,
     /// `int64`.
     Int64,
+    /// `uint32`; an argument arrives as [`Value::Uint64`] of at most 32 bits.
+    Uint32,
     /// `float64`.
     Float64,
     /// `string`.
@@ -35,6 +37,18 @@ pub enum Parameter {
     Named(&'static str),
 }
 
+impl Parameter {
+    /// Go's name of the type, as people write it today: with `any` for `interface {}`.
+    fn short_name(self) -> &'static str {
+        match self {
+            Self::Any | Self::Reflect => "any",
+            Self::Map => "map[string]any",
+            Self::List => "[]any",
+            other => other.type_name(),
+        }
+    }
+}
+
 /// What a call can depend on or change, besides its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effect {
@@ -46,13 +60,47 @@ pub enum Effect {
     Clock,
     /// Draws random numbers.
     Random,
-    /// Asks the cluster.
+    /// Asks the cluster or the network.
     Lookup,
     /// Executes a template, which can do anything that it calls.
     Template,
 }
 
-/// One function: what it is called, what it takes, and what it does.
+impl Effect {
+    /// The name for people: `pure`, `mutates`, `clock`, `random`, `lookup` or `template`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pure => "pure",
+            Self::Mutates => "mutates",
+            Self::Clock => "clock",
+            Self::Random => "random",
+            Self::Lookup => "lookup",
+            Self::Template => "template",
+        }
+    }
+}
+
+/// The body of a function.
+pub type Body = fn(&mut dyn Runtime, &[Value]) -> Result<Value, Failure>;
+
+/// One function: a row of a table that can be written as a constant.
+///
+/// ```
+/// use steersman_gotemplate::{Failure, Function, Parameter, Runtime, Value};
+///
+/// fn shout(_: &mut dyn Runtime, arguments: &[Value]) -> Result<Value, Failure> {
+///     let text = arguments.first().map(ToString::to_string).unwrap_or_default();
+///     Ok(Value::from(text.to_uppercase() + "!"))
+/// }
+///
+/// const SHOUT: Function = Function::pure("shout", &[Parameter::String], shout)
+///     .signature("text", "string")
+///     .documentation("The text in upper case, with an exclamation mark.")
+///     .example(r#"{{ shout "ahoy" }}"#, "AHOY!");
+///
+/// assert_eq!(SHOUT.usage(), "shout(text string) string");
+/// ```
 #[derive(Clone, Copy)]
 pub struct Function {
     /// The name in templates.
@@ -63,10 +111,117 @@ pub struct Function {
     pub variadic: bool,
     /// What a call depends on or changes.
     pub effect: Effect,
-    /// One sentence for people.
-    pub summary: &'static str,
+    /// What people are told about it.
+    pub documentation: Documentation,
     /// The body. The arguments were checked against `parameters` and converted to them.
-    pub call: fn(&mut dyn Runtime, &[Value]) -> Result<Value, Failure>,
+    pub call: Body,
+}
+
+/// What people are told about a function.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Documentation {
+    /// The names of the parameters, with spaces between.
+    pub parameters: &'static str,
+    /// Go's name of the result's type, with `any` for `interface {}`.
+    pub result: &'static str,
+    /// What goes in, what comes out, and when it fails.
+    pub text: &'static str,
+    /// A use of it.
+    pub example: Option<Example>,
+}
+
+/// A template that shows a function at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The template.
+    pub template: &'static str,
+    /// What it gives.
+    pub output: &'static str,
+}
+
+impl Function {
+    /// A function with some effect.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        parameters: &'static [Parameter],
+        effect: Effect,
+        call: Body,
+    ) -> Self {
+        let documentation = Documentation {
+            parameters: "",
+            result: "any",
+            text: "",
+            example: None,
+        };
+        Self {
+            name,
+            parameters,
+            variadic: false,
+            effect,
+            documentation,
+            call,
+        }
+    }
+
+    /// A function whose result follows from its arguments, of which it changes none.
+    #[must_use]
+    pub const fn pure(name: &'static str, parameters: &'static [Parameter], call: Body) -> Self {
+        Self::new(name, parameters, Effect::Pure, call)
+    }
+
+    /// The same function, whose last parameter may be given any number of times, also none.
+    #[must_use]
+    pub const fn variadic(mut self) -> Self {
+        self.variadic = true;
+        self
+    }
+
+    /// The same function with names for its parameters, separated by spaces, and Go's name of
+    /// its result's type.
+    #[must_use]
+    pub const fn signature(mut self, parameters: &'static str, result: &'static str) -> Self {
+        self.documentation.parameters = parameters;
+        self.documentation.result = result;
+        self
+    }
+
+    /// The same function with a text for people: what goes in, what comes out, when it fails.
+    #[must_use]
+    pub const fn documentation(mut self, text: &'static str) -> Self {
+        self.documentation.text = text;
+        self
+    }
+
+    /// The same function with a template that uses it, and what that gives.
+    #[must_use]
+    pub const fn example(mut self, template: &'static str, output: &'static str) -> Self {
+        self.documentation.example = Some(Example { template, output });
+        self
+    }
+
+    /// The signature as Go would write it: `join(separator string, list any) string`.
+    #[must_use]
+    pub fn usage(&self) -> String {
+        let last = self.parameters.len().saturating_sub(1);
+        let mut names = self.documentation.parameters.split(' ');
+        let parameters: Vec<String> = self
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(place, parameter)| {
+                let name = names.next().unwrap_or("_");
+                let dots = if self.variadic && place == last { "..." } else { "" };
+                format!("{name} {dots}{}", parameter.short_name())
+            })
+            .collect();
+        format!(
+            "{}({}) {}",
+            self.name,
+            parameters.join(", "),
+            self.documentation.result
+        )
+    }
 }
 
 impl fmt::Debug for Function {

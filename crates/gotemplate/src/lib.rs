@@ -32,7 +32,9 @@ pub mod world;
 pub use builtin::builtins;
 pub use error::{Error, ErrorKind};
 pub use execute::Execution;
-pub use function::{Effect, Failure, Function, FunctionTable, Parameter, Runtime};
+pub use function::{
+    Body, Documentation, Effect, Example, Failure, Function, FunctionTable, Parameter, Runtime,
+};
 pub use limits::{Limits, MissingKey, Options};
 pub use set::TemplateSet;
 pub use value::{Encoded, List, ListType, Map, MapType, Object, Signature, Str, Value};

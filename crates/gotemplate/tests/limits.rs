@@ -31,14 +31,7 @@ const fn calling(
     parameters: &'static [Parameter],
     call: fn(&mut dyn Runtime, &[Value]) -> Result<Value, Failure>,
 ) -> Function {
-    Function {
-        name,
-        parameters,
-        variadic: false,
-        effect: Effect::Template,
-        summary: "For tests.",
-        call,
-    }
+    Function::new(name, parameters, Effect::Template, call)
 }
 
 const FUNCTIONS: &[Function] = &[

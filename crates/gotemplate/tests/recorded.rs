@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use steersman_gotemplate::{
-    Effect, Failure, Function, FunctionTable, List, ListType, LookupQuery, Map, MapType, MissingKey, Options,
+    Failure, Function, FunctionTable, List, ListType, LookupQuery, Map, MapType, MissingKey, Options,
     Parameter, Runtime, TemplateSet, Timestamp, Value, World, builtins, format,
 };
 
@@ -90,14 +90,8 @@ const fn function(
     variadic: bool,
     call: Body,
 ) -> Function {
-    Function {
-        name,
-        parameters,
-        variadic,
-        effect: Effect::Pure,
-        summary: "As in record.go.",
-        call,
-    }
+    let function = Function::pure(name, parameters, call);
+    if variadic { function.variadic() } else { function }
 }
 
 const FUNCTIONS: &[Function] = &[

@@ -3,39 +3,13 @@
 use std::cell::LazyCell;
 
 use regex::Regex;
-use steersman_gotemplate::Parameter::String as Text;
-use steersman_gotemplate::{Function, Runtime, Value};
+use steersman_gotemplate::{Runtime, Value};
 
 use crate::arguments::{bytes, text};
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 use crate::text::{is_title, lower, title, upper};
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure(
-        "title",
-        &[Text],
-        "The text with every word in title case.",
-        to_title,
-    ),
-    pure(
-        "untitle",
-        &[Text],
-        "The text with every word starting in lower case.",
-        untitle,
-    ),
-    pure(
-        "swapcase",
-        &[Text],
-        "The text with upper and lower case swapped.",
-        swapcase,
-    ),
-    pure("initials", &[Text], "The first letters of the words.", initials),
-    pure("camelcase", &[Text], "The words as `PascalCase`.", camelcase),
-    pure("snakecase", &[Text], "The words as `snake_case`.", snakecase),
-    pure("kebabcase", &[Text], "The words as `kebab-case`.", kebabcase),
-];
-
-fn to_title(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_title(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let is_part_of_word = |character: char| {
         character == '_'
             || if character.is_ascii() {
@@ -56,7 +30,7 @@ fn to_title(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
         .into())
 }
 
-fn untitle(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn untitle(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut starts_word = true;
     Ok(text(arguments, 0)
         .chars()
@@ -74,7 +48,7 @@ fn untitle(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
         .into())
 }
 
-fn swapcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn swapcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut starts_word = true;
     Ok(text(arguments, 0)
         .chars()
@@ -99,7 +73,7 @@ fn swapcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 /// Looks at bytes, each as if it were a character.
-fn initials(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn initials(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut after_gap = true;
     Ok(bytes(arguments, 0)
         .iter()
@@ -120,7 +94,7 @@ fn is_connector(character: char) -> bool {
 
 /// Connectors at the start stay, others make the next letter upper case; a word all in upper case
 /// keeps only its first letter so.
-fn camelcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn camelcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = text(arguments, 0);
     let mut result = String::with_capacity(source.len());
     let mut characters = source.chars().peekable();
@@ -162,11 +136,11 @@ fn camelcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(result.into())
 }
 
-fn snakecase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn snakecase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(joined_words(&text(arguments, 0), '_').into())
 }
 
-fn kebabcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn kebabcase(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(joined_words(&text(arguments, 0), '-').into())
 }
 

@@ -1,40 +1,9 @@
 //! Values for want of a value, and choices between values.
 
-use steersman_gotemplate::Parameter::{Any, Bool, String as Text};
-use steersman_gotemplate::{Failure, Function, Runtime, Value};
+use steersman_gotemplate::{Failure, Runtime, Value};
 
 use crate::arguments::{any, boolean, rest, text};
-use crate::table::{Outcome, pure, variadic};
-
-pub(crate) const FUNCTIONS: &[Function] = &[
-    variadic(pure(
-        "default",
-        &[Any, Any],
-        "The second value, or the first if the second is empty or missing.",
-        default,
-    )),
-    pure(
-        "empty",
-        &[Any],
-        "Whether the value is the empty one of its kind.",
-        empty,
-    ),
-    variadic(pure(
-        "coalesce",
-        &[Any],
-        "The first value that is not empty.",
-        coalesce,
-    )),
-    variadic(pure("all", &[Any], "Whether no value is empty.", all)),
-    variadic(pure("any", &[Any], "Whether some value is not empty.", some)),
-    pure(
-        "ternary",
-        &[Any, Any, Bool],
-        "The first value if the condition holds, else the second.",
-        ternary,
-    ),
-    pure("fail", &[Text], "Fails with this message.", fail),
-];
+use crate::table::Outcome;
 
 /// Sprig's emptiness: nothing, zero, false, or without content; never a struct.
 pub(crate) fn is_empty(value: &Value) -> bool {
@@ -53,34 +22,34 @@ pub(crate) fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn default(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn default(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let given = any(arguments, 1);
     Ok(if is_empty(given) { any(arguments, 0) } else { given }.clone())
 }
 
-fn empty(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn empty(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(is_empty(any(arguments, 0)).into())
 }
 
-fn coalesce(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn coalesce(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let found = rest(arguments, 0).iter().find(|value| !is_empty(value));
     Ok(found.cloned().unwrap_or(Value::Nil))
 }
 
-fn all(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn all(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok((!arguments.iter().any(is_empty)).into())
 }
 
-fn some(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn some(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok((!arguments.iter().all(is_empty)).into())
 }
 
-fn ternary(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn ternary(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let place = usize::from(!boolean(arguments, 2));
     Ok(any(arguments, place).clone())
 }
 
-fn fail(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn fail(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Err(Failure::new(text(arguments, 0)))
 }
 

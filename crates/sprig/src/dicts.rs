@@ -1,93 +1,13 @@
 //! Maps: making, reading, changing in place.
 
-use steersman_gotemplate::Parameter::{Any, Map as Dict, String as Text};
-use steersman_gotemplate::{Effect, Failure, Function, Map, MapType, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, Map, MapType, Runtime, Str, Value};
 
 use crate::arguments::{any, bytes, map, map_or_empty, rest, string};
 use crate::merge::{Overwrite, merge_into};
-use crate::table::{Outcome, effectful, pure, variadic};
+use crate::table::Outcome;
 use crate::text::strval;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    variadic(pure(
-        "dict",
-        &[Any],
-        "A map of the values, taken as keys and values in turn.",
-        dict,
-    )),
-    pure(
-        "get",
-        &[Dict, Text],
-        "The value of a key, or the empty text.",
-        get,
-    ),
-    effectful(
-        "set",
-        &[Dict, Text, Any],
-        Effect::Mutates,
-        "The map itself, with the key set to the value.",
-        set,
-    ),
-    effectful(
-        "unset",
-        &[Dict, Text],
-        Effect::Mutates,
-        "The map itself, without the key.",
-        unset,
-    ),
-    pure("hasKey", &[Dict, Text], "Whether the map has the key.", has_key),
-    variadic(pure(
-        "pluck",
-        &[Text, Dict],
-        "The values that the maps have for the key.",
-        pluck,
-    )),
-    variadic(pure("keys", &[Dict], "The keys of all maps.", keys)),
-    pure("values", &[Dict], "The values of the map.", values),
-    variadic(pure("pick", &[Dict, Text], "A new map of the named keys.", pick)),
-    variadic(pure(
-        "omit",
-        &[Dict, Text],
-        "A new map without the named keys.",
-        omit,
-    )),
-    variadic(pure(
-        "dig",
-        &[Any],
-        "The value at a path of keys in nested maps, or a default.",
-        dig,
-    )),
-    variadic(effectful(
-        "merge",
-        &[Dict, Dict],
-        Effect::Mutates,
-        "The first map, filled up from the others.",
-        merge,
-    )),
-    variadic(effectful(
-        "mustMerge",
-        &[Dict, Dict],
-        Effect::Mutates,
-        "Like `merge`, failing where that gives the empty text.",
-        must_merge,
-    )),
-    variadic(effectful(
-        "mergeOverwrite",
-        &[Dict, Dict],
-        Effect::Mutates,
-        "The first map, overwritten from the others.",
-        merge_overwrite,
-    )),
-    variadic(effectful(
-        "mustMergeOverwrite",
-        &[Dict, Dict],
-        Effect::Mutates,
-        "Like `mergeOverwrite`, failing where that gives the empty text.",
-        must_merge_overwrite,
-    )),
-];
-
-fn dict(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn dict(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let result = Map::new(MapType::Any);
     for pair in arguments.chunks(2) {
         let key = strval(any(pair, 0));
@@ -98,12 +18,12 @@ fn dict(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(result.into())
 }
 
-fn get(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn get(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let found = map(arguments, 0).and_then(|map| map.get(bytes(arguments, 1)));
     Ok(found.unwrap_or_else(|| "".into()))
 }
 
-fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let Some(map) = map(arguments, 0) else {
         return Err(Failure::new("assignment to entry in nil map"));
     };
@@ -112,13 +32,13 @@ fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(map.clone().into())
 }
 
-fn unset(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn unset(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let map = map_or_empty(arguments, 0);
     map.remove(bytes(arguments, 1));
     Ok(map.into())
 }
 
-fn has_key(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn has_key(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let found = map(arguments, 0).is_some_and(|map| map.contains(bytes(arguments, 1)));
     Ok(found.into())
 }
@@ -131,20 +51,20 @@ fn maps(arguments: &[Value], place: usize) -> impl Iterator<Item = &Map> {
     })
 }
 
-fn pluck(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn pluck(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = bytes(arguments, 0);
     Ok(Value::list(
         maps(arguments, 1).filter_map(|map| map.get(key)).collect(),
     ))
 }
 
-fn keys(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn keys(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let count: usize = maps(arguments, 0).map(Map::len).sum();
     runtime.reserve(count.saturating_mul(size_of::<Value>()))?;
     Ok(Value::strings(maps(arguments, 0).flat_map(Map::keys)))
 }
 
-fn values(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn values(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let map = map_or_empty(arguments, 0);
     runtime.reserve(map.len().saturating_mul(size_of::<Value>()))?;
     Ok(Value::list(
@@ -152,7 +72,7 @@ fn values(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     ))
 }
 
-fn pick(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn pick(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = map_or_empty(arguments, 0);
     let result = Map::new(MapType::Any);
     for place in 1..arguments.len() {
@@ -163,7 +83,7 @@ fn pick(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(result.into())
 }
 
-fn omit(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn omit(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = map_or_empty(arguments, 0);
     runtime.reserve(source.len().saturating_mul(2 * size_of::<Value>()))?;
     let omitted: Vec<Str> = (1..arguments.len())
@@ -176,7 +96,7 @@ fn omit(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Map::from_entries(MapType::Any, kept).into())
 }
 
-fn dig(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn dig(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let [path @ .., fallback, source] = arguments else {
         return Err(Failure::new("dig needs at least three arguments"));
     };
@@ -219,19 +139,19 @@ fn failed_assertion(value: &Value, wanted: &str) -> Failure {
     ))
 }
 
-fn merge(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn merge(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     merged(runtime, arguments, Overwrite::Empty, Refusal::EmptyText)
 }
 
-fn must_merge(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_merge(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     merged(runtime, arguments, Overwrite::Empty, Refusal::Failure)
 }
 
-fn merge_overwrite(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn merge_overwrite(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     merged(runtime, arguments, Overwrite::All, Refusal::EmptyText)
 }
 
-fn must_merge_overwrite(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_merge_overwrite(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     merged(runtime, arguments, Overwrite::All, Refusal::Failure)
 }
 

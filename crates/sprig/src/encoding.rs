@@ -6,60 +6,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
-use steersman_gotemplate::Parameter::String as Text;
-use steersman_gotemplate::{Function, Runtime, Str, Value};
+use steersman_gotemplate::{Runtime, Str, Value};
 
 use crate::arguments::bytes;
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure("b64enc", &[Text], "The text in base 64.", b64enc),
-    pure(
-        "b64dec",
-        &[Text],
-        "The text that base 64 stands for, or the message why it is none.",
-        b64dec,
-    ),
-    pure("b32enc", &[Text], "The text in base 32.", b32enc),
-    pure(
-        "b32dec",
-        &[Text],
-        "The text that base 32 stands for, or the message why it is none.",
-        b32dec,
-    ),
-    pure(
-        "sha1sum",
-        &[Text],
-        "The SHA-1 digest of the text, in hexadecimal.",
-        sha1sum,
-    ),
-    pure(
-        "sha256sum",
-        &[Text],
-        "The SHA-256 digest of the text, in hexadecimal.",
-        sha256sum,
-    ),
-    pure(
-        "sha512sum",
-        &[Text],
-        "The SHA-512 digest of the text, in hexadecimal.",
-        sha512sum,
-    ),
-    pure(
-        "adler32sum",
-        &[Text],
-        "The Adler-32 checksum of the text, in decimal.",
-        adler32sum,
-    ),
-];
-
-fn b64enc(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn b64enc(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
     runtime.reserve(source.len() / 3 * 4)?;
     Ok(STANDARD.encode(source).into())
 }
 
-fn b64dec(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn b64dec(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(match decode_base64(bytes(arguments, 0)) {
         Ok(decoded) => Str::from_bytes(decoded).into(),
         Err(error) => error.to_string().into(),
@@ -140,7 +98,7 @@ fn base64_digit(byte: u8) -> Option<u8> {
 
 const BASE32_ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-fn b32enc(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn b32enc(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
     runtime.reserve(source.len() / 5 * 8)?;
     let mut encoded = String::with_capacity(source.len().div_ceil(5) * 8);
@@ -159,7 +117,7 @@ fn b32enc(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(encoded.into())
 }
 
-fn b32dec(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn b32dec(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(match decode_base32(bytes(arguments, 0)) {
         Ok(decoded) => Str::from_bytes(decoded).into(),
         Err(error) => error.to_string().into(),
@@ -229,19 +187,19 @@ fn hexadecimal<D: Digest>(runtime: &mut dyn Runtime, arguments: &[Value]) -> Out
     Ok(text.into())
 }
 
-fn sha1sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn sha1sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     hexadecimal::<Sha1>(runtime, arguments)
 }
 
-fn sha256sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn sha256sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     hexadecimal::<Sha256>(runtime, arguments)
 }
 
-fn sha512sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn sha512sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     hexadecimal::<Sha512>(runtime, arguments)
 }
 
-fn adler32sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn adler32sum(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     const MODULUS: u32 = 65521;
     let source = bytes(arguments, 0);
     runtime.spend(source.len() as u64 / 64)?;

@@ -53,11 +53,8 @@ pub mod json;
 pub mod merge;
 pub mod semver;
 
-use std::sync::LazyLock;
-
-use steersman_gotemplate::Function;
-
 pub use equal::{deep_copy, deep_equal};
+pub use table::functions;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -67,31 +64,3 @@ mod readme {}
 ///
 /// Go has no such limit, but ends the process when a value contains itself.
 pub const MAXIMUM_DEPTH: usize = 1000;
-
-/// All functions, each name once.
-pub fn functions() -> &'static [Function] {
-    static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
-        [
-            strings::FUNCTIONS,
-            case::FUNCTIONS,
-            split::FUNCTIONS,
-            numbers::FUNCTIONS,
-            lists::FUNCTIONS,
-            dicts::FUNCTIONS,
-            defaults::FUNCTIONS,
-            types::FUNCTIONS,
-            encoding::FUNCTIONS,
-            json::FUNCTIONS,
-            regex::FUNCTIONS,
-            random::FUNCTIONS,
-            semver::FUNCTIONS,
-            date::FUNCTIONS,
-            paths::FUNCTIONS,
-            url::FUNCTIONS,
-            #[cfg(feature = "crypto")]
-            crypto::FUNCTIONS,
-        ]
-        .concat()
-    });
-    &ALL
-}

@@ -2,79 +2,14 @@
 
 use std::borrow::Cow;
 
-use steersman_gotemplate::Parameter::{Any, Int};
-use steersman_gotemplate::{Failure, Function, List, ListType, Runtime, Value};
+use steersman_gotemplate::{Failure, List, ListType, Runtime, Value};
 
 use crate::arguments::{any, integer, rest};
 use crate::cast::to_int64;
 use crate::defaults::is_empty;
 use crate::equal::deep_equal;
-use crate::table::{Outcome, pure, variadic};
+use crate::table::Outcome;
 use crate::text;
-
-pub(crate) const FUNCTIONS: &[Function] = &[
-    variadic(pure("list", &[Any], "A list of the values.", list)),
-    variadic(pure("tuple", &[Any], "The old name of `list`.", list)),
-    pure("first", &[Any], "The first item, nil if there is none.", first),
-    pure("mustFirst", &[Any], "Like `first`.", first),
-    pure("last", &[Any], "The last item, nil if there is none.", last),
-    pure("mustLast", &[Any], "Like `last`.", last),
-    pure("rest", &[Any], "All items but the first.", all_but_first),
-    pure("mustRest", &[Any], "Like `rest`.", all_but_first),
-    pure("initial", &[Any], "All items but the last.", all_but_last),
-    pure("mustInitial", &[Any], "Like `initial`.", all_but_last),
-    pure(
-        "append",
-        &[Any, Any],
-        "The list with one more item at its end.",
-        push,
-    ),
-    pure("mustAppend", &[Any, Any], "Like `append`.", push),
-    pure("push", &[Any, Any], "Another name of `append`.", push),
-    pure("mustPush", &[Any, Any], "Like `push`.", push),
-    pure(
-        "prepend",
-        &[Any, Any],
-        "The list with one more item at its start.",
-        prepend,
-    ),
-    pure("mustPrepend", &[Any, Any], "Like `prepend`.", prepend),
-    variadic(pure("concat", &[Any], "The items of all lists in one.", concat)),
-    pure(
-        "reverse",
-        &[Any],
-        "The items from the last to the first.",
-        reverse,
-    ),
-    pure("mustReverse", &[Any], "Like `reverse`.", reverse),
-    pure("compact", &[Any], "The items that are not empty.", compact),
-    pure("mustCompact", &[Any], "Like `compact`.", compact),
-    pure("uniq", &[Any], "The items, of equal ones only the first.", uniq),
-    pure("mustUniq", &[Any], "Like `uniq`.", uniq),
-    variadic(pure(
-        "without",
-        &[Any, Any],
-        "The items that equal none of the values.",
-        without,
-    )),
-    variadic(pure("mustWithout", &[Any, Any], "Like `without`.", without)),
-    pure(
-        "has",
-        &[Any, Any],
-        "Whether an item of the list equals the value.",
-        has,
-    ),
-    pure("mustHas", &[Any, Any], "Like `has`.", has),
-    variadic(pure(
-        "slice",
-        &[Any, Any],
-        "The items from a start until an end.",
-        slice,
-    )),
-    variadic(pure("mustSlice", &[Any, Any], "Like `slice`.", slice)),
-    pure("chunk", &[Int, Any], "The items in lists of a size.", chunk),
-    pure("mustChunk", &[Int, Any], "Like `chunk`.", chunk),
-];
 
 /// The items of a slice, or the message of a function that was given something else.
 fn items<'a>(value: &'a Value, refusal: &str) -> Result<Cow<'a, [Value]>, Failure> {
@@ -91,28 +26,28 @@ fn list_of(items: &[Value]) -> Value {
     Value::list(items.to_vec())
 }
 
-fn list(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn list(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(list_of(arguments))
 }
 
-fn first(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn first(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find first on type")?;
     Ok(items.first().cloned().unwrap_or(Value::Nil))
 }
 
-fn last(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn last(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find last on type")?;
     Ok(items.last().cloned().unwrap_or(Value::Nil))
 }
 
-fn all_but_first(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn all_but_first(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find rest on type")?;
     Ok(items
         .split_first()
         .map_or_else(nil_list, |(_, rest)| list_of(rest)))
 }
 
-fn all_but_last(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn all_but_last(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find initial on type")?;
     Ok(items
         .split_last()
@@ -124,12 +59,12 @@ fn nil_list() -> Value {
     List::nil(ListType::Any).into()
 }
 
-fn push(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn push(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot push on type")?;
     longer(runtime, &[&items, std::slice::from_ref(any(arguments, 1))])
 }
 
-fn prepend(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn prepend(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot prepend on type")?;
     longer(runtime, &[std::slice::from_ref(any(arguments, 1)), &items])
 }
@@ -140,7 +75,7 @@ fn longer(runtime: &mut dyn Runtime, parts: &[&[Value]]) -> Outcome {
     Ok(Value::list(parts.concat()))
 }
 
-fn concat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn concat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut result = Vec::new();
     for value in arguments {
         if !value.is_nil() && text::items(value).is_none() {
@@ -157,20 +92,20 @@ fn concat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::list(result))
 }
 
-fn reverse(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn reverse(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find reverse on type")?;
     runtime.reserve(items.len().saturating_mul(size_of::<Value>()))?;
     Ok(Value::list(items.iter().rev().cloned().collect()))
 }
 
-fn compact(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn compact(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot compact on type")?;
     Ok(Value::list(
         items.iter().filter(|item| !is_empty(item)).cloned().collect(),
     ))
 }
 
-fn uniq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn uniq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find uniq on type")?;
     let mut result: Vec<Value> = Vec::new();
     for item in items.iter() {
@@ -191,7 +126,7 @@ fn contains(runtime: &mut dyn Runtime, items: &[Value], wanted: &Value) -> Resul
     Ok(false)
 }
 
-fn without(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn without(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find without on type")?;
     let omitted = rest(arguments, 1);
     runtime.spend((items.len() as u64).saturating_mul(omitted.len() as u64) / 16)?;
@@ -204,7 +139,7 @@ fn without(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::list(result))
 }
 
-fn has(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn has(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let haystack = any(arguments, 1);
     if haystack.is_nil() {
         return Ok(false.into());
@@ -214,7 +149,7 @@ fn has(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(contains(runtime, &items, any(arguments, 0))?.into())
 }
 
-fn slice(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn slice(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = any(arguments, 0);
     let items = items(source, "list should be type of slice or array but")?;
     if items.is_empty() {
@@ -235,7 +170,7 @@ fn slice(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 /// Go computes the number of chunks in floats, which decides what odd sizes give.
-fn chunk(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn chunk(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let size = integer(arguments, 0);
     let items = items(any(arguments, 1), "Cannot chunk type")?;
     let count = ((items.len() as f64 - 1.0) / size as f64).floor() + 1.0;

@@ -1,40 +1,11 @@
 //! Paths with slashes, taken apart as text.
 
-use steersman_gotemplate::Parameter::String as Text;
-use steersman_gotemplate::{Function, Runtime, Str, Value};
+use steersman_gotemplate::{Runtime, Str, Value};
 
 use crate::arguments::{bytes, string};
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure("base", &[Text], "The last element of the path.", base),
-    pure("dir", &[Text], "The path without its last element.", dir),
-    pure("clean", &[Text], "The shortest equal path.", clean),
-    pure("ext", &[Text], "The file name extension, with its dot.", ext),
-    pure("isAbs", &[Text], "Whether the path starts with a slash.", is_abs),
-    pure(
-        "osBase",
-        &[Text],
-        "`base` for paths of the operating system, which is taken to be Linux.",
-        base,
-    ),
-    pure("osDir", &[Text], "`dir` for paths of the operating system.", dir),
-    pure(
-        "osClean",
-        &[Text],
-        "`clean` for paths of the operating system.",
-        clean,
-    ),
-    pure("osExt", &[Text], "`ext` for paths of the operating system.", ext),
-    pure(
-        "osIsAbs",
-        &[Text],
-        "`isAbs` for paths of the operating system.",
-        is_abs,
-    ),
-];
-
-fn base(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn base(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let path = bytes(arguments, 0);
     let end = path
         .iter()
@@ -52,7 +23,7 @@ fn base(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Str::from_bytes(base.to_vec()).into())
 }
 
-fn dir(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn dir(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let path = bytes(arguments, 0);
     let end = path
         .iter()
@@ -61,7 +32,7 @@ fn dir(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(cleaned(path.get(..end).unwrap_or_default()).into())
 }
 
-fn clean(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn clean(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(cleaned(bytes(arguments, 0)).into())
 }
 
@@ -93,7 +64,7 @@ fn cleaned(path: &[u8]) -> Str {
     }
 }
 
-fn ext(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn ext(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let path = bytes(arguments, 0);
     let last = path.iter().rposition(|byte| matches!(byte, b'.' | b'/'));
     let extension = last
@@ -102,7 +73,7 @@ fn ext(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Str::from_bytes(extension.unwrap_or_default().to_vec()).into())
 }
 
-fn is_abs(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn is_abs(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(string(arguments, 0).as_bytes().starts_with(b"/").into())
 }
 

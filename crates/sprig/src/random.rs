@@ -2,73 +2,27 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use steersman_gotemplate::Parameter::{Int, String as Text};
-use steersman_gotemplate::{Effect, Failure, Function, Runtime, Value, World};
+use steersman_gotemplate::{Failure, Runtime, Value, World};
 
 use crate::arguments::{integer, text};
-use crate::table::{Body, Outcome, effectful};
-
-pub(crate) const FUNCTIONS: &[Function] = &[
-    random(
-        "randAlphaNum",
-        &[Int],
-        "So many random letters and digits.",
-        rand_alpha_num,
-    ),
-    random("randAlpha", &[Int], "So many random letters.", rand_alpha),
-    random("randNumeric", &[Int], "So many random digits.", rand_numeric),
-    random(
-        "randAscii",
-        &[Int],
-        "So many random printable characters.",
-        rand_ascii,
-    ),
-    random(
-        "randBytes",
-        &[Int],
-        "So many random bytes, in base 64.",
-        rand_bytes,
-    ),
-    random(
-        "randInt",
-        &[Int, Int],
-        "A random integer from a least one until a limit.",
-        rand_int,
-    ),
-    random(
-        "shuffle",
-        &[Text],
-        "The characters of the text in random order.",
-        shuffle,
-    ),
-    random("uuidv4", &[], "A random UUID.", uuid),
-];
-
-const fn random(
-    name: &'static str,
-    parameters: &'static [steersman_gotemplate::Parameter],
-    summary: &'static str,
-    call: Body,
-) -> Function {
-    effectful(name, parameters, Effect::Random, summary, call)
-}
+use crate::table::Outcome;
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: &str = "0123456789";
 
-fn rand_alpha_num(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn rand_alpha_num(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     characters(runtime, arguments, &format!("{LETTERS}{DIGITS}"))
 }
 
-fn rand_alpha(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn rand_alpha(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     characters(runtime, arguments, LETTERS)
 }
 
-fn rand_numeric(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn rand_numeric(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     characters(runtime, arguments, DIGITS)
 }
 
-fn rand_ascii(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn rand_ascii(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let printable: String = (' '..='~').collect();
     characters(runtime, arguments, &printable)
 }
@@ -98,7 +52,7 @@ fn characters(runtime: &mut dyn Runtime, arguments: &[Value], alphabet: &str) ->
     Ok(result.into())
 }
 
-fn rand_bytes(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn rand_bytes(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let Ok(count) = usize::try_from(integer(arguments, 0)) else {
         return Err(Failure::new("runtime error: makeslice: len out of range"));
     };
@@ -108,7 +62,7 @@ fn rand_bytes(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(STANDARD.encode(bytes).into())
 }
 
-fn rand_int(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn rand_int(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let (least, limit) = (integer(arguments, 0), integer(arguments, 1));
     let range = limit.wrapping_sub(least);
     match u64::try_from(range) {
@@ -120,7 +74,7 @@ fn rand_int(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     }
 }
 
-fn shuffle(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn shuffle(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut characters: Vec<char> = text(arguments, 0).chars().collect();
     runtime.spend(characters.len() as u64)?;
     for last in (1..characters.len()).rev() {
@@ -143,7 +97,7 @@ fn below(world: &dyn World, limit: u64) -> u64 {
     }
 }
 
-fn uuid(runtime: &mut dyn Runtime, _: &[Value]) -> Outcome {
+pub(crate) fn uuid(runtime: &mut dyn Runtime, _: &[Value]) -> Outcome {
     let mut bytes = [0; 16];
     runtime.world().fill_random(&mut bytes);
     // The version, 4, and the variant of RFC 9562.

@@ -1,48 +1,18 @@
 //! Texts into lists and maps of texts, and back.
 
 use bstr::ByteSlice;
-use steersman_gotemplate::Parameter::{Any, Int, String as Text};
-use steersman_gotemplate::{Failure, Function, List, ListType, Map, MapType, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, List, ListType, Map, MapType, Runtime, Str, Value};
 
 use crate::arguments::{any, bytes, integer};
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 use crate::text::{items, strings, strval};
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure(
-        "split",
-        &[Text, Text],
-        "A map `_0`, `_1`, … of the parts of a text.",
-        split,
-    ),
-    pure(
-        "splitn",
-        &[Text, Int, Text],
-        "A map of at most so many parts of a text.",
-        splitn,
-    ),
-    pure(
-        "splitList",
-        &[Text, Text],
-        "A list of the parts of a text.",
-        split_list,
-    ),
-    pure("join", &[Text, Any], "The items of a list as one text.", join),
-    pure("toStrings", &[Any], "The items of a list as texts.", to_strings),
-    pure(
-        "sortAlpha",
-        &[Any],
-        "The items of a list as texts, in order.",
-        sort_alpha,
-    ),
-];
-
-fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let parts = parts(runtime, bytes(arguments, 0), bytes(arguments, 1), -1)?;
     Ok(numbered(parts))
 }
 
-fn splitn(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn splitn(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let parts = parts(
         runtime,
         bytes(arguments, 0),
@@ -52,7 +22,7 @@ fn splitn(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(numbered(parts))
 }
 
-fn split_list(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn split_list(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let parts = parts(runtime, bytes(arguments, 0), bytes(arguments, 1), -1)?;
     Ok(Value::strings(parts))
 }
@@ -98,7 +68,7 @@ fn numbered(parts: Vec<Str>) -> Value {
     Map::from_entries(MapType::String, entries).into()
 }
 
-fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let parts = strings(any(arguments, 1));
     let separator = bytes(arguments, 0);
     let size = parts.iter().map(Str::len).sum::<usize>();
@@ -106,7 +76,7 @@ fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Str::from_bytes(bstr::join(separator, parts.iter().map(Str::as_bytes))).into())
 }
 
-fn to_strings(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_strings(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     match any(arguments, 0) {
         Value::List(list) if list.list_type() == ListType::String => Ok(list.clone().into()),
         other => Ok(Value::strings(reserved(runtime, strings(other))?)),
@@ -120,7 +90,7 @@ fn reserved(runtime: &mut dyn Runtime, texts: Vec<Str>) -> Result<Vec<Str>, Fail
     Ok(texts)
 }
 
-fn sort_alpha(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn sort_alpha(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let list = any(arguments, 0);
     if items(list).is_none() {
         return Ok(Value::strings([strval(list)]));

@@ -1,140 +1,14 @@
 //! Trimming, cutting, repeating, wrapping and quoting.
 
 use bstr::ByteSlice;
-use steersman_gotemplate::Parameter::{Any, Int, String as Text};
-use steersman_gotemplate::{Failure, Function, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
 use crate::arguments::{bytes, integer, rest, string, text};
-use crate::table::{Outcome, pure, variadic};
+use crate::table::Outcome;
 use crate::text::{printed, strval};
 use crate::{arguments, text};
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure("hello", &[], "The text `Hello!`.", hello),
-    pure("trim", &[Text], "The text without white space at its ends.", trim),
-    pure(
-        "trimAll",
-        &[Text, Text],
-        "The second text without the characters of the first at its ends.",
-        trim_all,
-    ),
-    pure("trimall", &[Text, Text], "The old name of `trimAll`.", trim_all),
-    pure(
-        "trimPrefix",
-        &[Text, Text],
-        "The second text without the first at its start.",
-        trim_prefix,
-    ),
-    pure(
-        "trimSuffix",
-        &[Text, Text],
-        "The second text without the first at its end.",
-        trim_suffix,
-    ),
-    pure("nospace", &[Text], "The text without white space.", nospace),
-    pure("upper", &[Text], "The text in upper case.", upper),
-    pure("lower", &[Text], "The text in lower case.", lower),
-    pure(
-        "trunc",
-        &[Int, Text],
-        "The first bytes of a text, or its last ones for a negative number.",
-        trunc,
-    ),
-    pure(
-        "substr",
-        &[Int, Int, Text],
-        "The bytes of a text from a start to an end.",
-        substr,
-    ),
-    pure(
-        "abbrev",
-        &[Int, Text],
-        "The text cut to a width, with an ellipsis at its end.",
-        abbrev,
-    ),
-    pure(
-        "abbrevboth",
-        &[Int, Int, Text],
-        "The text cut at both ends, with ellipses.",
-        abbrevboth,
-    ),
-    pure("repeat", &[Int, Text], "The text so many times.", repeat),
-    pure(
-        "contains",
-        &[Text, Text],
-        "Whether the second text contains the first.",
-        contains,
-    ),
-    pure(
-        "hasPrefix",
-        &[Text, Text],
-        "Whether the second text starts with the first.",
-        has_prefix,
-    ),
-    pure(
-        "hasSuffix",
-        &[Text, Text],
-        "Whether the second text ends with the first.",
-        has_suffix,
-    ),
-    pure(
-        "replace",
-        &[Text, Text, Text],
-        "The third text with the second in place of the first.",
-        replace,
-    ),
-    pure(
-        "indent",
-        &[Int, Text],
-        "The text with every line indented.",
-        indent,
-    ),
-    pure(
-        "nindent",
-        &[Int, Text],
-        "A line feed, and the text with every line indented.",
-        nindent,
-    ),
-    pure(
-        "wrap",
-        &[Int, Text],
-        "The text broken into lines at spaces.",
-        wrap,
-    ),
-    pure(
-        "wrapWith",
-        &[Int, Text, Text],
-        "The text broken at a width with the given separator.",
-        wrap_with,
-    ),
-    pure(
-        "plural",
-        &[Text, Text, Int],
-        "The first text for one, the second for any other count.",
-        plural,
-    ),
-    pure("toString", &[Any], "The value as text.", to_string),
-    variadic(pure(
-        "quote",
-        &[Any],
-        "The values as quoted Go strings, nil ones left out.",
-        quote,
-    )),
-    variadic(pure(
-        "squote",
-        &[Any],
-        "The values in single quotes, nil ones left out.",
-        squote,
-    )),
-    variadic(pure(
-        "cat",
-        &[Any],
-        "The values as text with spaces between, nil ones left out.",
-        cat,
-    )),
-];
-
-fn hello(_: &mut dyn Runtime, _: &[Value]) -> Outcome {
+pub(crate) fn hello(_: &mut dyn Runtime, _: &[Value]) -> Outcome {
     Ok("Hello!".into())
 }
 
@@ -146,7 +20,7 @@ fn part_of(arguments: &[Value], place: usize, part: &[u8]) -> Value {
     Value::Str(Str::from_bytes(part.to_vec()))
 }
 
-fn trim(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn trim(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let whole = string(arguments, 0);
     let Some(source) = whole.as_str() else {
         let part = whole.as_bytes().trim_with(char::is_whitespace);
@@ -159,19 +33,19 @@ fn trim(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(part.into())
 }
 
-fn trim_all(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn trim_all(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let cut = text(arguments, 0);
     let part = bytes(arguments, 1).trim_with(|character| cut.contains(character));
     Ok(part_of(arguments, 1, part))
 }
 
-fn trim_prefix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn trim_prefix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 1);
     let part = source.strip_prefix(bytes(arguments, 0)).unwrap_or(source);
     Ok(part_of(arguments, 1, part))
 }
 
-fn trim_suffix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn trim_suffix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 1);
     let part = source.strip_suffix(bytes(arguments, 0)).unwrap_or(source);
     Ok(part_of(arguments, 1, part))
@@ -179,7 +53,7 @@ fn trim_suffix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 
 /// Looks at bytes, each as if it were a character: text that is not ASCII comes out as its bytes
 /// read as Latin-1, unless it has no white space of that reading.
-fn nospace(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn nospace(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
     let kept: String = source
         .iter()
@@ -192,7 +66,7 @@ fn nospace(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(kept.into())
 }
 
-fn upper(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn upper(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(text(arguments, 0)
         .chars()
         .map(text::upper)
@@ -200,7 +74,7 @@ fn upper(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
         .into())
 }
 
-fn lower(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn lower(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(text(arguments, 0)
         .chars()
         .map(text::lower)
@@ -208,7 +82,7 @@ fn lower(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
         .into())
 }
 
-fn trunc(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn trunc(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 1);
     let length = source.len() as i64;
     let count = integer(arguments, 0);
@@ -222,7 +96,7 @@ fn trunc(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(part_of(arguments, 1, part.unwrap_or(source)))
 }
 
-fn substr(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn substr(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let (start, end) = (integer(arguments, 0), integer(arguments, 1));
     let source = bytes(arguments, 2);
     let length = source.len() as i64;
@@ -255,7 +129,7 @@ fn out_of_range(from: i64, to: i64, length: i64) -> Failure {
     Failure::new(format!("runtime error: slice bounds out of range {place}"))
 }
 
-fn abbrev(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn abbrev(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let width = integer(arguments, 0);
     if width < 4 {
         return Ok(string(arguments, 1).into());
@@ -263,7 +137,7 @@ fn abbrev(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(abbreviated(arguments, 1, 0, width))
 }
 
-fn abbrevboth(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn abbrevboth(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let (left, right) = (integer(arguments, 0), integer(arguments, 1));
     if right < 4 || (left > 0 && right < 7) {
         return Ok(string(arguments, 2).into());
@@ -300,7 +174,7 @@ fn abbreviated(arguments: &[Value], place: usize, offset: i64, width: i64) -> Va
     Str::from_bytes(parts.concat()).into()
 }
 
-fn repeat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn repeat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 1);
     let Ok(count) = usize::try_from(integer(arguments, 0)) else {
         return Err(Failure::new("strings: negative Repeat count"));
@@ -315,19 +189,19 @@ fn repeat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Str::from_bytes(source.repeat(count)).into())
 }
 
-fn contains(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn contains(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(bytes(arguments, 1).contains_str(bytes(arguments, 0)).into())
 }
 
-fn has_prefix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn has_prefix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(bytes(arguments, 1).starts_with(bytes(arguments, 0)).into())
 }
 
-fn has_suffix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn has_suffix(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(bytes(arguments, 1).ends_with(bytes(arguments, 0)).into())
 }
 
-fn replace(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn replace(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let (old, new, source) = (bytes(arguments, 0), bytes(arguments, 1), bytes(arguments, 2));
     if old == new || source.is_empty() && !old.is_empty() {
         return Ok(string(arguments, 2).into());
@@ -351,11 +225,11 @@ fn replace(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Str::from_bytes(source.replace(old, new)).into())
 }
 
-fn indent(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn indent(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     indented(runtime, arguments, "")
 }
 
-fn nindent(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn nindent(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     indented(runtime, arguments, "\n")
 }
 
@@ -383,11 +257,11 @@ fn indented(runtime: &mut dyn Runtime, arguments: &[Value], before: &str) -> Out
     Ok(Str::from_bytes(result).into())
 }
 
-fn wrap(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn wrap(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     wrapped(runtime, integer(arguments, 0), b"", bytes(arguments, 1), false)
 }
 
-fn wrap_with(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn wrap_with(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     wrapped(
         runtime,
         integer(arguments, 0),
@@ -450,12 +324,12 @@ fn wrapped(
     Ok(Str::from_bytes(result).into())
 }
 
-fn plural(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn plural(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let place = usize::from(integer(arguments, 2) != 1);
     Ok(string(arguments, place).into())
 }
 
-fn to_string(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_string(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let value = arguments::any(arguments, 0);
     if let Value::Str(text) = value {
         return Ok(text.clone().into());
@@ -465,13 +339,13 @@ fn to_string(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(text.into())
 }
 
-fn quote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn quote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     joined(runtime, arguments, |result, value| {
         result.extend_from_slice(text::quoted(&strval(value)).as_bytes());
     })
 }
 
-fn squote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn squote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     joined(runtime, arguments, |result, value| {
         result.push(b'\'');
         result.extend_from_slice(printed(value).as_bytes());
@@ -497,7 +371,7 @@ fn joined(runtime: &mut dyn Runtime, arguments: &[Value], write: impl Fn(&mut Ve
     Ok(Str::from_bytes(result).into())
 }
 
-fn cat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn cat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     joined(runtime, arguments, |result, value| {
         result.extend_from_slice(printed(value).as_bytes());
     })

@@ -1,75 +1,38 @@
 //! Go's names for the types and kinds of values, and deep equality.
 
-use steersman_gotemplate::Parameter::{Any, String as Text};
-use steersman_gotemplate::{Failure, Function, Runtime, Value};
+use steersman_gotemplate::{Failure, Runtime, Value};
 
 use crate::arguments::{any, text};
 use crate::equal::{deep_copy, deep_equal};
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure("typeOf", &[Any], "Go's name of the value's type.", type_of),
-    pure(
-        "typeIs",
-        &[Text, Any],
-        "Whether the value's type has this name.",
-        type_is,
-    ),
-    pure(
-        "typeIsLike",
-        &[Text, Any],
-        "Whether the value's type, or what it points to, has this name.",
-        type_is_like,
-    ),
-    pure("kindOf", &[Any], "Go's name of the value's kind.", kind_of),
-    pure(
-        "kindIs",
-        &[Text, Any],
-        "Whether the value's kind has this name.",
-        kind_is,
-    ),
-    pure(
-        "deepEqual",
-        &[Any, Any],
-        "Whether both values are of one type and have the same content.",
-        equal,
-    ),
-    pure(
-        "deepCopy",
-        &[Any],
-        "A copy that shares no map with the value.",
-        copy,
-    ),
-    pure("mustDeepCopy", &[Any], "Like `deepCopy`.", copy),
-];
-
-fn type_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn type_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(any(arguments, 0).type_name().into())
 }
 
-fn type_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn type_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok((text(arguments, 0) == any(arguments, 1).type_name()).into())
 }
 
-fn type_is_like(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn type_is_like(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let name = any(arguments, 1).type_name();
     let wanted = text(arguments, 0);
     Ok((wanted == name || name.strip_prefix('*') == Some(&*wanted)).into())
 }
 
-fn kind_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn kind_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(any(arguments, 0).kind_name().into())
 }
 
-fn kind_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn kind_is(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok((text(arguments, 0) == any(arguments, 1).kind_name()).into())
 }
 
-fn equal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn equal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(deep_equal(runtime, any(arguments, 0), any(arguments, 1))?.into())
 }
 
-fn copy(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn copy(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let value = any(arguments, 0);
     if value.is_nil() {
         return Err(Failure::new("reflect: call of reflect.Value.Type on zero Value"));

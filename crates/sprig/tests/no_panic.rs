@@ -187,6 +187,7 @@ fn argument(numbers: &Numbers, parameter: Parameter) -> Value {
         Parameter::Bool => (numbers.below(2) == 0).into(),
         Parameter::Int => Value::Int(INTEGERS[numbers.below(INTEGERS.len())]),
         Parameter::Int64 => Value::Int64(INTEGERS[numbers.below(INTEGERS.len())]),
+        Parameter::Uint32 => Value::Uint64(u64::from(INTEGERS[numbers.below(INTEGERS.len())] as u32)),
         Parameter::Float64 => Value::Float(FLOATS[numbers.below(FLOATS.len())]),
         Parameter::String => text(numbers).into(),
         Parameter::Map if numbers.below(8) == 0 => Value::Nil,

@@ -4,101 +4,56 @@
 
 use std::rc::Rc;
 
-use steersman_gotemplate::Parameter::Any;
-use steersman_gotemplate::{Failure, Function, Runtime, Value, format};
+use steersman_gotemplate::{Failure, Runtime, Value, format};
 use steersman_sprig::date::Duration;
 
-use super::{Outcome, argument, pure};
+use super::{Outcome, argument};
 
 const SECOND: i64 = 1_000_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    pure(
-        "mustToDuration",
-        &[Any],
-        "The duration that a text, or a number of seconds, stands for.",
-        must_to_duration,
-    ),
-    pure(
-        "durationSeconds",
-        &[Any],
-        "Its seconds; 0 for what is no duration.",
-        seconds,
-    ),
-    pure(
-        "durationMilliseconds",
-        &[Any],
-        "Its whole milliseconds.",
-        milliseconds,
-    ),
-    pure(
-        "durationMicroseconds",
-        &[Any],
-        "Its whole microseconds.",
-        microseconds,
-    ),
-    pure("durationNanoseconds", &[Any], "Its nanoseconds.", nanoseconds),
-    pure("durationMinutes", &[Any], "Its minutes.", minutes),
-    pure("durationHours", &[Any], "Its hours.", hours),
-    pure("durationDays", &[Any], "Its days of 24 hours.", days),
-    pure("durationWeeks", &[Any], "Its weeks of 7 days.", weeks),
-    pure(
-        "durationRoundTo",
-        &[Any, Any],
-        "The first duration, rounded to a multiple of the second.",
-        round_to,
-    ),
-    pure(
-        "durationTruncateTo",
-        &[Any, Any],
-        "The first duration, rounded down to a multiple of the second.",
-        truncate_to,
-    ),
-];
-
-fn must_to_duration(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn must_to_duration(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     duration(argument(arguments, 0)).map(object).map_err(Failure::new)
 }
 
-fn seconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn seconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Float(in_units(length(arguments), SECOND)))
 }
 
-fn milliseconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn milliseconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int64(length(arguments) / 1_000_000))
 }
 
-fn microseconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn microseconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int64(length(arguments) / 1_000))
 }
 
-fn nanoseconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn nanoseconds(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int64(length(arguments)))
 }
 
-fn minutes(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn minutes(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Float(in_units(length(arguments), MINUTE)))
 }
 
-fn hours(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn hours(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Float(in_units(length(arguments), HOUR)))
 }
 
-fn days(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn days(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Float(in_units(length(arguments), HOUR) / 24.0))
 }
 
-fn weeks(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn weeks(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Float(in_units(length(arguments), HOUR) / 24.0 / 7.0))
 }
 
-fn round_to(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn round_to(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(to_multiple(arguments, Duration::round))
 }
 
-fn truncate_to(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn truncate_to(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(to_multiple(arguments, Duration::truncate))
 }
 

@@ -1,28 +1,12 @@
 //! JSON, where Helm differs from Sprig: what is no object or no array gives a message in its
 //! place.
 
-use steersman_gotemplate::Parameter::String as Text;
-use steersman_gotemplate::{Function, Runtime, Value};
+use steersman_gotemplate::{Runtime, Value};
 use steersman_sprig::json::decode;
 
-use super::{Outcome, bytes, error_map, pure};
+use super::{Outcome, bytes, error_map};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    pure(
-        "fromJson",
-        &[Text],
-        "The map that the JSON stands for.",
-        from_json,
-    ),
-    pure(
-        "fromJsonArray",
-        &[Text],
-        "The list that the JSON stands for.",
-        from_json_array,
-    ),
-];
-
-fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
     runtime.reserve(source.len().saturating_mul(8))?;
     Ok(match decode(source) {
@@ -33,7 +17,7 @@ fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     })
 }
 
-fn from_json_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn from_json_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
     runtime.reserve(source.len().saturating_mul(8))?;
     Ok(match decode(source) {

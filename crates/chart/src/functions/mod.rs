@@ -5,6 +5,7 @@
 
 mod duration;
 mod json;
+mod table;
 mod template;
 mod toml;
 mod yaml;
@@ -13,7 +14,7 @@ use std::sync::{Arc, LazyLock};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use steersman_gotemplate::{Effect, Failure, Function, FunctionTable, Parameter, Runtime, Value};
+use steersman_gotemplate::{Failure, FunctionTable, Value};
 
 pub(crate) use template::{WARNING_END, WARNING_START, without_missing};
 pub(crate) use yaml::to_yaml;
@@ -21,20 +22,13 @@ pub(crate) use yaml::to_yaml;
 /// What a function gives back.
 type Outcome = Result<Value, Failure>;
 
-/// A function's body.
-type Body = fn(&mut dyn Runtime, &[Value]) -> Outcome;
-
-/// All functions of a chart's templates.
-pub(crate) fn table() -> Arc<FunctionTable> {
+/// All functions that a chart's templates can call: Go's, Sprig's and Helm's.
+pub fn table() -> Arc<FunctionTable> {
     static TABLE: LazyLock<Arc<FunctionTable>> = LazyLock::new(|| {
         Arc::new(FunctionTable::new(&[
             steersman_gotemplate::builtins(),
             steersman_sprig::functions(),
-            duration::FUNCTIONS,
-            json::FUNCTIONS,
-            toml::FUNCTIONS,
-            yaml::FUNCTIONS,
-            template::FUNCTIONS,
+            table::FUNCTIONS,
         ]))
     });
     Arc::clone(&TABLE)
@@ -43,32 +37,6 @@ pub(crate) fn table() -> Arc<FunctionTable> {
 /// Base64 as Go's standard encoding has it.
 pub(crate) fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
-}
-
-const fn function(
-    name: &'static str,
-    parameters: &'static [Parameter],
-    effect: Effect,
-    summary: &'static str,
-    call: Body,
-) -> Function {
-    Function {
-        name,
-        parameters,
-        variadic: false,
-        effect,
-        summary,
-        call,
-    }
-}
-
-const fn pure(
-    name: &'static str,
-    parameters: &'static [Parameter],
-    summary: &'static str,
-    call: Body,
-) -> Function {
-    function(name, parameters, Effect::Pure, summary, call)
 }
 
 /// The argument at a place; nil where there is none, which its signature rules out.

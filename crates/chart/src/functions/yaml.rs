@@ -1,58 +1,24 @@
 //! YAML.
 
-use steersman_gotemplate::Parameter::{Any, String as Text};
-use steersman_gotemplate::{Encoded, Failure, Function, Map, MapType, Runtime, Str, Value};
+use steersman_gotemplate::{Encoded, Failure, Map, MapType, Runtime, Str, Value};
 use steersman_yaml::{Content, Emitter, Error, MAX_DEPTH, Node, Style, sort_keys};
 
 use super::json::mismatch;
-use super::{Outcome, argument, bytes, error_map, pure};
+use super::{Outcome, argument, bytes, error_map};
 
-pub(super) const FUNCTIONS: &[Function] = &[
-    pure(
-        "toYaml",
-        &[Any],
-        "The value as YAML, or the empty text if it cannot be.",
-        to_yaml_text,
-    ),
-    pure(
-        "mustToYaml",
-        &[Any],
-        "The value as YAML; fails if it cannot be.",
-        must_to_yaml,
-    ),
-    pure(
-        "toYamlPretty",
-        &[Any],
-        "The value as YAML with indented lists.",
-        to_yaml_pretty,
-    ),
-    pure(
-        "fromYaml",
-        &[Text],
-        "The map that the YAML stands for.",
-        from_yaml,
-    ),
-    pure(
-        "fromYamlArray",
-        &[Text],
-        "The list that the YAML stands for.",
-        from_yaml_array,
-    ),
-];
-
-fn to_yaml_text(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn to_yaml_text(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let text = to_yaml(argument(arguments, 0)).unwrap_or_default();
     runtime.reserve(text.len())?;
     Ok(Value::from(text))
 }
 
-fn must_to_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn must_to_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let text = to_yaml(argument(arguments, 0)).map_err(|error| Failure::new(error.to_string()))?;
     runtime.reserve(text.len())?;
     Ok(Value::from(text))
 }
 
-fn to_yaml_pretty(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn to_yaml_pretty(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let text = written(argument(arguments, 0), Style::V3Pretty).unwrap_or_default();
     runtime.reserve(text.len())?;
     Ok(Value::from(text))
@@ -118,7 +84,7 @@ fn write_mapping(emitter: &mut Emitter<'_>, entries: Vec<(Str, Value)>, style: S
     emitter.end_mapping();
 }
 
-fn from_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn from_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(match read(runtime, bytes(arguments, 0))? {
         Ok(map @ Value::Map(_)) => map,
         Ok(Value::Nil) => Value::map::<&str>([]),
@@ -127,7 +93,7 @@ fn from_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     })
 }
 
-fn from_yaml_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(super) fn from_yaml_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(match read(runtime, bytes(arguments, 0))? {
         Ok(list @ Value::List(_)) => list,
         Ok(Value::Nil) => Value::list(Vec::new()),

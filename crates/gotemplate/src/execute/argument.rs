@@ -17,6 +17,7 @@ impl Parameter {
             Self::Bool => "bool",
             Self::Int => "int",
             Self::Int64 => "int64",
+            Self::Uint32 => "uint32",
             Self::Float64 => "float64",
             Self::String => "string",
             Self::Map => "map[string]interface {}",
@@ -112,6 +113,13 @@ impl Execution<'_> {
             },
             Parameter::Int => (number.and_then(|n| n.int).map(Value::Int), "integer"),
             Parameter::Int64 => (number.and_then(|n| n.int).map(Value::Int64), "integer"),
+            // Go cuts off what a type has no bits for.
+            Parameter::Uint32 => (
+                number
+                    .and_then(|n| n.uint)
+                    .map(|uint| Value::Uint64(uint & u64::from(u32::MAX))),
+                "unsigned integer",
+            ),
             Parameter::Float64 => (number.and_then(|n| n.float).map(Value::Float), "float"),
             Parameter::String => match kind {
                 NodeKind::String(string) => (Some(Value::Str(tree.string(string).value.clone())), "string"),

@@ -28,7 +28,7 @@ fn unspecified(_: aws_lc_rs::error::Unspecified) -> Failure {
 }
 
 /// A random block, and then the text padded by as many bytes as are missing, in base 64.
-pub(super) fn encrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn encrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let plain = bytes(arguments, 1);
     if plain.is_empty() {
         return Ok("".into());
@@ -48,7 +48,7 @@ pub(super) fn encrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome
 }
 
 /// Sprig looks at nothing but the last byte of the padding, and panics where it says too much.
-pub(super) fn decrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn decrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let encrypted = bytes(arguments, 1);
     if encrypted.is_empty() {
         return Ok("".into());

@@ -18,7 +18,7 @@ use crate::encoding::decode_base64;
 use crate::table::Outcome;
 use crate::text::{items, printed};
 
-pub(super) const TYPE_NAME: &str = "sprig.certificate";
+pub(crate) const TYPE_NAME: &str = "sprig.certificate";
 
 /// A certificate and its private key, both as PEM: the fields `Cert` and `Key`.
 #[derive(Clone, Debug)]
@@ -87,12 +87,12 @@ fn given_key(runtime: &mut dyn Runtime, arguments: &[Value], place: usize) -> Re
         .map_err(|error| failure(format!("parsing private key: {error}")))
 }
 
-pub(super) fn authority(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn authority(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = generated_key(runtime)?;
     authority_of(runtime, arguments, &key)
 }
 
-pub(super) fn authority_with_key(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn authority_with_key(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = given_key(runtime, arguments, 2)?;
     authority_of(runtime, arguments, &key)
 }
@@ -109,12 +109,12 @@ fn authority_of(runtime: &mut dyn Runtime, arguments: &[Value], key: &PrivateKey
     signed_by_itself(&params, key)
 }
 
-pub(super) fn self_signed(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn self_signed(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = generated_key(runtime)?;
     signed_by_itself(&leaf_parameters(runtime, arguments)?, &key)
 }
 
-pub(super) fn self_signed_with_key(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn self_signed_with_key(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = given_key(runtime, arguments, 4)?;
     signed_by_itself(&leaf_parameters(runtime, arguments)?, &key)
 }
@@ -127,12 +127,12 @@ fn signed_by_itself(params: &CertificateParams, key: &PrivateKey) -> Outcome {
     Ok(Certificate::value(written(&certificate), key.written()))
 }
 
-pub(super) fn signed(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn signed(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = generated_key(runtime)?;
     signed_by_authority(runtime, arguments, &key)
 }
 
-pub(super) fn signed_with_key(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn signed_with_key(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let key = given_key(runtime, arguments, 5)?;
     signed_by_authority(runtime, arguments, &key)
 }
@@ -178,7 +178,7 @@ fn certificate_in(text: &[u8]) -> Result<Vec<u8>, Failure> {
     Ok(block.into_contents())
 }
 
-pub(super) fn custom(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn custom(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let decoded = |place: usize, what: &str| {
         decode_base64(bytes(arguments, place)).map_err(|_| failure(format!("unable to decode base64 {what}")))
     };

@@ -32,7 +32,7 @@ pub(super) struct PrivateKey {
     pair: Option<KeyPair>,
 }
 
-pub(super) fn generate(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn generate(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let kind = text(arguments, 0);
     runtime.spend(if matches!(&*kind, "" | "rsa") {
         10 * STEPS

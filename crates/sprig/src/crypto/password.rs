@@ -4,7 +4,7 @@ use scrypt::Params;
 use sha2::{Digest, Sha256};
 use steersman_gotemplate::{Failure, Runtime, Value};
 
-use crate::arguments::{bytes, integer, string, text};
+use crate::arguments::{bytes, string, text};
 use crate::table::Outcome;
 
 /// The work of one hash, in steps of a template: both kinds take about a tenth of a second.
@@ -13,11 +13,11 @@ const STEPS: u64 = 200_000;
 /// The base-2 logarithm of the number of rounds: Go's default.
 const BCRYPT_COST: u32 = 10;
 
-pub(super) fn bcrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn bcrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(hashed(runtime, bytes(arguments, 0))?.into())
 }
 
-pub(super) fn htpasswd(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn htpasswd(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let user = text(arguments, 0);
     if user.contains(':') {
         return Ok(format!("invalid username: {user}").into());
@@ -45,9 +45,10 @@ fn hashed(runtime: &mut dyn Runtime, password: &[u8]) -> Result<String, Failure>
 /// The seed of the Master Password algorithm.
 const SEED: &[u8] = b"com.lyndir.masterpassword";
 
-pub(super) fn derive(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let Ok(counter) = u32::try_from(integer(arguments, 0)) else {
-        return Err(Failure::new("the counter of a password must fit 32 bits"));
+pub(crate) fn derive(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let counter = match arguments.first() {
+        Some(Value::Uint64(counter)) => *counter as u32,
+        _ => 0,
     };
     let kind = text(arguments, 1);
     let templates = templates(&kind);
@@ -155,14 +156,16 @@ fn class_characters(class: u8) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use crate::test_runtime::{call, check, int};
+    use steersman_gotemplate::Value;
+
+    use crate::test_runtime::{call, check};
     use crate::text::printed;
 
     #[test]
     fn derived_passwords_are_those_of_sprig() {
         let arguments = |kind: &str| {
             [
-                int(1),
+                Value::Uint64(1),
                 kind.into(),
                 "password".into(),
                 "user".into(),

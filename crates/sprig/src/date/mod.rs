@@ -12,115 +12,18 @@ mod zone;
 
 use std::rc::Rc;
 
-use steersman_gotemplate::Parameter::{Any, Named, String as Text};
-use steersman_gotemplate::{Effect, Failure, Function, Runtime, Value};
+use steersman_gotemplate::{Failure, Runtime, Value};
 
 use crate::arguments::{any, text};
 use crate::cast::{IntegerError, parse_int};
-use crate::table::{Outcome, effectful, pure};
+use crate::table::Outcome;
 
 pub use duration::{Duration, DurationError};
 pub use parse::TimeError;
 pub use time::Time;
 pub use zone::Zone;
 
-const TIME: steersman_gotemplate::Parameter = Named("time.Time");
-
-pub(crate) const FUNCTIONS: &[Function] = &[
-    effectful("now", &[], Effect::Clock, "The present moment.", now),
-    effectful(
-        "date",
-        &[Text, Any],
-        Effect::Clock,
-        "The moment written by a layout.",
-        date,
-    ),
-    effectful(
-        "dateInZone",
-        &[Text, Any, Text],
-        Effect::Clock,
-        "The moment written by a layout, as of a time zone.",
-        date_in_zone,
-    ),
-    effectful(
-        "date_in_zone",
-        &[Text, Any, Text],
-        Effect::Clock,
-        "The old name of `dateInZone`.",
-        date_in_zone,
-    ),
-    effectful(
-        "htmlDate",
-        &[Any],
-        Effect::Clock,
-        "The moment's day as `2006-01-02`.",
-        html_date,
-    ),
-    effectful(
-        "htmlDateInZone",
-        &[Any, Text],
-        Effect::Clock,
-        "The moment's day in a time zone as `2006-01-02`.",
-        html_date_in_zone,
-    ),
-    pure(
-        "dateModify",
-        &[Text, TIME],
-        "The time moved by a duration, unmoved if that is none.",
-        date_modify,
-    ),
-    pure(
-        "date_modify",
-        &[Text, TIME],
-        "The old name of `dateModify`.",
-        date_modify,
-    ),
-    pure(
-        "mustDateModify",
-        &[Text, TIME],
-        "Like `dateModify`, failing if the duration is none.",
-        must_date_modify,
-    ),
-    pure(
-        "must_date_modify",
-        &[Text, TIME],
-        "The old name of `mustDateModify`.",
-        must_date_modify,
-    ),
-    pure(
-        "toDate",
-        &[Text, Text],
-        "The time that a text says by a layout, the zero time if it says none.",
-        to_date,
-    ),
-    pure(
-        "mustToDate",
-        &[Text, Text],
-        "Like `toDate`, failing if the text says none.",
-        must_to_date,
-    ),
-    pure(
-        "unixEpoch",
-        &[TIME],
-        "The seconds since 1970 until the time.",
-        unix_epoch,
-    ),
-    effectful(
-        "ago",
-        &[Any],
-        Effect::Clock,
-        "The duration since the moment, in whole seconds.",
-        ago,
-    ),
-    pure("duration", &[Any], "So many seconds as a duration.", duration),
-    effectful(
-        "durationRound",
-        &[Any],
-        Effect::Clock,
-        "The duration in its greatest unit.",
-        duration_round,
-    ),
-];
+pub(crate) const TIME: &str = time::TYPE_NAME;
 
 fn present(runtime: &dyn Runtime) -> Time {
     let now = runtime.world().now();
@@ -151,7 +54,7 @@ fn time_value(time: Time) -> Value {
     Value::Object(Rc::new(time))
 }
 
-fn now(runtime: &mut dyn Runtime, _: &[Value]) -> Outcome {
+pub(crate) fn now(runtime: &mut dyn Runtime, _: &[Value]) -> Outcome {
     Ok(time_value(present(runtime)))
 }
 
@@ -162,11 +65,11 @@ fn written(runtime: &dyn Runtime, layout: &str, value: &Value, zone: &str) -> Ou
     Ok(moment(runtime, value).in_zone(zone).format(layout).into())
 }
 
-fn date(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn date(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(runtime, &text(arguments, 0), any(arguments, 1), "Local")
 }
 
-fn date_in_zone(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn date_in_zone(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(
         runtime,
         &text(arguments, 0),
@@ -175,15 +78,15 @@ fn date_in_zone(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     )
 }
 
-fn html_date(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn html_date(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(runtime, DAY_LAYOUT, any(arguments, 0), "Local")
 }
 
-fn html_date_in_zone(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn html_date_in_zone(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(runtime, DAY_LAYOUT, any(arguments, 0), &text(arguments, 1))
 }
 
-fn date_modify(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn date_modify(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let time = time_argument(arguments, 1);
     Ok(time_value(match Duration::parse(&text(arguments, 0)) {
         Ok(duration) => time.add(duration),
@@ -191,32 +94,32 @@ fn date_modify(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     }))
 }
 
-fn must_date_modify(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_date_modify(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let duration = Duration::parse(&text(arguments, 0)).map_err(|error| Failure::new(error.to_string()))?;
     Ok(time_value(time_argument(arguments, 1).add(duration)))
 }
 
-fn to_date(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_date(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let time = Time::parse(&text(arguments, 0), &text(arguments, 1));
     Ok(time_value(time.unwrap_or_else(|_| Time::zero())))
 }
 
-fn must_to_date(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_to_date(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Time::parse(&text(arguments, 0), &text(arguments, 1))
         .map(time_value)
         .map_err(|error| Failure::new(error.to_string()))
 }
 
-fn unix_epoch(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn unix_epoch(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(time_argument(arguments, 0).seconds().to_string().into())
 }
 
-fn ago(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn ago(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let elapsed = present(runtime).since(&moment(runtime, any(arguments, 0)));
     Ok(elapsed.round(Duration::SECOND).to_string().into())
 }
 
-fn duration(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn duration(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let seconds = match any(arguments, 0) {
         Value::Int64(seconds) => *seconds,
         Value::Str(text) => match parse_int(&text.text(), 10) {
@@ -229,7 +132,7 @@ fn duration(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Duration { nanoseconds }.to_string().into())
 }
 
-fn duration_round(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn duration_round(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     const SECOND: u64 = 1_000_000_000;
     const UNITS: [(u64, &str); 6] = [
         (365 * 24 * 3600, "y"),

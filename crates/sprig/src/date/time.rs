@@ -11,7 +11,7 @@ use super::duration::Duration;
 use super::zone::Zone;
 
 const NANOSECONDS: i128 = 1_000_000_000;
-const TYPE_NAME: &str = "time.Time";
+pub(crate) const TYPE_NAME: &str = "time.Time";
 
 /// A moment, seen from a time zone.
 #[derive(Clone, Debug)]

@@ -3,60 +3,13 @@
 mod decode;
 mod encode;
 
-use steersman_gotemplate::Parameter::{Any, String as Text};
-use steersman_gotemplate::{Failure, Function, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
 use crate::arguments::{any, bytes};
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Escape, Layout, encode, encode_into, format_float};
-
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure(
-        "toJson",
-        &[Any],
-        "The value as JSON, or the empty text if it cannot be.",
-        to_json,
-    ),
-    pure(
-        "mustToJson",
-        &[Any],
-        "Like `toJson`, failing if it cannot be.",
-        must_to_json,
-    ),
-    pure(
-        "toPrettyJson",
-        &[Any],
-        "The value as indented JSON.",
-        to_pretty_json,
-    ),
-    pure(
-        "mustToPrettyJson",
-        &[Any],
-        "Like `toPrettyJson`, failing if it cannot be.",
-        must_to_pretty_json,
-    ),
-    pure(
-        "toRawJson",
-        &[Any],
-        "The value as JSON in which `<`, `>` and `&` stand for themselves.",
-        must_to_raw_json,
-    ),
-    pure("mustToRawJson", &[Any], "Like `toRawJson`.", must_to_raw_json),
-    pure(
-        "fromJson",
-        &[Text],
-        "The value that the JSON stands for, nil if it is none.",
-        from_json,
-    ),
-    pure(
-        "mustFromJson",
-        &[Text],
-        "Like `fromJson`, failing if it is none.",
-        must_from_json,
-    ),
-];
 
 /// The value written for a template, with the memory it takes announced.
 fn written(
@@ -85,34 +38,34 @@ fn or_empty(outcome: Outcome) -> Outcome {
     })
 }
 
-fn to_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     or_empty(must_to_json(runtime, arguments))
 }
 
-fn must_to_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_to_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(runtime, arguments, Escape::Html, Layout::Compact)
 }
 
-fn to_pretty_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_pretty_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     or_empty(must_to_pretty_json(runtime, arguments))
 }
 
-fn must_to_pretty_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_to_pretty_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(runtime, arguments, Escape::Html, Layout::Indented)
 }
 
-fn must_to_raw_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_to_raw_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     written(runtime, arguments, Escape::Needed, Layout::Compact)
 }
 
-fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     match must_from_json(runtime, arguments) {
         Err(failure) if !failure.exhausted => Ok(Value::Nil),
         outcome => outcome,
     }
 }
 
-fn must_from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
     // The worst that a few bytes can become is a map of one short entry.
     runtime.reserve(source.len().saturating_mul(8))?;

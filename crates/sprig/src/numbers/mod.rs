@@ -2,136 +2,35 @@
 
 mod decimal;
 
-use steersman_gotemplate::Parameter::{Any, Float64, Int, String as Text};
-use steersman_gotemplate::{Failure, Function, List, ListType, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, List, ListType, Runtime, Str, Value};
 
 use crate::arguments::{any, float, integer, rest, text};
 use crate::cast::{IntegerError, parse_int, to_float64, to_int64};
-use crate::table::{Outcome, pure, variadic};
+use crate::table::Outcome;
 use crate::text::printed;
 use decimal::Decimal;
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure(
-        "int",
-        &[Any],
-        "The value as an int, 0 for what is no number.",
-        int,
-    ),
-    pure(
-        "int64",
-        &[Any],
-        "The value as an int64, 0 for what is no number.",
-        int64,
-    ),
-    pure(
-        "float64",
-        &[Any],
-        "The value as a float64, 0 for what is no number.",
-        float64,
-    ),
-    pure(
-        "atoi",
-        &[Text],
-        "The text as an int, 0 for what is no number.",
-        atoi,
-    ),
-    pure(
-        "toDecimal",
-        &[Any],
-        "The octal number that the value's text is.",
-        to_decimal,
-    ),
-    variadic(pure("add", &[Any], "The sum of integers.", add)),
-    pure("add1", &[Any], "The integer plus one.", add1),
-    pure("sub", &[Any, Any], "The first integer minus the second.", sub),
-    variadic(pure("mul", &[Any, Any], "The product of integers.", mul)),
-    pure(
-        "div",
-        &[Any, Any],
-        "The first integer divided by the second.",
-        div,
-    ),
-    pure(
-        "mod",
-        &[Any, Any],
-        "The remainder of the first integer by the second.",
-        modulo,
-    ),
-    variadic(pure("max", &[Any, Any], "The greatest integer.", max)),
-    variadic(pure("biggest", &[Any, Any], "The old name of `max`.", max)),
-    variadic(pure("min", &[Any, Any], "The least integer.", min)),
-    variadic(pure(
-        "addf",
-        &[Any],
-        "The sum of floats, added as decimals.",
-        addf,
-    )),
-    pure("add1f", &[Any], "The float plus one.", add1f),
-    variadic(pure(
-        "subf",
-        &[Any, Any],
-        "The first float minus the others, as decimals.",
-        subf,
-    )),
-    variadic(pure(
-        "mulf",
-        &[Any, Any],
-        "The product of floats, as decimals.",
-        mulf,
-    )),
-    variadic(pure(
-        "divf",
-        &[Any, Any],
-        "The first float divided by the others, as decimals.",
-        divf,
-    )),
-    variadic(pure("maxf", &[Any, Any], "The greatest float.", maxf)),
-    variadic(pure("minf", &[Any, Any], "The least float.", minf)),
-    pure("ceil", &[Any], "The float rounded up to an integer.", ceil),
-    pure("floor", &[Any], "The float rounded down to an integer.", floor),
-    variadic(pure(
-        "round",
-        &[Any, Int, Float64],
-        "The float rounded to so many decimal places.",
-        round,
-    )),
-    pure("until", &[Int], "The integers from 0 until a limit.", until),
-    pure(
-        "untilStep",
-        &[Int, Int, Int],
-        "The integers from a start until a limit, by steps.",
-        until_step,
-    ),
-    variadic(pure(
-        "seq",
-        &[Int],
-        "The integers up to a last one, as a text with spaces.",
-        seq,
-    )),
-];
-
-fn int(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn int(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int(to_int64(any(arguments, 0))))
 }
 
-fn int64(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn int64(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int64(to_int64(any(arguments, 0))))
 }
 
-fn float64(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn float64(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(to_float64(any(arguments, 0)).into())
 }
 
 /// A number that does not fit becomes the nearest that does: only the error is dropped.
-fn atoi(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn atoi(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int(match parse_int(&text(arguments, 0), 10) {
         Ok(number) | Err(IntegerError::Range(number)) => number,
         Err(IntegerError::Syntax) => 0,
     }))
 }
 
-fn to_decimal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn to_decimal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let digits = printed(any(arguments, 0));
     Ok(Value::Int64(parse_int(&digits.text(), 8).unwrap_or(0)))
 }
@@ -143,37 +42,37 @@ fn fold(arguments: &[Value], start: i64, from: usize, combine: fn(i64, i64) -> i
     ))
 }
 
-fn add(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn add(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     fold(arguments, 0, 0, i64::wrapping_add)
 }
 
-fn add1(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn add1(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int64(to_int64(any(arguments, 0)).wrapping_add(1)))
 }
 
-fn sub(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn sub(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Int64(
         to_int64(any(arguments, 0)).wrapping_sub(to_int64(any(arguments, 1))),
     ))
 }
 
-fn mul(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn mul(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     fold(arguments, to_int64(any(arguments, 0)), 1, i64::wrapping_mul)
 }
 
-fn max(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn max(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     fold(arguments, to_int64(any(arguments, 0)), 1, i64::max)
 }
 
-fn min(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn min(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     fold(arguments, to_int64(any(arguments, 0)), 1, i64::min)
 }
 
-fn div(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn div(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     divided(arguments, i64::wrapping_div)
 }
 
-fn modulo(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn modulo(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     divided(arguments, i64::wrapping_rem)
 }
 
@@ -200,11 +99,11 @@ fn decimals(
     Ok(result.to_float().into())
 }
 
-fn addf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn addf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     decimals(runtime, 0.0, rest(arguments, 0), Decimal::add)
 }
 
-fn add1f(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn add1f(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     decimals(
         runtime,
         to_float64(any(arguments, 0)),
@@ -213,7 +112,7 @@ fn add1f(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     )
 }
 
-fn subf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn subf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     decimals(
         runtime,
         to_float64(any(arguments, 0)),
@@ -222,7 +121,7 @@ fn subf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     )
 }
 
-fn mulf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn mulf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     decimals(
         runtime,
         to_float64(any(arguments, 0)),
@@ -231,7 +130,7 @@ fn mulf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     )
 }
 
-fn divf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn divf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     decimals(
         runtime,
         to_float64(any(arguments, 0)),
@@ -240,11 +139,11 @@ fn divf(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     )
 }
 
-fn maxf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn maxf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(extreme(arguments, f64::max, f64::INFINITY).into())
 }
 
-fn minf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn minf(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(extreme(arguments, f64::min, f64::NEG_INFINITY).into())
 }
 
@@ -266,15 +165,15 @@ fn extreme(arguments: &[Value], choose: fn(f64, f64) -> f64, unbeatable: f64) ->
         })
 }
 
-fn ceil(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn ceil(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(to_float64(any(arguments, 0)).ceil().into())
 }
 
-fn floor(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn floor(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(to_float64(any(arguments, 0)).floor().into())
 }
 
-fn round(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn round(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let number = to_float64(any(arguments, 0));
     let up_from = if arguments.len() > 2 {
         float(arguments, 2)
@@ -299,7 +198,7 @@ fn power_of_ten(places: i64) -> f64 {
     if places < 0 { 1.0 / power } else { power }
 }
 
-fn until(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn until(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let limit = integer(arguments, 0);
     Ok(int_list(sequence(
         runtime,
@@ -309,7 +208,7 @@ fn until(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     )?))
 }
 
-fn until_step(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn until_step(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let (start, end, step) = (
         integer(arguments, 0),
         integer(arguments, 1),
@@ -337,7 +236,7 @@ fn sequence(runtime: &mut dyn Runtime, start: i64, end: i64, step: i64) -> Resul
         .collect())
 }
 
-fn seq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn seq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let (start, end, step) = match rest(arguments, 0) {
         [_] => (1, integer(arguments, 0), None),
         [_, _] => (integer(arguments, 0), integer(arguments, 1), None),

@@ -7,87 +7,10 @@ mod syntax;
 use std::cell::RefCell;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
-use steersman_gotemplate::Parameter::{Int, String as Text};
-use steersman_gotemplate::{Failure, Function, List, ListType, Runtime, Str, Value, format};
+use steersman_gotemplate::{Failure, List, ListType, Runtime, Str, Value, format};
 
 use crate::arguments::{bytes, integer, string};
-use crate::table::{Outcome, pure};
-
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure(
-        "regexMatch",
-        &[Text, Text],
-        "Whether the text has a match; false for a wrong expression.",
-        is_match,
-    ),
-    pure(
-        "mustRegexMatch",
-        &[Text, Text],
-        "Like `regexMatch`, failing for a wrong expression.",
-        must_match,
-    ),
-    pure(
-        "regexFind",
-        &[Text, Text],
-        "The first match, or the empty text.",
-        find,
-    ),
-    pure("mustRegexFind", &[Text, Text], "Like `regexFind`.", must_find),
-    pure(
-        "regexFindAll",
-        &[Text, Text, Int],
-        "The matches, at most so many unless the number is negative.",
-        find_all,
-    ),
-    pure(
-        "mustRegexFindAll",
-        &[Text, Text, Int],
-        "Like `regexFindAll`.",
-        must_find_all,
-    ),
-    pure(
-        "regexReplaceAll",
-        &[Text, Text, Text],
-        "The text with every match replaced, `${1}` standing for a group.",
-        replace_all,
-    ),
-    pure(
-        "mustRegexReplaceAll",
-        &[Text, Text, Text],
-        "Like `regexReplaceAll`.",
-        must_replace_all,
-    ),
-    pure(
-        "regexReplaceAllLiteral",
-        &[Text, Text, Text],
-        "The text with every match replaced by the very text.",
-        replace_literal,
-    ),
-    pure(
-        "mustRegexReplaceAllLiteral",
-        &[Text, Text, Text],
-        "Like `regexReplaceAllLiteral`.",
-        must_replace_literal,
-    ),
-    pure(
-        "regexSplit",
-        &[Text, Text, Int],
-        "The parts between matches, at most so many unless the number is negative.",
-        split,
-    ),
-    pure(
-        "mustRegexSplit",
-        &[Text, Text, Int],
-        "Like `regexSplit`.",
-        must_split,
-    ),
-    pure(
-        "regexQuoteMeta",
-        &[Text],
-        "An expression that matches the very text.",
-        quote_meta,
-    ),
-];
+use crate::table::Outcome;
 
 /// How many expressions a thread keeps compiled: charts use few, in many places.
 const KEPT: usize = 64;
@@ -168,14 +91,14 @@ fn backquoted(text: &[u8]) -> String {
     }
 }
 
-fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     match must_match(runtime, arguments) {
         Err(failure) if !failure.exhausted => Ok(false.into()),
         outcome => outcome,
     }
 }
 
-fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
     Ok(search::matches(&regex, bytes(arguments, 1))
         .next()
@@ -183,12 +106,12 @@ fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
         .into())
 }
 
-fn find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Panics)?;
     Ok(first_match(&regex, arguments))
 }
 
-fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
     Ok(first_match(&regex, arguments))
 }
@@ -202,12 +125,12 @@ fn text(bytes: &[u8]) -> Str {
     Str::from_bytes(bytes.to_vec())
 }
 
-fn find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Panics)?;
     all_matches(runtime, &regex, arguments)
 }
 
-fn must_find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
     all_matches(runtime, &regex, arguments)
 }
@@ -229,22 +152,22 @@ fn all_matches(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) ->
     Ok(Value::strings(matches))
 }
 
-fn replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Panics)?;
     replaced(runtime, &regex, arguments, expand::expand)
 }
 
-fn must_replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
     replaced(runtime, &regex, arguments, expand::expand)
 }
 
-fn replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Panics)?;
     replaced(runtime, &regex, arguments, literally)
 }
 
-fn must_replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
     replaced(runtime, &regex, arguments, literally)
 }
@@ -276,12 +199,12 @@ fn replaced(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value], repla
     Ok(Str::from_bytes(result).into())
 }
 
-fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Panics)?;
     parts(runtime, &regex, arguments)
 }
 
-fn must_split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn must_split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
     parts(runtime, &regex, arguments)
 }
@@ -314,7 +237,7 @@ fn parts(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outco
     Ok(Value::strings(parts))
 }
 
-fn quote_meta(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn quote_meta(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let mut quoted = Vec::new();
     for byte in bytes(arguments, 0) {
         if br"\.+*?()|[]{}^$".contains(byte) {

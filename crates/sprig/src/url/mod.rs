@@ -3,25 +3,13 @@
 mod escape;
 mod parse;
 
-use steersman_gotemplate::Parameter::{Map as Dict, String as Text};
-use steersman_gotemplate::{Failure, Function, Map, Runtime, Str, Value};
+use steersman_gotemplate::{Failure, Map, Runtime, Str, Value};
 
 use crate::arguments::{map_or_empty, text};
-use crate::table::{Outcome, pure};
+use crate::table::Outcome;
 use parse::{Url, UserInfo};
 
-pub(crate) const FUNCTIONS: &[Function] = &[
-    pure("urlParse", &[Text], "The parts of a URL as a map.", url_parse),
-    pure("urlJoin", &[Dict], "The URL of parts in a map.", url_join),
-    pure(
-        "getHostByName",
-        &[Text],
-        "The empty text, as in Helm: templates do not ask the network.",
-        no_host,
-    ),
-];
-
-fn url_parse(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn url_parse(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let url = Url::parse(&text(arguments, 0))
         .map_err(|error| Failure::new(format!("unable to parse url: {error}")))?;
     let hostname = Str::from_bytes(url.hostname().to_vec());
@@ -38,7 +26,7 @@ fn url_parse(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     ]))
 }
 
-fn url_join(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+pub(crate) fn url_join(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let parts = map_or_empty(arguments, 0);
     let userinfo = part(&parts, "userinfo")?;
     let user = if userinfo.is_empty() {
@@ -75,7 +63,7 @@ fn part(parts: &Map, key: &str) -> Result<Str, Failure> {
     }
 }
 
-fn no_host(_: &mut dyn Runtime, _: &[Value]) -> Outcome {
+pub(crate) fn no_host(_: &mut dyn Runtime, _: &[Value]) -> Outcome {
     Ok("".into())
 }
 

@@ -2,7 +2,7 @@
 
 /// The known name nearest to `given`, if it is near: case, dashes and underscores aside, at most a third of the
 /// letters differ.
-pub(super) fn suggest(given: &str, known: &[&'static str]) -> Option<&'static str> {
+pub(crate) fn suggest(given: &str, known: &[&'static str]) -> Option<&'static str> {
     let given = normalized(given);
     let distance = |name: &str| edit_distance(&given, &normalized(name));
     let nearest = known.iter().copied().min_by_key(|name| distance(name))?;
