@@ -29,7 +29,7 @@ pub(crate) fn of_execution(error: &Error) -> String {
 }
 
 /// What stands between the first mark of a warning and the last one of its end.
-fn warning(text: &str) -> Option<&str> {
+pub(crate) fn warning(text: &str) -> Option<&str> {
     let start = text.find(WARNING_START)? + WARNING_START.len();
     let rest = text.get(start..)?;
     rest.get(..rest.rfind(WARNING_END)?)

@@ -16,6 +16,7 @@ mod capabilities;
 mod chart;
 mod context;
 mod dependencies;
+mod engine;
 mod error;
 mod execution_error;
 mod functions;

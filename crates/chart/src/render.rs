@@ -3,32 +3,27 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steersman_gotemplate::{Error, ErrorKind, Execution, MissingKey, Options, TemplateSet};
-
 use crate::chart::{CrdFile, RenderInput};
 use crate::context::Contexts;
 use crate::dependencies::Enabled;
+use crate::engine::{self, Templates};
 use crate::error::{RenderError, RenderErrorKind, ValuesError};
-use crate::functions::{self, without_missing};
 use crate::load::Source;
 use crate::manifest::{self, Rendered};
 use crate::notice::Notice;
 use crate::values::{self, to_map};
-use crate::{execution_error, schema, version};
+use crate::{schema, version};
 
 /// How many arrangements of one chart are remembered. Values choose among few; a chart that
 /// makes many of them does not fill the memory.
 const REMEMBERED: usize = 32;
-
-/// The end of the name of a file that is not an object but a text for people.
-const NOTES: &str = "NOTES.txt";
 
 /// A chart with the subcharts that some values enable: everything that those values decide and
 /// that others with the same choice can use again.
 #[derive(Debug)]
 pub(crate) struct Arrangement {
     chart: Enabled,
-    templates: Result<TemplateSet, RenderError>,
+    templates: Result<Templates, RenderError>,
     /// The templates with output, in the order in which they are executed.
     order: Vec<String>,
     /// What there was to say when values were imported from subcharts.
@@ -87,7 +82,7 @@ impl Arrangement {
             .cloned()
             .collect();
         Self {
-            templates: parse(&texts),
+            templates: Templates::parse(&texts),
             chart,
             order,
             notices,
@@ -154,31 +149,26 @@ impl Arrangement {
         input: &RenderInput<'_>,
     ) -> Result<BTreeMap<String, String>, RenderError> {
         let templates = self.templates.as_ref().map_err(Clone::clone)?;
-        let options = Options {
-            missing_key: MissingKey::Zero,
-            limits: input.limits,
-            expired: input.expired,
-        };
-        let mut execution = Execution::new(templates, input.world, &options);
+        let mut rendering = templates.rendering(input);
         let mut files = BTreeMap::new();
         for name in &self.order {
-            let output = execution
-                .execute(name, &contexts.dot(name))
-                .map_err(|error| failed(&error))?;
-            let output = without_missing(output);
-            files.insert(name.clone(), output.text().into_owned());
+            let output = rendering.execute(name, &contexts.dot(name))?;
+            files.insert(name.clone(), output);
         }
         Ok(files)
     }
 
     fn take_notes(&self, files: &mut BTreeMap<String, String>, with_subcharts: bool) -> String {
-        let own = format!("{}/templates/{NOTES}", self.chart.name);
+        let own = format!("{}/templates/", self.chart.name);
         let mut notes = String::new();
         files.retain(|name, text| {
-            if !name.ends_with(NOTES) {
+            if !engine::is_notes(name) {
                 return true;
             }
-            if with_subcharts || *name == own {
+            let is_own = name
+                .strip_prefix(&own)
+                .is_some_and(|base| engine::NOTES.contains(&base));
+            if with_subcharts || is_own {
                 if !notes.is_empty() {
                     notes.push('\n');
                 }
@@ -224,27 +214,6 @@ fn collect_templates<'a>(chart: &'a Enabled, path: &str, texts: &mut Vec<(String
     for dependency in &chart.dependencies {
         collect_templates(dependency, &format!("{path}/charts/{}", dependency.name), texts);
     }
-}
-
-fn parse(texts: &[(String, &[u8])]) -> Result<TemplateSet, RenderError> {
-    let mut templates = TemplateSet::new(functions::table());
-    for (name, text) in texts {
-        templates
-            .parse(name, &String::from_utf8_lossy(text))
-            .map_err(|error| {
-                let message = execution_error::of_parser(name, &error.to_string());
-                RenderError::new(RenderErrorKind::Parse, message)
-            })?;
-    }
-    Ok(templates)
-}
-
-fn failed(error: &Error) -> RenderError {
-    let kind = match error.kind() {
-        ErrorKind::Budget => RenderErrorKind::Budget,
-        _ => RenderErrorKind::Template,
-    };
-    RenderError::new(kind, execution_error::of_execution(error))
 }
 
 fn depth(name: &str) -> usize {

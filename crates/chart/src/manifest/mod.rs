@@ -25,7 +25,7 @@ pub struct Rendered {
     pub manifests: Vec<Manifest>,
     /// The hooks, in the order in which Helm lists them; those of one event run by weight.
     pub hooks: Vec<Hook>,
-    /// The text of `NOTES.txt`; empty without one.
+    /// The text of `NOTES.txt` or `NOTES.hbs`; empty without one.
     pub notes: String,
     /// The files in `crds/` of the chart and its enabled subcharts.
     pub crds: Vec<CrdFile>,

@@ -1,0 +1,73 @@
+//! The template languages, each behind the same three steps: parse once, execute with a dot, name
+//! the place of a failure. The name of a file says which language it is in.
+
+mod go;
+mod handlebars;
+
+use steersman_gotemplate::{Execution, MissingKey, Options, TemplateSet, Value};
+
+use crate::chart::RenderInput;
+use crate::error::RenderError;
+use crate::functions::without_missing;
+
+/// All templates of a chart and its subcharts, parsed. Immutable, shared by threads.
+#[derive(Debug)]
+pub(crate) struct Templates {
+    go: TemplateSet,
+    handlebars: handlebars::Templates,
+}
+
+impl Templates {
+    /// Parses the files, each with its path such as `web/templates/service.yaml`.
+    pub(crate) fn parse(files: &[(String, &[u8])]) -> Result<Self, RenderError> {
+        let (handlebars, go): (Vec<_>, Vec<_>) = files
+            .iter()
+            .map(|(name, text)| (name.as_str(), String::from_utf8_lossy(text)))
+            .partition(|(name, _)| handlebars::is_template(name));
+        Ok(Self {
+            go: go::parse(&go)?,
+            handlebars: handlebars::Templates::parse(&handlebars)?,
+        })
+    }
+
+    /// Starts a rendering: executions that share one budget.
+    pub(crate) fn rendering<'a>(&'a self, input: &RenderInput<'a>) -> Rendering<'a> {
+        let options = Options {
+            missing_key: MissingKey::Zero,
+            limits: input.limits,
+            expired: input.expired,
+        };
+        Rendering {
+            templates: self,
+            go: Execution::new(&self.go, input.world, &options),
+            handlebars: handlebars::Budget::new(input.limits),
+        }
+    }
+}
+
+/// One rendering of a chart.
+pub(crate) struct Rendering<'a> {
+    templates: &'a Templates,
+    go: Execution<'a>,
+    handlebars: handlebars::Budget,
+}
+
+impl Rendering<'_> {
+    /// The output of a file.
+    pub(crate) fn execute(&mut self, name: &str, dot: &Value) -> Result<String, RenderError> {
+        if handlebars::is_template(name) {
+            let templates = &self.templates.handlebars;
+            return templates.execute(name, dot, &mut self.go, &mut self.handlebars);
+        }
+        let output = self.go.execute(name, dot).map_err(|error| go::failed(&error))?;
+        Ok(without_missing(output).text().into_owned())
+    }
+}
+
+/// The names of the file that is no object but a text for people.
+pub(crate) const NOTES: [&str; 3] = ["NOTES.txt", "NOTES.hbs", "NOTES.txt.hbs"];
+
+/// Whether a file is notes; as in Helm, the end of its name decides.
+pub(crate) fn is_notes(name: &str) -> bool {
+    NOTES.iter().any(|notes| name.ends_with(notes))
+}
