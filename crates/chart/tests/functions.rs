@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use steersman_testkit::functions::{SnippetCase, cases_or_skip};
 
 /// How many snippets must agree: as many as did when this was last raised.
-const FLOOR: usize = 4275;
+const FLOOR: usize = 4280;
 
 fn agrees(case: &SnippetCase) -> Result<(), String> {
     let result = support::read_values(&serde_json::Value::Object(case.values.clone())).and_then(|values| {

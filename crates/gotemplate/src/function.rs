@@ -90,8 +90,8 @@ pub type Body = fn(&mut dyn Runtime, &[Value]) -> Result<Value, Failure>;
 /// use steersman_gotemplate::{Failure, Function, Parameter, Runtime, Value};
 ///
 /// fn shout(_: &mut dyn Runtime, arguments: &[Value]) -> Result<Value, Failure> {
-///     let text = arguments.first().map(ToString::to_string).unwrap_or_default();
-///     Ok(Value::from(text.to_uppercase() + "!"))
+///     let [Value::Str(text)] = arguments else { return Err(Failure::new("no text")) };
+///     Ok(Value::from(text.to_string().to_uppercase() + "!"))
 /// }
 ///
 /// const SHOUT: Function = Function::pure("shout", &[Parameter::String], shout)

@@ -24,7 +24,7 @@ pub(crate) fn get(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 pub(crate) fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let Some(map) = map(arguments, 0) else {
+    let Some(map) = map(arguments, 0).filter(|map| !map.is_nil()) else {
         return Err(Failure::new("assignment to entry in nil map"));
     };
     runtime.reserve(2 * size_of::<Value>())?;
@@ -33,9 +33,11 @@ pub(crate) fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 pub(crate) fn unset(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let map = map_or_empty(arguments, 0);
+    let Some(map) = map(arguments, 0) else {
+        return Ok(Map::nil(MapType::Any).into());
+    };
     map.remove(bytes(arguments, 1));
-    Ok(map.into())
+    Ok(map.clone().into())
 }
 
 pub(crate) fn has_key(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -162,7 +164,11 @@ enum Refusal {
 }
 
 fn merged(runtime: &mut dyn Runtime, arguments: &[Value], overwrite: Overwrite, refusal: Refusal) -> Outcome {
-    let destination = map_or_empty(arguments, 0);
+    // A nil map cannot be filled: a new one takes its place.
+    let destination = map(arguments, 0)
+        .filter(|map| !map.is_nil())
+        .cloned()
+        .unwrap_or_else(|| Map::new(MapType::Any));
     for source in maps(arguments, 1) {
         match merge_into(runtime, &destination, source, overwrite) {
             Ok(()) => {}

@@ -58,7 +58,7 @@ fn lists_equal(runtime: &mut dyn Runtime, left: &List, right: &List, depth: usiz
 }
 
 fn maps_equal(runtime: &mut dyn Runtime, left: &Map, right: &Map, depth: usize) -> Result<bool, Failure> {
-    if left.map_type() != right.map_type() || left.len() != right.len() {
+    if left.map_type() != right.map_type() || left.len() != right.len() || left.is_nil() != right.is_nil() {
         return Ok(false);
     }
     if left.is_same(right) {
@@ -121,6 +121,7 @@ fn copy_within(runtime: &mut dyn Runtime, value: &Value, depth: usize) -> Result
                 .collect();
             Ok(List::new(list.list_type(), items?).into())
         }
+        Value::Map(map) if map.is_nil() => Ok(value.clone()),
         Value::Map(map) => {
             let depth = deeper(depth)?;
             runtime.reserve(map.len().saturating_mul(2 * size_of::<Value>()))?;

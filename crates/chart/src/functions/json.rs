@@ -1,7 +1,7 @@
 //! JSON, where Helm differs from Sprig: what is no object or no array gives a message in its
 //! place.
 
-use steersman_gotemplate::{Runtime, Value};
+use steersman_gotemplate::{List, ListType, Map, MapType, Runtime, Value};
 use steersman_sprig::json::decode;
 
 use super::{Outcome, bytes, error_map};
@@ -11,7 +11,7 @@ pub(super) fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outco
     runtime.reserve(source.len().saturating_mul(8))?;
     Ok(match decode(source) {
         Ok(map @ Value::Map(_)) => map,
-        Ok(Value::Nil) => Value::map::<&str>([]),
+        Ok(Value::Nil) => Map::nil(MapType::Any).into(),
         Ok(other) => error_map(mismatch(&other, "map[string]interface {}")),
         Err(error) => error_map(error.to_string()),
     })
@@ -22,7 +22,7 @@ pub(super) fn from_json_array(runtime: &mut dyn Runtime, arguments: &[Value]) ->
     runtime.reserve(source.len().saturating_mul(8))?;
     Ok(match decode(source) {
         Ok(list @ Value::List(_)) => list,
-        Ok(Value::Nil) => Value::list(Vec::new()),
+        Ok(Value::Nil) => List::nil(ListType::Any).into(),
         Ok(other) => Value::list(vec![mismatch(&other, "[]interface {}").into()]),
         Err(error) => Value::list(vec![error.to_string().into()]),
     })

@@ -51,6 +51,8 @@ fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) {
         Value::Float(number) => emitter.float(*number),
         Value::Str(text) => emitter.string(&text.text()),
         Value::Bytes(bytes) => emitter.string(&super::base64(bytes)),
+        Value::List(list) if list.is_nil() => emitter.null(),
+        Value::Map(map) if map.is_nil() => emitter.null(),
         Value::List(list) => {
             emitter.begin_sequence(list.len());
             if emitter.depth() <= MAX_DEPTH {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes functions.txt anew. Needs Go, and Helm's module from the Go module proxy.
+# Writes functions.txt and snippets.jsonl anew. Needs Go, and Helm's module from the Go module proxy.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -16,6 +16,8 @@ go mod edit -replace helm.sh/helm/v4=./helm
 echo 'package template; func Builtins() map[string]any { return builtins() }' > builtins.txt
 echo "{\"Replace\": {\"$(go env GOROOT)/src/text/template/functions.go\": \"$work/builtins.txt\"}}" > overlay.json
 
-cp "$here/record.go" .
+cp "$here/functions.go" "$here/snippets.go" .
 go mod tidy
-go run -overlay overlay.json record.go > "$here/functions.txt"
+go run -overlay overlay.json functions.go > "$here/functions.txt"
+TZ=UTC go run -overlay overlay.json snippets.go < "$here/snippets.jsonl" > snippets.jsonl
+mv snippets.jsonl "$here/snippets.jsonl"

@@ -92,11 +92,17 @@ fn equal(left: &Value, right: &Value) -> Result<bool, Failure> {
 }
 
 fn composites_equal(left: &Value, right: &Value) -> Result<bool, Failure> {
-    if left.is_nil() || right.is_nil() {
-        return Ok(left.is_nil() == right.is_nil());
+    let is_nil = |value: &Value| match value {
+        Value::Map(map) => map.is_nil(),
+        Value::List(list) => list.is_nil(),
+        other => other.is_nil(),
+    };
+    let have_one_kind = left.is_nil() || right.is_nil() || left.kind_name() == right.kind_name();
+    if have_one_kind && (is_nil(left) || is_nil(right)) {
+        return Ok(is_nil(left) == is_nil(right));
     }
     let text = |value: &Value| format::sprintf(b"%s", std::slice::from_ref(value));
-    if left.kind_name() != right.kind_name() {
+    if !have_one_kind {
         return Err(Failure::new(format!(
             "non-comparable types {}: {}, {}: {}",
             text(left),

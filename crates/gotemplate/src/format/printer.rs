@@ -116,6 +116,12 @@ impl<'o> Printer<'o> {
             Value::Str(text) => self.text(value, text.as_bytes(), verb),
             Value::Bytes(bytes) => self.bytes(value, bytes, verb),
             Value::List(_) | Value::Map(_) | Value::Object(_) if verb == 'w' => self.bad_verb(value, verb),
+            Value::Map(map) if map.is_nil() && self.flags.sharp_v => {
+                self.nil_of_type(map.map_type().type_name());
+            }
+            Value::List(list) if list.is_nil() && self.flags.sharp_v => {
+                self.nil_of_type(list.list_type().type_name());
+            }
             Value::List(list) => {
                 let type_name = list.list_type().type_name();
                 self.sequence(type_name, list.items(), verb);
@@ -159,6 +165,12 @@ impl<'o> Printer<'o> {
             }
         }
         self.write(close);
+    }
+
+    /// A nil map or slice in Go syntax.
+    fn nil_of_type(&mut self, type_name: &str) {
+        self.write(type_name);
+        self.write("(nil)");
     }
 
     fn entries(&mut self, type_name: &str, entries: &[(Str, Value)], verb: char) {

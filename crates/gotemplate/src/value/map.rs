@@ -35,9 +35,10 @@ impl MapType {
 /// snapshot of it is being walked.
 #[derive(Clone, Debug)]
 pub struct Map {
-    map_type: MapType,
+    go_type: MapType,
     /// Sorted by key, which is the order in which Go's templates walk and print maps.
     entries: Rc<RefCell<Vec<(Str, Value)>>>,
+    is_nil: bool,
 }
 
 impl Map {
@@ -45,9 +46,25 @@ impl Map {
     #[must_use]
     pub fn new(map_type: MapType) -> Self {
         Self {
-            map_type,
+            go_type: map_type,
             entries: Rc::default(),
+            is_nil: false,
         }
+    }
+
+    /// Go's nil map of this type. It prints as an empty one, but JSON shows it as `null`, and it
+    /// cannot be filled: whoever changes maps for templates checks [`is_nil`](Self::is_nil) first.
+    #[must_use]
+    pub fn nil(map_type: MapType) -> Self {
+        let mut map = Self::new(map_type);
+        map.is_nil = true;
+        map
+    }
+
+    /// Whether this is a nil map.
+    #[must_use]
+    pub fn is_nil(&self) -> bool {
+        self.is_nil
     }
 
     /// A map of these entries; of two with the same key the later one stays.
@@ -65,15 +82,16 @@ impl Map {
     /// The Go type.
     #[must_use]
     pub fn map_type(&self) -> MapType {
-        self.map_type
+        self.go_type
     }
 
     /// This same map under another Go type, as Go converts one map type to another.
     #[must_use]
     pub fn retyped(&self, map_type: MapType) -> Self {
         Self {
-            map_type,
+            go_type: map_type,
             entries: Rc::clone(&self.entries),
+            is_nil: self.is_nil,
         }
     }
 

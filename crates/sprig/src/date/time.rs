@@ -54,6 +54,12 @@ impl Time {
         self.seconds
     }
 
+    /// The zone that the moment is seen from.
+    #[must_use]
+    pub fn zone(&self) -> &Zone {
+        &self.zone
+    }
+
     pub(super) fn nanosecond(&self) -> u32 {
         self.nanoseconds
     }
@@ -160,7 +166,7 @@ impl Time {
             "UTC" | "Local" => time(Zone::Utc),
             "IsZero" => (self.total() == Self::zero().total()).into(),
             "IsDST" => self.zone.is_daylight_saving(self.seconds).into(),
-            "Location" => named_location(self.zone.location_name()),
+            "Location" => named_location(self.zone.name()),
             _ => return None,
         })
     }

@@ -55,8 +55,9 @@ impl Zone {
         Timestamp::from_second(seconds).is_ok_and(|moment| zone.to_offset_info(moment).dst().is_dst())
     }
 
-    /// What Go prints for the location.
-    pub(super) fn location_name(&self) -> &str {
+    /// What Go prints for the location: the name in the database, or that of a fixed offset.
+    #[must_use]
+    pub fn name(&self) -> &str {
         match self {
             Self::Utc => "UTC",
             Self::Fixed { name, .. } => name,

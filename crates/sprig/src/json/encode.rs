@@ -98,6 +98,7 @@ impl Encoder<'_> {
             Value::Bytes(bytes) => self.raw(&format!("\"{}\"", STANDARD.encode(bytes))),
             Value::List(list) if list.is_nil() => self.raw("null"),
             Value::List(list) => self.array(list.items())?,
+            Value::Map(map) if map.is_nil() => self.raw("null"),
             Value::Map(map) => self.object(&map.entries())?,
             Value::Object(object) => match object.encoded() {
                 Encoded::Plain(plain) => self.nested(|encoder| encoder.value(&plain))?,

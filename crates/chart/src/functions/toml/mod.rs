@@ -5,7 +5,7 @@ mod write;
 
 use steersman_gotemplate::{Failure, Runtime, Value};
 
-use super::{Outcome, argument, bytes, error_map, text};
+use super::{Outcome, argument, bytes, error_map};
 use write::WriteError;
 
 pub(in crate::functions) fn to_toml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -27,6 +27,9 @@ pub(in crate::functions) fn must_to_toml(runtime: &mut dyn Runtime, arguments: &
 }
 
 pub(in crate::functions) fn from_toml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    runtime.reserve(bytes(arguments, 0).len().saturating_mul(8))?;
-    Ok(read::toml(&text(arguments, 0)).unwrap_or_else(error_map))
+    let source = bytes(arguments, 0);
+    // A key of two bytes makes a table.
+    runtime.reserve(source.len().saturating_mul(128))?;
+    runtime.spend(source.len() as u64 / 8)?;
+    Ok(read::toml(source).unwrap_or_else(error_map))
 }

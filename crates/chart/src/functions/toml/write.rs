@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use steersman_gotemplate::{Encoded, Str, Value, format};
 use steersman_sprig::date::{Duration, Time};
 
+use super::read::{LOCAL_DATE, LOCAL_DATE_TIME, LOCAL_TIME};
+
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 1000;
 
@@ -81,7 +83,7 @@ impl Writer {
     fn table(&mut self, key: &[&str], entries: &[(Str, Value)]) -> Result<(), WriteError> {
         for wants_table in [false, true] {
             for (name, value) in entries {
-                if value.is_nil() || is_table_like(value)? != wants_table {
+                if is_nothing(value) || is_table_like(value)? != wants_table {
                     continue;
                 }
                 let name = name.text();
@@ -122,7 +124,7 @@ impl Writer {
             Value::Map(map) => self.inline_table(&map.entries(), depth)?,
             Value::Object(object) => {
                 if let Some(time) = object.as_any().downcast_ref::<Time>() {
-                    self.push(time.format("2006-01-02T15:04:05.999999999Z07:00"));
+                    self.push(time.format(layout(time)));
                 } else if let Some(duration) = object.as_any().downcast_ref::<Duration>() {
                     self.push(quoted(&duration.to_string()));
                 } else if let Some(items) = object.items() {
@@ -152,7 +154,7 @@ impl Writer {
         let mut is_first = true;
         for wants_table in [false, true] {
             for (name, value) in entries {
-                if value.is_nil() || is_table_like(value)? != wants_table {
+                if is_nothing(value) || is_table_like(value)? != wants_table {
                     continue;
                 }
                 if !is_first {
@@ -179,6 +181,15 @@ impl Writer {
     }
 }
 
+/// Whether this is Go's nil of any kind.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::List(list) => list.is_nil(),
+        Value::Map(map) => map.is_nil(),
+        other => other.is_nil(),
+    }
+}
+
 fn shape(value: &Value) -> Result<Shape, WriteError> {
     if let Some(entries) = fields(value) {
         return Ok(Shape::Table(entries));
@@ -198,7 +209,7 @@ fn is_table_like(value: &Value) -> Result<bool, WriteError> {
 }
 
 fn is_table_list(items: &[Value]) -> Result<bool, WriteError> {
-    if items.iter().any(Value::is_nil) {
+    if items.iter().any(is_nothing) {
         return Err(WriteError::NothingInList);
     }
     Ok(!items.is_empty() && items.iter().all(|item| fields(item).is_some()))
@@ -220,6 +231,16 @@ fn fields(value: &Value) -> Option<Vec<(Str, Value)>> {
     }
 }
 
+/// How a time is written: without the parts that it did not have where it was read.
+fn layout(time: &Time) -> &'static str {
+    match time.zone().name() {
+        LOCAL_DATE_TIME => "2006-01-02T15:04:05.999999999",
+        LOCAL_DATE => "2006-01-02",
+        LOCAL_TIME => "15:04:05.999999999",
+        _ => "2006-01-02T15:04:05.999999999Z07:00",
+    }
+}
+
 fn indentation(key: &[&str]) -> String {
     "  ".repeat(key.len().saturating_sub(1))
 }
@@ -229,7 +250,7 @@ fn path(key: &[&str]) -> String {
     names.join(".")
 }
 
-fn quoted_if_needed(name: &str) -> String {
+pub(super) fn quoted_if_needed(name: &str) -> String {
     let is_bare = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     if !name.is_empty() && name.chars().all(is_bare) {
         name.to_owned()

@@ -1,4 +1,4 @@
-// Record prints the functions of Go's and Helm's templates with their types. Run it by record.sh.
+// Functions prints the functions of Go's and Helm's templates with their types. Run it by record.sh.
 package main
 
 import (
