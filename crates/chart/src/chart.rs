@@ -13,7 +13,7 @@ use crate::dependencies::Enabled;
 use crate::error::{LoadError, RenderError, RenderErrorKind, ValuesError};
 use crate::load::{self, File, Loaded, Source};
 use crate::manifest::Rendered;
-use crate::metadata::Metadata;
+use crate::metadata::{Lock, Metadata};
 use crate::notice::Notice;
 use crate::release::ReleaseInfo;
 use crate::render::{self, Arrangement, Arrangements};
@@ -97,6 +97,32 @@ impl Chart {
         Ok(Self::new(source, &files))
     }
 
+    /// Loads a chart as [`load`](Self::load) does, of whatever `apiVersion`: to look at it, not to render it.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_any(path: &Path) -> Result<Self, LoadError> {
+        let Loaded { source, files } = load::load_any(path)?;
+        Ok(Self::new(source, &files))
+    }
+
+    /// The chart in a `.tgz` archive.
+    ///
+    /// # Errors
+    /// The archive is broken, its files are not a chart, or they exceed the limits for charts.
+    pub fn from_archive(content: &[u8]) -> Result<Self, LoadError> {
+        let Loaded { source, files } = load::load_archive(content)?;
+        Ok(Self::new(source, &files))
+    }
+
+    pub(crate) fn of(Loaded { source, files }: Loaded) -> Self {
+        Self::new(source, &files)
+    }
+
+    pub(crate) fn source(&self) -> &Arc<Source> {
+        &self.0.source
+    }
+
     /// The chart of these files, by their paths in it.
     ///
     /// # Errors
@@ -144,6 +170,16 @@ impl Chart {
     /// The contents of `Chart.yaml`.
     pub fn metadata(&self) -> &Metadata {
         &self.0.source.metadata
+    }
+
+    /// What `Chart.lock` says, if the chart has one.
+    pub fn lock(&self) -> Option<&Lock> {
+        self.0.source.lock.as_ref()
+    }
+
+    /// Name and version of each chart in `charts/`, in the order of the names there.
+    pub fn dependencies(&self) -> impl Iterator<Item = &Metadata> {
+        self.0.source.dependencies.iter().map(|chart| &chart.metadata)
     }
 
     /// The digest of all files as loaded, so after `.helmignore`.
@@ -250,6 +286,17 @@ impl Chart {
         let notices = &mut Vec::new();
         self.arrangement(input.values, notices)?
             .render_files(input, notices)
+    }
+
+    /// The output of the chart's templates as Helm's linter has them: whatever version of Kubernetes the chart wants,
+    /// and with values that have gone through the defaults twice.
+    pub(crate) fn lint_files(
+        &self,
+        input: &RenderInput<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<BTreeMap<String, String>, RenderError> {
+        self.arrangement(input.values, notices)?
+            .lint_files(input, notices)
     }
 
     fn arrangement(

@@ -21,6 +21,8 @@ pub enum Operation {
     Install,
     /// It replaces an earlier revision: `.Release.IsUpgrade`.
     Upgrade,
+    /// Nothing: its chart is linted.
+    None,
 }
 
 /// The longest name of a release: names of objects have it as a part.

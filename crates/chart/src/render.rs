@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use steersman_gotemplate::Map;
+
 use crate::chart::{CrdFile, RenderInput};
 use crate::context::Contexts;
 use crate::dependencies::Enabled;
@@ -118,16 +120,40 @@ impl Arrangement {
         input: &RenderInput<'_>,
         notices: &mut Vec<Notice>,
     ) -> Result<BTreeMap<String, String>, RenderError> {
-        let fit = to_map(input.values);
-        values::coalesce(&self.chart, &fit, notices)
-            .map_err(|error| RenderError::new(RenderErrorKind::Values, error.to_string()))?;
-        if !input.skip_schema_validation && schema::is_present(&self.chart) {
-            schema::check(&self.chart, &values::from_map(&fit))
-                .map_err(|message| RenderError::new(RenderErrorKind::Schema, message))?;
-        }
+        let fit = self.coalesce(input.values, notices)?;
+        self.check_schema(&fit, input)?;
         self.check_kube_version(input)?;
         let contexts = Contexts::new(&self.chart, &fit, input.release, input.capabilities);
         self.execute(&contexts, input)
+    }
+
+    /// The output of each template, whatever version of Kubernetes the chart wants. The values go through the
+    /// defaults twice, as in Helm's linter, so that a null removes nothing.
+    pub(crate) fn lint_files(
+        &self,
+        input: &RenderInput<'_>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<BTreeMap<String, String>, RenderError> {
+        let fit = self.coalesce(input.values, notices)?;
+        let fit = self.coalesce(&values::from_map(&fit), notices)?;
+        self.check_schema(&fit, input)?;
+        let contexts = Contexts::new(&self.chart, &fit, input.release, input.capabilities);
+        self.execute(&contexts, input)
+    }
+
+    fn coalesce(&self, given: &values::Values, notices: &mut Vec<Notice>) -> Result<Map, RenderError> {
+        let fit = to_map(given);
+        values::coalesce(&self.chart, &fit, notices)
+            .map_err(|error| RenderError::new(RenderErrorKind::Values, error.to_string()))?;
+        Ok(fit)
+    }
+
+    fn check_schema(&self, fit: &Map, input: &RenderInput<'_>) -> Result<(), RenderError> {
+        if input.skip_schema_validation || !schema::is_present(&self.chart) {
+            return Ok(());
+        }
+        schema::check(&self.chart, &values::from_map(fit))
+            .map_err(|message| RenderError::new(RenderErrorKind::Schema, message))
     }
 
     fn check_kube_version(&self, input: &RenderInput<'_>) -> Result<(), RenderError> {

@@ -55,6 +55,7 @@ pub mod semver;
 
 pub use equal::{deep_copy, deep_equal};
 pub use table::functions;
+pub use url::is_url;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

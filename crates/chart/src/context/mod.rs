@@ -128,7 +128,7 @@ fn release_map(release: &ReleaseInfo) -> Map {
     Map::from_entries(
         MapType::Any,
         [
-            ("IsInstall", Value::Bool(!is_upgrade)),
+            ("IsInstall", Value::Bool(release.operation == Operation::Install)),
             ("IsUpgrade", Value::Bool(is_upgrade)),
             ("Name", Value::from(release.name.as_str())),
             ("Namespace", Value::from(release.namespace.as_str())),

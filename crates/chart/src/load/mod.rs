@@ -14,10 +14,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use ignore::Rules;
 pub(crate) use wildcard::matches as wildcard_matches;
 
 use crate::error::LoadError;
-use crate::metadata::{self, Metadata};
+use crate::metadata::{self, Lock, Metadata};
 use crate::notice::Notice;
 use crate::schema::Schema;
 use crate::values::{self, Values};
@@ -37,6 +38,9 @@ pub(crate) struct File {
 pub(crate) struct Source {
     pub(crate) metadata: Metadata,
     pub(crate) values: Arc<Values>,
+    /// `values.yaml` as it is.
+    pub(crate) values_file: Option<Arc<[u8]>>,
+    pub(crate) lock: Option<Lock>,
     pub(crate) schema: Option<Arc<[u8]>>,
     compiled_schema: OnceLock<Result<Schema, String>>,
     pub(crate) templates: Vec<File>,
@@ -62,29 +66,69 @@ pub(crate) struct Loaded {
     pub(crate) files: Vec<File>,
 }
 
-/// Reads the chart in a directory or archive.
+/// Reads the chart in a directory or archive, of a version that is rendered.
 pub(crate) fn load(path: &Path) -> Result<Loaded, LoadError> {
+    let is_folder = fs::metadata(path).is_ok_and(|kind| kind.is_dir());
+    if is_folder && !path.join("Chart.yaml").exists() {
+        return Err(LoadError::invalid(format!(
+            "unable to detect chart at {0}: open {0}: no such file or directory",
+            path.join("Chart.yaml").display()
+        )));
+    }
+    let loaded = load_any(path)?;
+    if !matches!(loaded.source.metadata.api_version.as_str(), "v1" | "v2") {
+        return Err(LoadError::invalid("unsupported chart version"));
+    }
+    Ok(loaded)
+}
+
+/// Reads the chart in a directory or archive, whatever its `apiVersion` says.
+pub(crate) fn load_any(path: &Path) -> Result<Loaded, LoadError> {
     let mut budget = Budget::default();
     let kind = fs::metadata(path).map_err(|source| LoadError::Read {
         path: path.to_owned(),
         source,
     })?;
     let files = if kind.is_dir() {
-        let marker = path.join("Chart.yaml");
-        if !marker.exists() {
-            return Err(LoadError::invalid(format!(
-                "unable to detect chart at {0}: open {0}: no such file or directory",
-                marker.display()
-            )));
-        }
         directory::read(path, &mut budget)?
     } else {
         archive::read_file(path, &mut budget)?
     };
     let source = from_files(files.clone(), &mut budget, 0)?;
-    if !matches!(source.metadata.api_version.as_str(), "v1" | "v2") {
-        return Err(LoadError::invalid("unsupported chart version"));
-    }
+    Ok(Loaded { source, files })
+}
+
+/// The chart in an archive that is in memory.
+pub(crate) fn load_archive(content: &[u8]) -> Result<Loaded, LoadError> {
+    let mut budget = Budget::default();
+    let files = archive::read(content, &mut budget)?;
+    let source = from_files(files.clone(), &mut budget, 0)?;
+    Ok(Loaded { source, files })
+}
+
+/// The files of an archive, as they would be read from the folder that it is unpacked to.
+pub(crate) fn unpack(path: &Path) -> Result<Vec<File>, LoadError> {
+    archive::read_file(path, &mut Budget::default())
+}
+
+/// The chart of files that were in an archive, with its `.helmignore` obeyed as in a folder.
+pub(crate) fn load_unpacked(files: &[File]) -> Result<Loaded, LoadError> {
+    let rules = files.iter().find(|file| file.name == ".helmignore");
+    let rules = rules.map_or(Ok(Rules::parse("")?), |file| {
+        Rules::parse(&String::from_utf8_lossy(&file.content))
+    })?;
+    let is_ignored = |name: &str| {
+        let folders = name.match_indices('/').map(|(end, _)| &name[..end]);
+        rules.ignores(name, false) || folders.into_iter().any(|folder| rules.ignores(folder, true))
+    };
+    let mut files: Vec<File> = files
+        .iter()
+        .filter(|file| !is_ignored(&file.name))
+        .cloned()
+        .collect();
+    // In the order in which a folder is walked.
+    files.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
+    let source = from_files(files.clone(), &mut Budget::default(), 0)?;
     Ok(Loaded { source, files })
 }
 
@@ -172,11 +216,12 @@ pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) ->
         let name = file.name.as_str();
         if name == "Chart.yaml" {
         } else if name == "Chart.lock" {
-            metadata::check_lock(&file.content).map_err(cannot_load("Chart.lock"))?;
+            source.lock = metadata::read_lock(&file.content).map_err(cannot_load("Chart.lock"))?;
         } else if name == "values.yaml" {
             let values = values::read(&file.content)
                 .map_err(|error| LoadError::invalid(format!("cannot load values.yaml: {error}")))?;
             source.values = Arc::new(values);
+            source.values_file = Some(file.content);
         } else if name == "values.schema.json" {
             source.schema = Some(file.content);
         } else if name == "requirements.yaml" {
@@ -192,7 +237,7 @@ pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) ->
                 source.files.push(file);
             }
         } else if name == "requirements.lock" {
-            metadata::check_lock(&file.content).map_err(cannot_load("requirements.lock"))?;
+            source.lock = metadata::read_lock(&file.content).map_err(cannot_load("requirements.lock"))?;
             if metadata.get_or_insert_default().api_version == "v1" {
                 source.files.push(file);
             } else {

@@ -127,6 +127,20 @@ impl Metadata {
         Ok(())
     }
 
+    /// Reads the metadata of a chart from YAML or JSON that was parsed already, such as an entry of a repository's index.
+    ///
+    /// # Errors
+    /// A field has another type than it should, or what is required is missing; the text is Helm's.
+    pub fn read(node: &Node) -> Result<Self, String> {
+        let mut metadata = Self::default();
+        read_node_into(&mut metadata, node)?;
+        if metadata.api_version.is_empty() {
+            "v1".clone_into(&mut metadata.api_version);
+        }
+        metadata.check()?;
+        Ok(metadata)
+    }
+
     fn check_identity(&self) -> Result<(), String> {
         let Self {
             name,
@@ -215,25 +229,36 @@ fn make_printable(text: &mut String) {
 /// Reads `Chart.yaml` or `requirements.yaml` into `metadata`: keys that are there replace what
 /// was known.
 pub(crate) fn read_into(metadata: &mut Metadata, content: &[u8]) -> Result<(), String> {
-    let Some(node) = document(content)? else {
-        return Ok(());
-    };
-    metadata.decode(&node, "Metadata").map_err(while_decoding)
+    match document(content)? {
+        Some(node) => read_node_into(metadata, &node),
+        None => Ok(()),
+    }
 }
 
-/// Checks that `Chart.lock` or `requirements.lock` can be read. Nothing in it decides a rendering.
-pub(crate) fn check_lock(content: &[u8]) -> Result<(), String> {
+/// As [`read_into`], from what was parsed already.
+pub(crate) fn read_node_into(metadata: &mut Metadata, node: &Node) -> Result<(), String> {
+    metadata.decode(node, "Metadata").map_err(while_decoding)
+}
+
+/// Reads `Chart.lock` or `requirements.lock`. Nothing in it decides a rendering.
+pub(crate) fn read_lock(content: &[u8]) -> Result<Option<Lock>, String> {
     let Some(node) = document(content)? else {
-        return Ok(());
+        return Ok(None);
     };
     let mut lock = Lock::default();
-    lock.decode(&node, "Lock").map_err(while_decoding)
+    lock.decode(&node, "Lock").map_err(while_decoding)?;
+    Ok(Some(lock))
 }
 
-#[derive(Default)]
-struct Lock {
-    digest: String,
-    dependencies: Vec<Dependency>,
+/// The versions that the dependencies of a chart were resolved to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lock {
+    /// When it was made.
+    pub generated: String,
+    /// The digest of what was asked for and what was found.
+    pub digest: String,
+    /// What was found.
+    pub dependencies: Vec<Dependency>,
 }
 
 impl Decode for Lock {
@@ -243,6 +268,7 @@ impl Decode for Lock {
         let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
+        object.field("generated", &mut self.generated)?;
         object.field("digest", &mut self.digest)?;
         object.field("dependencies", &mut self.dependencies)
     }

@@ -92,6 +92,14 @@ pub(crate) fn check(chart: &Enabled, values: &Values) -> Result<(), String> {
     ))
 }
 
+/// Checks values against one schema alone.
+///
+/// # Errors
+/// Helm's message, without the name of a chart.
+pub(crate) fn check_single(schema: &[u8], values: &Values) -> Result<(), String> {
+    Schema::compile(schema)?.check(&Value::Object(values.clone()))
+}
+
 /// Whether `chart` or a chart that it depends on has a schema.
 pub(crate) fn is_present(chart: &Enabled) -> bool {
     chart.source.schema.is_some() || chart.dependencies.iter().any(is_present)

@@ -103,6 +103,12 @@ pub(crate) fn merge_tables(destination: &Map, source: &Map, notices: &mut Vec<No
     join_tables(destination, source, ROOT, &mut Joining { nulls, notices });
 }
 
+/// Lays `destination` over `source`: a null removes what is below it.
+pub(crate) fn coalesce_tables(destination: &Map, source: &Map, notices: &mut Vec<Notice>) {
+    let nulls = Nulls::Remove;
+    join_tables(destination, source, ROOT, &mut Joining { nulls, notices });
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Nulls {
     Remove,

@@ -7,7 +7,7 @@ pub mod set;
 use serde_json::Value;
 use steersman_yaml::{Content, Node};
 
-pub(crate) use coalesce::{Tree, coalesce, merge, merge_tables};
+pub(crate) use coalesce::{Tree, coalesce, coalesce_tables, merge, merge_tables};
 pub(crate) use convert::{from_map, to_map, to_value};
 
 /// The values of a chart or user.
@@ -88,7 +88,7 @@ fn not_a_map(node: &Node) -> String {
 }
 
 /// Splits a file at its `---` lines.
-fn documents(content: &[u8]) -> Result<Vec<&[u8]>, String> {
+pub(crate) fn documents(content: &[u8]) -> Result<Vec<&[u8]>, String> {
     let mut documents = Vec::new();
     let (mut start, mut place) = (0, 0);
     for line in content.split_inclusive(|&byte| byte == b'\n') {

@@ -9,6 +9,11 @@ use crate::arguments::{map_or_empty, text};
 use crate::table::Outcome;
 use parse::{Url, UserInfo};
 
+/// Whether Go's `net/url` can read `text` as a URL.
+pub fn is_url(text: &str) -> bool {
+    Url::parse(text).is_ok()
+}
+
 pub(crate) fn url_parse(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let url = Url::parse(&text(arguments, 0))
         .map_err(|error| Failure::new(format!("unable to parse url: {error}")))?;

@@ -1,0 +1,134 @@
+//! What is wrong with a chart, or unusual: the rules of `helm lint`.
+//!
+//! ```text
+//! folder or .tgz -> Subject          the files as they lie there, and the chart as far as it loads
+//!   chart_file      Chart.yaml       fields, types, unknown fields
+//!   values          values.yaml      can be read, fits values.schema.json
+//!   templates       templates/       rendered; each document is looked at
+//!   dependencies    charts/          against Chart.yaml
+//!   crds            crds/            definitions and nothing else
+//! ```
+//!
+//! The rules, their order and their texts are those of Helm's `pkg/chart/v2/lint`.
+
+mod address;
+mod chart_file;
+mod crds;
+mod dependencies;
+mod deprecation;
+mod document;
+mod object_name;
+mod strict;
+mod subject;
+mod templates;
+mod values;
+
+use std::fmt;
+use std::path::Path;
+
+use steersman_gotemplate::{Limits, World};
+
+use crate::capabilities::KubeVersion;
+use crate::notice::Notice;
+use crate::values::Values;
+use subject::Subject;
+
+/// How much a [`Finding`] matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Against a convention, but it will probably work.
+    Warning,
+    /// It will probably not work.
+    Error,
+}
+
+/// One thing that a rule has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// Where it is: a file or folder of the chart, or the chart's own path.
+    pub path: String,
+    /// What it is; the text is Helm's.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let severity = match self.severity {
+            Severity::Info => "INFO",
+            Severity::Warning => "WARNING",
+            Severity::Error => "ERROR",
+        };
+        write!(f, "[{severity}] {}: {}", self.path, self.message)
+    }
+}
+
+/// What a chart is linted with.
+#[derive(Clone, Copy)]
+pub struct LintInput<'a> {
+    /// The user's values.
+    pub values: &'a Values,
+    /// The namespace of the release.
+    pub namespace: &'a str,
+    /// The version of Kubernetes for capabilities and deprecations; none for Helm's default.
+    pub kube_version: Option<&'a KubeVersion>,
+    /// Whether `values.schema.json` is left aside.
+    pub skip_schema_validation: bool,
+    /// Clock and randomness. What its [`tolerates`](World::tolerates) says does not count: nothing that a template
+    /// misses ends a rendering here.
+    pub world: &'a dyn World,
+    /// What the rendering may use.
+    pub limits: Limits,
+}
+
+impl fmt::Debug for LintInput<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LintInput")
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What linting a chart has brought.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What the rules say, in Helm's order.
+    pub findings: Vec<Finding>,
+    /// What Helm logs meanwhile.
+    pub notices: Vec<Notice>,
+}
+
+impl Report {
+    /// Adds what a rule says, and tells whether it said nothing.
+    fn check(&mut self, severity: Severity, path: &str, result: Result<(), impl Into<String>>) -> bool {
+        match result {
+            Ok(()) => true,
+            Err(message) => {
+                self.findings.push(Finding {
+                    severity,
+                    path: path.to_owned(),
+                    message: message.into(),
+                });
+                false
+            }
+        }
+    }
+}
+
+/// Lints the chart in a folder or archive.
+///
+/// # Errors
+/// There is no chart: no `Chart.yaml`, or an archive that cannot be read. The text is Helm's.
+pub fn lint(path: &Path, input: &LintInput<'_>) -> Result<Report, String> {
+    let subject = Subject::open(path)?;
+    let mut report = Report::default();
+    chart_file::lint(&subject, &mut report);
+    values::lint(&subject, input, &mut report);
+    templates::lint(&subject, input, &mut report);
+    dependencies::lint(&subject, &mut report);
+    crds::lint(&subject, &mut report);
+    Ok(report)
+}
