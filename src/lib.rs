@@ -21,6 +21,7 @@ pub mod lookup;
 pub mod metrics;
 pub mod reconcile;
 pub mod release;
+pub mod repository;
 pub mod run;
 pub mod server;
 pub mod status;

@@ -1,0 +1,26 @@
+//! Where charts come from that are not on this machine: repositories, registries, URLs.
+//!
+//! ```text
+//! settings.rs    files and folders that Helm keeps: repositories.yaml, indexes, credentials    read only, but for indexes
+//! client.rs      GET, bounded in size and time, with credentials only for whom they are meant
+//! index.rs       index.yaml of a repository: which versions of which charts
+//! registry/      OCI: tokens, tags, manifests, blobs
+//! locate.rs      from what a user calls a chart to the chart
+//! dependency/    what fills charts/: Chart.lock, resolution, downloads
+//! ```
+//!
+//! The network is asked here and nowhere else on behalf of a chart, and only by commands whose user names what is
+//! fetched; rendering never comes here. The rules and texts are those of Helm's `pkg/downloader`, `pkg/repo` and
+//! `pkg/registry`.
+
+mod address;
+mod client;
+pub mod dependency;
+mod index;
+mod locate;
+mod registry;
+mod settings;
+
+pub use client::{Access, FetchError};
+pub use locate::{Located, Locator, fetch_file};
+pub use settings::Settings;
