@@ -1,5 +1,7 @@
 //! The clock and the randomness of the machine, for templates.
 
+use std::net::ToSocketAddrs as _;
+
 use jiff::Timestamp as Now;
 use steersman_gotemplate::{Failure, LookupQuery, Map, MapType, Timestamp, Value, World};
 
@@ -30,5 +32,36 @@ impl World for SystemWorld {
 
     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> {
         Ok(Value::Map(Map::new(MapType::Any)))
+    }
+}
+
+/// A world whose templates may ask the network for the addresses of hosts.
+pub struct ResolvingWorld<'a>(pub &'a dyn World);
+
+impl std::fmt::Debug for ResolvingWorld<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ResolvingWorld").finish_non_exhaustive()
+    }
+}
+
+impl World for ResolvingWorld<'_> {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        self.0.fill_random(buffer);
+    }
+
+    fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
+        self.0.lookup(query)
+    }
+
+    fn resolve_host(&self, name: &str) -> String {
+        let found = (name, 0)
+            .to_socket_addrs()
+            .ok()
+            .and_then(|mut found| found.next());
+        found.map_or_else(String::new, |address| address.ip().to_string())
     }
 }

@@ -1,10 +1,13 @@
 //! The command line.
 
 mod arguments;
+mod dependency;
 mod functions;
 mod helm;
+mod lint;
 mod report;
 mod run;
+mod show;
 mod template;
 
 use std::ffi::OsString;
@@ -26,10 +29,10 @@ Examples:
 Exit codes:
   0  everything went well
   1  something failed while the command ran
-  2  the arguments, the environment or watches.yaml are wrong; `template` says 1, as Helm does";
+  2  the arguments, the environment or watches.yaml are wrong; the commands after Helm say 1, as it does";
 
 /// The commands that behave as Helm's of the same name, down to the exit code.
-const FOLLOWING_HELM: &[&str] = &["template"];
+const FOLLOWING_HELM: &[&str] = &["template", "lint", "show", "dependency"];
 
 /// Turns a Helm chart into a Kubernetes operator.
 #[derive(Debug, Parser)]
@@ -43,8 +46,16 @@ struct Cli {
 enum Command {
     /// Run the operator: release a chart for each custom resource that watches.yaml names
     Run(Box<run::Args>),
-    /// Render a chart on this machine, without a cluster
+    /// Render a chart on this machine
     Template(Box<template::Args>),
+    /// Look for what is wrong with a chart
+    Lint(Box<lint::Args>),
+    /// Show what a chart has inside
+    #[command(alias = "inspect")]
+    Show(Box<show::Args>),
+    /// Manage what is in a chart's charts/
+    #[command(aliases = ["dep", "dependencies"])]
+    Dependency(Box<dependency::Args>),
     /// List the functions that templates can call, or explain one
     Functions(functions::Args),
     /// Print which build this is
@@ -100,6 +111,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Run(arguments) => run::exec(*arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
+        Command::Lint(arguments) => lint::exec(*arguments, &environment),
+        Command::Show(arguments) => show::exec(*arguments, &environment),
+        Command::Dependency(arguments) => dependency::exec(*arguments, &environment),
         Command::Functions(arguments) => functions::exec(&arguments),
         Command::Version => report::print_line(&crate::version::version_line(program)),
     };

@@ -39,6 +39,13 @@ impl Helm {
         ended
     }
 
+    /// Has Helm do something that a test needs.
+    #[track_caller]
+    pub(crate) fn must(&self, project: &Project, arguments: &[&str]) {
+        let ended = self.run(project, arguments);
+        assert_eq!(ended.code, Some(0), "helm {arguments:?}: {}", ended.stderr);
+    }
+
     /// Runs a command with Helm and with us, and holds both outputs and the exit code against each other.
     #[track_caller]
     pub(crate) fn compare(&self, project: &Project, arguments: &[&str]) {

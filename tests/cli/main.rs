@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
+mod dependency;
 mod functions;
 mod helm;
+mod lint;
 mod program;
+mod repository;
 mod run;
+mod show;
 mod template;
 mod version;

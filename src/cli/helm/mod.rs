@@ -1,5 +1,6 @@
 //! What the commands share that follow Helm: their flags, the environment, what they say when something is wrong.
 
+mod fetch;
 mod flags;
 mod settings;
 mod usage;
@@ -13,9 +14,10 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Command;
-use steersman_chart::Notice;
+use steersman_chart::{KubeVersion, Notice, Values};
 
-pub(super) use flags::{ChartFlags, GlobalFlags, ValueFlags};
+pub(super) use fetch::{block_on, locate, read_file_or_url, refuse_verification};
+pub(super) use flags::{ChartFlags, ConnectionFlags, GlobalFlags, ValueFlags};
 pub(super) use settings::Settings;
 
 use super::{Failure, report};
@@ -44,8 +46,31 @@ pub(super) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
+/// Prints output. A reader that has seen enough (`| head`) is no failure.
+pub(super) fn print(text: &str) -> Result<(), Failure> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::helm(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The version that `--kube-version` names.
+pub(super) fn kube_version(flag: Option<&String>) -> Result<Option<KubeVersion>, Failure> {
+    let Some(version) = flag.filter(|version| !version.is_empty()) else {
+        return Ok(None);
+    };
+    KubeVersion::parse(version)
+        .map(Some)
+        .map_err(|error| Failure::helm(anyhow!("invalid kube version '{version}': {error}")))
+}
+
+/// What a JSONPath expression selects of values, as `helm show values --jsonpath` prints it.
+pub(super) fn json_path(_: &str, _: &Values) -> Result<String, Failure> {
+    Err(Failure::helm(anyhow!("--jsonpath is not supported")))
+}
+
 /// Reads a file that a flag names; `-` is standard input. The error is Helm's.
-pub(super) fn read_file(path: &str) -> Result<Vec<u8>, String> {
+fn read_file(path: &str) -> Result<Vec<u8>, String> {
     if path.trim() == "-" {
         let mut content = Vec::new();
         let read = io::stdin().lock().read_to_end(&mut content);

@@ -9,12 +9,15 @@ use crate::cli::Failure;
 use crate::cli::arguments::parse_bool;
 use crate::config::Environment;
 use crate::kubernetes::{Overrides, Target};
+use crate::repository;
 
 /// The settings of one command.
 #[derive(Debug)]
 pub(in crate::cli) struct Settings {
     /// Whether the user wants to see more.
     pub(in crate::cli) debug: bool,
+    /// Helm's files about repositories and registries.
+    pub(in crate::cli) repository: repository::Settings,
     /// The way to the cluster, for commands that ask one.
     pub(in crate::cli) target: Target,
 }
@@ -39,7 +42,18 @@ impl Settings {
         check_color(flags)?;
         let groups = variable("HELM_KUBEASGROUPS").unwrap_or_default();
         let groups = groups.trim_matches([',', ' ']).split(',').map(str::to_owned);
+        let mut repository = repository::Settings::of(environment);
+        for (flag, place) in [
+            (&flags.repository_config, &mut repository.repository_config),
+            (&flags.repository_cache, &mut repository.repository_cache),
+            (&flags.registry_config, &mut repository.registry_config),
+        ] {
+            if let Some(path) = flag {
+                place.clone_from(path);
+            }
+        }
         Ok(Self {
+            repository,
             debug: flags.debug || switch("HELM_DEBUG"),
             target: Target {
                 kubeconfig: flags.kubeconfig.clone(),

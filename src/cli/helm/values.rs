@@ -44,6 +44,12 @@ pub(super) fn number(text: &str) -> Result<i64, String> {
         .map_err(|_| format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
 }
 
+/// A number that is not below zero.
+pub(in crate::cli) fn unsigned(text: &str) -> Result<usize, String> {
+    text.parse()
+        .map_err(|_| format!("strconv.ParseUint: parsing {text:?}: invalid syntax"))
+}
+
 pub(super) fn float(text: &str) -> Result<f32, String> {
     text.parse()
         .map_err(|_| format!("strconv.ParseFloat: parsing {text:?}: invalid syntax"))

@@ -3,8 +3,7 @@
 mod files;
 mod flags;
 
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
 use steersman_chart::template::{
@@ -12,16 +11,18 @@ use steersman_chart::template::{
     name_from_template,
 };
 use steersman_chart::{
-    Capabilities, Chart, KubeVersion, Limits, Notice, Operation, ReleaseInfo, RenderError, RenderErrorKind,
-    RenderInput, Values,
+    Capabilities, Chart, Limits, Notice, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput,
+    Values, World,
 };
 
 pub(super) use flags::Args;
 
 use super::Failure;
-use super::helm::{self, Settings};
+use super::helm::{self, Settings, print};
 use crate::config::Environment;
-use crate::world::SystemWorld;
+use crate::repository::Located;
+use crate::repository::dependency::Manager;
+use crate::world::{ResolvingWorld, SystemWorld};
 
 /// The name of a release that is given none.
 const DEFAULT_NAME: &str = "release-name";
@@ -35,20 +36,14 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     check_flags(&arguments)?;
     let settings = Settings::new(&arguments.global, environment)?;
     let mut capabilities = Capabilities::default();
-    if let Some(version) = &arguments.rendering.kube_version {
-        capabilities.kube_version = KubeVersion::parse(version)
-            .map_err(|error| Failure::helm(anyhow!("invalid kube version '{version}': {error}")))?;
+    if let Some(version) = helm::kube_version(arguments.rendering.kube_version.as_ref())? {
+        capabilities.kube_version = version;
     }
     let extra = arguments.rendering.api_versions.iter().cloned();
     capabilities.api_versions.0.extend(extra);
     check_strategy(&arguments)?;
     let (release, chart) = name_and_chart(&arguments)?;
-    let path = locate(&chart)?;
-    let sources = arguments.values.sources();
-    let values = sources
-        .merge(&helm::read_file)
-        .map_err(|message| Failure::helm(anyhow!(message)))?;
-    let chart = load(&path)?;
+    let (chart, values) = load(&chart, &arguments, &settings, environment)?;
     check_name(&release).map_err(|error| refused_name(&error))?;
     let release = ReleaseInfo {
         name: release,
@@ -83,12 +78,17 @@ struct Rendering<'a> {
 
 impl Rendering<'_> {
     fn show(&self) -> Result<(), Failure> {
-        let world = SystemWorld;
+        let resolving = ResolvingWorld(&SystemWorld);
+        let world: &dyn World = if self.arguments.rendering.enable_dns {
+            &resolving
+        } else {
+            &SystemWorld
+        };
         let input = RenderInput {
             release: self.release,
             values: self.values,
             capabilities: self.capabilities,
-            world: &world,
+            world,
             limits: Limits::default(),
             expired: None,
             skip_schema_validation: self.arguments.rendering.skip_schema_validation,
@@ -227,15 +227,6 @@ fn check_flags(arguments: &Args) -> Result<(), Failure> {
             "post-renderers are plugins of Helm; pipe the output through the program instead",
         ));
     }
-    if arguments.rendering.dependency_update {
-        return Err(Failure::helm_with_hint(
-            anyhow!("--dependency-update is not supported"),
-            "run `helm dependency update` once and keep the result in charts/",
-        ));
-    }
-    if arguments.rendering.enable_dns {
-        return Err(Failure::helm(anyhow!("--enable-dns is not supported")));
-    }
     Ok(())
 }
 
@@ -310,29 +301,36 @@ fn name_and_chart(arguments: &Args) -> Result<(String, String), Failure> {
     }
 }
 
-fn locate(chart: &str) -> Result<PathBuf, Failure> {
-    let path = Path::new(chart.trim());
-    if path.exists() {
-        return Ok(path.to_owned());
-    }
-    if path.is_absolute() || chart.starts_with('.') {
-        return Err(Failure::helm(anyhow!("path {chart:?} not found")));
-    }
-    Err(Failure::helm_with_hint(
-        anyhow!("path {chart:?} not found"),
-        "charts are read from this machine; fetch others with `helm pull` first",
-    ))
-}
-
-fn load(path: &Path) -> Result<Chart, Failure> {
-    let chart = Chart::load(path).map_err(Failure::helm)?;
+/// The chart, with its dependencies brought up to date where that is wanted and some are missing.
+fn load(
+    name: &str,
+    arguments: &Args,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<(Chart, Values), Failure> {
+    let located = helm::locate(name, &arguments.chart, settings)?;
+    let values = arguments.values.sources().merge(&helm::read_file_or_url);
+    let values = values.map_err(|message| Failure::helm(anyhow!(message)))?;
+    let chart = located.load().map_err(Failure::helm)?;
     chart.notices().iter().for_each(helm::log);
     check_type(&chart).map_err(Failure::helm)?;
     if chart.metadata().deprecated {
         helm::log(&Notice::warning("this chart is deprecated"));
     }
-    check_dependencies(&chart).map_err(Failure::helm)?;
-    Ok(chart)
+    match (check_dependencies(&chart), located) {
+        (Ok(()), _) => Ok((chart, values)),
+        (Err(_), Located::Path(path)) if arguments.rendering.dependency_update => {
+            let options = super::dependency::options(settings, environment)?;
+            let manager = Manager::new(&path, &settings.repository, options).map_err(Failure::helm)?;
+            helm::block_on(manager.update())?.map_err(|message| Failure::helm(anyhow!(message)))?;
+            let chart = Chart::load(&path);
+            let chart = chart.map_err(|error| {
+                Failure::helm(anyhow!("failed reloading chart after repo update: {error}"))
+            })?;
+            Ok((chart, values))
+        }
+        (Err(error), _) => Err(Failure::helm(error)),
+    }
 }
 
 fn refused_name(error: &TemplateError) -> Failure {
@@ -356,12 +354,4 @@ fn check_labels(labels: &[String]) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-/// Prints output. A reader that has seen enough (`| head`) is no failure.
-fn print(text: &str) -> Result<(), Failure> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::helm(error)),
-        _ => Ok(()),
-    }
 }
