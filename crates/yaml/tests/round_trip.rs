@@ -285,18 +285,25 @@ fn aliases_cannot_fill_the_memory() {
         "yaml: document contains excessive aliasing"
     );
 
+    let too_large = "yaml: document needs more than 67108864 bytes";
     let long_text = format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), "*a, ".repeat(1000));
-    assert_eq!(
-        parse(&long_text).unwrap_err().to_string(),
-        "yaml: document contains excessive aliasing"
-    );
+    assert_eq!(parse(&long_text).unwrap_err().to_string(), too_large);
 
     let nested_anchors = (0..200).map(|level| format!("[&a{level} ")).collect::<String>();
     let text = format!("{nested_anchors}{}{}", "x".repeat(1 << 20), "]".repeat(200));
-    assert_eq!(
-        parse(&text).unwrap_err().to_string(),
-        "yaml: document contains excessive aliasing"
-    );
+    assert_eq!(parse(&text).unwrap_err().to_string(), too_large);
+}
+
+#[test]
+fn many_small_nodes_cannot_fill_the_memory() {
+    for piece in ["1,", "{},", "[],", "a,", "{a: },"] {
+        let text = format!("[{}]", piece.repeat(2_000_000));
+        assert_eq!(
+            parse(&text).unwrap_err().to_string(),
+            "yaml: document needs more than 67108864 bytes",
+            "{piece}"
+        );
+    }
 }
 
 #[test]

@@ -223,6 +223,12 @@ impl<'a> Emitter<'a> {
         self.end("{", "}");
     }
 
+    /// How many bytes of the document are written, which may lack what comes with the next value.
+    #[must_use]
+    pub fn written(&self) -> usize {
+        self.out.len() - self.start
+    }
+
     /// How many collections are open.
     #[must_use]
     pub fn depth(&self) -> usize {

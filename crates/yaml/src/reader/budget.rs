@@ -1,10 +1,11 @@
-//! How much a document may make of its anchors and aliases.
+//! How much a document may become in memory, and how much of that by its anchors and aliases.
 
-use crate::Node;
+use super::cursor::Mark;
+use crate::{Error, Node};
 
-/// How many bytes of nodes and text may be copied for the anchors and aliases of one document. In Go copies
-/// share their text; here a long text behind many aliases would fill the memory.
-const COPY_BUDGET: usize = 128 << 20;
+/// How many bytes of nodes and text one document may become: a list of numbers takes twenty times as much as its
+/// text. What is copied for anchors and aliases counts, too: in Go copies share their text.
+const MAX_BYTES: usize = 64 << 20;
 
 /// What a node costs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,15 +21,16 @@ impl Size {
     pub(super) fn of_scalar(text: &str) -> Self {
         Self {
             steps: 1,
-            bytes: size_of::<Node>() + text.len(),
+            bytes: size_of::<Node>() + size_of::<String>() + text.len(),
             depth: 0,
         }
     }
 
+    /// A collection has room for some items as soon as there is one.
     pub(super) fn of_empty_collection() -> Self {
         Self {
             steps: 1,
-            bytes: size_of::<Node>(),
+            bytes: 5 * size_of::<Node>(),
             depth: 1,
         }
     }
@@ -53,7 +55,7 @@ impl Size {
 pub(super) struct Budget {
     steps: usize,
     steps_in_aliases: usize,
-    copied: usize,
+    bytes: usize,
 }
 
 impl Budget {
@@ -62,15 +64,20 @@ impl Budget {
         self.is_within_ratio()
     }
 
-    pub(super) fn count_anchor(&mut self, target: Size) -> bool {
-        self.copied = self.copied.saturating_add(target.bytes);
-        self.copied <= COPY_BUDGET
+    /// Counts the memory of a node, with what is in it.
+    pub(super) fn count_bytes(&mut self, size: Size, place: Mark) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(size.bytes);
+        if self.bytes <= MAX_BYTES {
+            return Ok(());
+        }
+        let problem = format!("document needs more than {MAX_BYTES} bytes");
+        Err(Error::content(problem, place.line + 1))
     }
 
     pub(super) fn count_alias(&mut self, target: Size) -> bool {
         self.steps = self.steps.saturating_add(1 + target.steps);
         self.steps_in_aliases = self.steps_in_aliases.saturating_add(target.steps);
-        self.is_within_ratio() && self.count_anchor(target)
+        self.is_within_ratio()
     }
 
     /// goyaml's rule: few steps of a long document may come from aliases. From 99 % in short ones, which cannot

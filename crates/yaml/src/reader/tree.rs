@@ -64,7 +64,7 @@ impl<'a> Tree<'a> {
                 EventKind::DocumentStart => {}
                 EventKind::DocumentEnd => break,
                 EventKind::Alias(name) => self.alias(name, start)?,
-                EventKind::Scalar(scalar) => self.scalar(scalar, start),
+                EventKind::Scalar(scalar) => self.scalar(scalar, start)?,
                 EventKind::SequenceStart { anchor } => {
                     self.open(Items::Sequence(Vec::new()), start, anchor)?;
                 }
@@ -75,7 +75,7 @@ impl<'a> Tree<'a> {
                     };
                     self.open(items, start, anchor)?;
                 }
-                EventKind::SequenceEnd | EventKind::MappingEnd => self.close(),
+                EventKind::SequenceEnd | EventKind::MappingEnd => self.close()?,
             }
         }
         match self.failure {
@@ -105,6 +105,7 @@ impl<'a> Tree<'a> {
         if !self.budget.count_node() {
             self.fail(EXCESSIVE_ALIASING, start);
         }
+        self.budget.count_bytes(Size::of_empty_collection(), start)?;
         let target = self.declare(anchor);
         self.open.push(Collection {
             items,
@@ -115,27 +116,31 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    fn close(&mut self) {
-        let Some(collection) = self.open.pop() else { return };
+    fn close(&mut self) -> Result<(), Error> {
+        let Some(collection) = self.open.pop() else {
+            return Ok(());
+        };
         let content = match collection.items {
             Items::Sequence(items) => Content::Sequence(items),
             Items::Mapping { pairs, .. } => Content::Mapping(pairs),
         };
         let node = node(content, collection.start);
-        self.define(collection.target, &node, collection.size);
+        self.define(collection.target, &node, collection.size)?;
         self.attach(node, collection.size, false);
+        Ok(())
     }
 
-    fn scalar(&mut self, scalar: Scalar<'a>, start: Mark) {
+    fn scalar(&mut self, scalar: Scalar<'a>, start: Mark) -> Result<(), Error> {
         let target = self.declare(scalar.anchor);
         let size = Size::of_scalar(&scalar.value);
+        self.budget.count_bytes(size, start)?;
         if matches!(self.key(), Some(Key::Missing)) && is_merge(&scalar) {
             let key = node(Content::String(scalar.value.into_owned()), start);
-            self.define(target, &key, size);
+            self.define(target, &key, size)?;
             if let Some(key) = self.key() {
                 *key = Key::Merge;
             }
-            return;
+            return Ok(());
         }
         if !self.budget.count_node() {
             self.fail(EXCESSIVE_ALIASING, start);
@@ -151,8 +156,9 @@ impl<'a> Tree<'a> {
             }),
         };
         let node = node(content, start);
-        self.define(target, &node, size);
+        self.define(target, &node, size)?;
         self.attach(node, size, false);
+        Ok(())
     }
 
     /// Makes an anchor known: from here on an alias means the node that starts here.
@@ -165,11 +171,9 @@ impl<'a> Tree<'a> {
     }
 
     /// Keeps a finished node for the aliases of its anchor.
-    fn define(&mut self, target: Option<usize>, node: &Node, size: Size) {
-        let Some(target) = target else { return };
-        if !self.budget.count_anchor(size) {
-            self.fail(EXCESSIVE_ALIASING, mark(node));
-        }
+    fn define(&mut self, target: Option<usize>, node: &Node, size: Size) -> Result<(), Error> {
+        let Some(target) = target else { return Ok(()) };
+        self.budget.count_bytes(size, mark(node))?;
         // Nothing is copied once the document has failed: its content no longer counts.
         if self.failure.is_none()
             && let Some(slot) = self.targets.get_mut(target)
@@ -179,6 +183,7 @@ impl<'a> Tree<'a> {
                 size,
             });
         }
+        Ok(())
     }
 
     fn alias(&mut self, name: &str, start: Mark) -> Result<(), Error> {
@@ -197,6 +202,9 @@ impl<'a> Tree<'a> {
             return Err(Problem::of_scanner(TOO_DEEP, start.line).into());
         }
         let is_affordable = self.budget.count_alias(size);
+        if is_affordable {
+            self.budget.count_bytes(size, start)?;
+        }
         let copy = if is_affordable && self.failure.is_none() {
             target.node.clone()
         } else {
