@@ -1,16 +1,19 @@
 //! Matching, finding, replacing and splitting by regular expressions of Go's syntax.
 
+mod cost;
 mod expand;
 mod search;
 mod syntax;
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use steersman_gotemplate::{Failure, List, ListType, Runtime, Str, Value, format};
 
 use crate::arguments::{bytes, integer, string};
 use crate::table::Outcome;
+use cost::Cost;
 
 /// How many expressions a thread keeps compiled: charts use few, in many places.
 const KEPT: usize = 64;
@@ -18,8 +21,30 @@ const KEPT: usize = 64;
 /// How large a compiled expression may be, in bytes.
 const SIZE_LIMIT: usize = 4 << 20;
 
+/// How large the machine may get that a search makes of an expression as it goes, in bytes.
+const MACHINE_LIMIT: usize = 512 << 10;
+
+/// How long an expression may be: its syntax tree takes some hundred times as much memory.
+const MAX_LENGTH: usize = 64 << 10;
+
+/// How many [places](Cost::places) an expression may have to be kept.
+const KEPT_PLACES: u64 = 4096;
+
+/// The steps of compiling one place of an expression: some microseconds.
+const STEPS_PER_PLACE: u64 = 30;
+
+/// The places and bytes that a search passes in one step.
+const PLACES_AND_BYTES_PER_STEP: u64 = 64;
+
 thread_local! {
-    static COMPILED: RefCell<Vec<(Str, Regex)>> = const { RefCell::new(Vec::new()) };
+    static COMPILED: RefCell<Vec<Rc<Compiled>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An expression, and what searching for it costs.
+struct Compiled {
+    pattern: Str,
+    regex: Regex,
+    cost: Cost,
 }
 
 /// What becomes of an expression that does not compile.
@@ -31,51 +56,67 @@ enum Wrong {
     Fails,
 }
 
-fn compiled(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong) -> Result<Regex, Failure> {
+fn compiled(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong) -> Result<Rc<Compiled>, Failure> {
     let pattern = string(arguments, 0);
-    runtime.spend(1 + bytes(arguments, 1).len() as u64 / 64)?;
-    if let Some(regex) = COMPILED.with_borrow(|kept| found(kept, &pattern)) {
-        return Ok(regex);
-    }
+    let known = COMPILED.with_borrow(|kept| {
+        let known = kept.iter().rev().find(|known| known.pattern == pattern);
+        known.cloned()
+    });
+    let compiled = match known {
+        Some(known) => known,
+        None => compile(runtime, pattern, wrong)?,
+    };
+    let length = bytes(arguments, 1).len() as u64;
+    runtime.spend(1 + length.saturating_mul(compiled.cost.places) / PLACES_AND_BYTES_PER_STEP)?;
+    Ok(compiled)
+}
+
+fn compile(runtime: &mut dyn Runtime, pattern: Str, wrong: Wrong) -> Result<Rc<Compiled>, Failure> {
     runtime.spend(64 + pattern.len() as u64)?;
-    let regex = compile(pattern.as_bytes()).map_err(|error| {
+    let failed = |error: String| {
         Failure::new(match wrong {
             Wrong::Fails => error,
             Wrong::Panics => format!("regexp: Compile({}): {error}", backquoted(pattern.as_bytes())),
         })
-    })?;
-    COMPILED.with_borrow_mut(|kept| {
-        if kept.len() == KEPT {
-            kept.remove(0);
-        }
-        kept.push((pattern, regex.clone()));
-    });
-    Ok(regex)
+    };
+    let translated = translated(pattern.as_bytes()).map_err(failed)?;
+    let cost = Cost::of(&translated);
+    runtime.spend(cost.places.saturating_mul(STEPS_PER_PLACE).min(SIZE_LIMIT as u64))?;
+    let regex = RegexBuilder::new(&translated)
+        .size_limit(SIZE_LIMIT)
+        .dfa_size_limit(MACHINE_LIMIT)
+        .build()
+        .map_err(|error| {
+            let problem = match error {
+                regex::Error::CompiledTooBig(_) => "expression too large",
+                _ => "invalid expression",
+            };
+            failed(format!("error parsing regexp: {problem}: `{}`", pattern.text()))
+        })?;
+    let compiled = Rc::new(Compiled { pattern, regex, cost });
+    if cost.places <= KEPT_PLACES {
+        COMPILED.with_borrow_mut(|kept| {
+            if kept.len() == KEPT {
+                kept.remove(0);
+            }
+            kept.push(Rc::clone(&compiled));
+        });
+    }
+    Ok(compiled)
 }
 
-fn found(kept: &[(Str, Regex)], pattern: &Str) -> Option<Regex> {
-    let (_, regex) = kept.iter().rev().find(|(other, _)| other == pattern)?;
-    Some(regex.clone())
-}
-
-/// The expression compiled, or Go's message why it cannot be.
-fn compile(pattern: &[u8]) -> Result<Regex, String> {
+/// The expression in the syntax of `regex`, or Go's message why it has none.
+fn translated(pattern: &[u8]) -> Result<String, String> {
     let Ok(text) = std::str::from_utf8(pattern) else {
         return Err(format!(
             "error parsing regexp: invalid UTF-8: {}",
             backquoted(pattern)
         ));
     };
-    let translated = syntax::translate(text).map_err(|error| error.to_string())?;
-    RegexBuilder::new(&translated)
-        .size_limit(SIZE_LIMIT)
-        .build()
-        .map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => {
-                format!("error parsing regexp: expression too large: `{text}`")
-            }
-            _ => format!("error parsing regexp: invalid expression: `{text}`"),
-        })
+    if pattern.len() > MAX_LENGTH {
+        return Err(format!("error parsing regexp: expression too large: `{text}`"));
+    }
+    syntax::translate(text).map_err(|error| error.to_string())
 }
 
 fn backquoted(text: &[u8]) -> String {
@@ -100,7 +141,7 @@ pub(crate) fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcom
 
 pub(crate) fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    Ok(search::matches(&regex, bytes(arguments, 1))
+    Ok(search::matches(&regex.regex, bytes(arguments, 1))
         .next()
         .is_some()
         .into())
@@ -116,8 +157,8 @@ pub(crate) fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outco
     Ok(first_match(&regex, arguments))
 }
 
-fn first_match(regex: &Regex, arguments: &[Value]) -> Value {
-    let found = search::matches(regex, bytes(arguments, 1)).next();
+fn first_match(regex: &Compiled, arguments: &[Value]) -> Value {
+    let found = search::matches(&regex.regex, bytes(arguments, 1)).next();
     text(found.map(|found| found.as_bytes()).unwrap_or_default()).into()
 }
 
@@ -140,10 +181,20 @@ fn limit(arguments: &[Value]) -> usize {
     usize::try_from(integer(arguments, 2)).unwrap_or(usize::MAX)
 }
 
-fn all_matches(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outcome {
+/// Accounts for a search in the rest of a text, which may have looked at all of it to find that a short match is the
+/// longest: `a.*b|a` does.
+fn look_ahead(runtime: &mut dyn Runtime, regex: &Compiled, rest: usize) -> Result<(), Failure> {
+    /// A machine passes a byte in a nanosecond or two.
+    const BYTES_PER_STEP: usize = 64;
+    runtime.spend((rest.min(regex.cost.reach) / BYTES_PER_STEP) as u64)
+}
+
+fn all_matches(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value]) -> Outcome {
     let mut matches = Vec::new();
-    for found in search::matches(regex, bytes(arguments, 1)).take(limit(arguments)) {
+    let source = bytes(arguments, 1);
+    for found in search::matches(&regex.regex, source).take(limit(arguments)) {
         runtime.reserve(size_of::<Value>() + found.len())?;
+        look_ahead(runtime, regex, source.len() - found.end())?;
         matches.push(text(found.as_bytes()));
     }
     if matches.is_empty() {
@@ -179,17 +230,18 @@ fn literally(result: &mut Vec<u8>, replacement: &[u8], _: &Captures<'_>) {
 /// Writes what stands in place of a match.
 type Replace = fn(&mut Vec<u8>, &[u8], &Captures<'_>);
 
-fn replaced(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value], replace: Replace) -> Outcome {
+fn replaced(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value], replace: Replace) -> Outcome {
     let (source, replacement) = (bytes(arguments, 1), bytes(arguments, 2));
     runtime.reserve(source.len())?;
     let mut result = Vec::with_capacity(source.len());
     let mut end = 0;
-    for captures in search::captures(regex, source) {
+    for captures in search::captures(&regex.regex, source) {
         let Some(found) = captures.get(0) else { continue };
         result.extend_from_slice(source.get(end..found.start()).unwrap_or_default());
         let before = result.len();
         replace(&mut result, replacement, &captures);
         runtime.reserve(result.len() - before)?;
+        look_ahead(runtime, regex, source.len() - found.end())?;
         end = found.end();
     }
     if end == 0 && result.is_empty() {
@@ -209,7 +261,7 @@ pub(crate) fn must_split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outc
     parts(runtime, &regex, arguments)
 }
 
-fn parts(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outcome {
+fn parts(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 1);
     let limit = limit(arguments);
     if limit == 0 {
@@ -220,10 +272,11 @@ fn parts(runtime: &mut dyn Runtime, regex: &Regex, arguments: &[Value]) -> Outco
     }
     let mut parts = Vec::new();
     let (mut start, mut end) = (0, 0);
-    for found in search::matches(regex, source) {
+    for found in search::matches(&regex.regex, source) {
         if parts.len() + 1 == limit {
             break;
         }
+        look_ahead(runtime, regex, source.len() - found.end())?;
         end = found.start();
         if found.end() != 0 {
             runtime.reserve(size_of::<Value>() + end - start)?;
