@@ -24,7 +24,7 @@ pub mod function;
 mod limits;
 mod parse;
 mod set;
-mod stack;
+pub mod stack;
 mod tree;
 pub mod value;
 pub mod world;
@@ -36,7 +36,7 @@ pub use function::{
     Body, Documentation, Effect, Example, Failure, Function, FunctionTable, Parameter, Runtime,
 };
 pub use limits::{Limits, MissingKey, Options};
-pub use set::TemplateSet;
+pub use set::{TemplateSet, parsed_bytes};
 pub use value::{Encoded, List, ListType, Map, MapType, Object, Signature, Str, Value};
 pub use world::{Complaint, LookupQuery, Timestamp, World};
 

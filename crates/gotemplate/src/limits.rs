@@ -37,8 +37,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             steps: 20_000_000,
-            output_bytes: 64 << 20,
-            value_bytes: 128 << 20,
+            output_bytes: 32 << 20,
+            value_bytes: 64 << 20,
             include_depth: 1000,
             expand_depth: 200,
             depth: 5000,

@@ -29,6 +29,28 @@ struct Inner {
     expansions: Arc<Mutex<Expansions>>,
 }
 
+/// About how many bytes a text takes when it is parsed: itself, and nodes for each action in it.
+#[must_use]
+pub fn parsed_bytes(text: &str) -> usize {
+    /// An action has nodes for itself, its pipeline, its command and what that consists of.
+    const BYTES_PER_ACTION: usize = 192;
+    const BYTES_PER_WORD: usize = 32;
+    let mut bytes = text.len();
+    let mut inside = false;
+    for pair in text.as_bytes().windows(2) {
+        match pair {
+            b"{{" => {
+                bytes = bytes.saturating_add(BYTES_PER_ACTION);
+                inside = true;
+            }
+            b"}}" => inside = false,
+            [b' ' | b'.' | b'(' | b'|', _] if inside => bytes = bytes.saturating_add(BYTES_PER_WORD),
+            _ => {}
+        }
+    }
+    bytes
+}
+
 /// Texts that were expanded, parsed. The same few values are expanded again and again.
 #[derive(Debug, Default)]
 struct Expansions {

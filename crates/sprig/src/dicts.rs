@@ -10,7 +10,7 @@ use crate::text::strval;
 pub(crate) fn dict(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let result = Map::new(MapType::Any);
     for pair in arguments.chunks(2) {
-        let key = strval(any(pair, 0));
+        let key = strval(runtime, any(pair, 0))?;
         runtime.reserve(key.len() + 2 * size_of::<Value>())?;
         let value = pair.get(1).cloned().unwrap_or_else(|| "".into());
         result.insert(key, value);

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use steersman_gotemplate::{Failure, List, Map, Object, Runtime, Value};
+use steersman_gotemplate::stack::grow;
+use steersman_gotemplate::{Failure, List, Map, Object, Runtime, Str, Value};
 
 use crate::MAXIMUM_DEPTH;
 
@@ -30,9 +31,18 @@ fn equal_within(
         (Value::Float(left), Value::Float(right)) => left == right,
         (Value::Str(left), Value::Str(right)) => left == right,
         (Value::Bytes(left), Value::Bytes(right)) => left == right,
-        (Value::List(left), Value::List(right)) => lists_equal(runtime, left, right, deeper(depth)?)?,
-        (Value::Map(left), Value::Map(right)) => maps_equal(runtime, left, right, deeper(depth)?)?,
-        (Value::Object(left), Value::Object(right)) => objects_equal(runtime, left, right, deeper(depth)?)?,
+        (Value::List(left), Value::List(right)) => {
+            let depth = deeper(depth)?;
+            grow(|| lists_equal(runtime, left, right, depth))?
+        }
+        (Value::Map(left), Value::Map(right)) => {
+            let depth = deeper(depth)?;
+            grow(|| maps_equal(runtime, left, right, depth))?
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            let depth = deeper(depth)?;
+            grow(|| objects_equal(runtime, left, right, depth))?
+        }
         _ => false,
     })
 }
@@ -48,7 +58,7 @@ fn lists_equal(runtime: &mut dyn Runtime, left: &List, right: &List, depth: usiz
     if left.list_type() != right.list_type() || left.len() != right.len() || left.is_nil() != right.is_nil() {
         return Ok(false);
     }
-    runtime.spend(1 + left.len() as u64 / 16)?;
+    runtime.spend(2 + left.len() as u64 / 8)?;
     for (left, right) in left.items().iter().zip(right.items()) {
         if !equal_within(runtime, left, right, depth)? {
             return Ok(false);
@@ -64,7 +74,7 @@ fn maps_equal(runtime: &mut dyn Runtime, left: &Map, right: &Map, depth: usize) 
     if left.is_same(right) {
         return Ok(true);
     }
-    runtime.spend(1 + left.len() as u64 / 16)?;
+    runtime.spend(4 + left.len() as u64 / 4)?;
     for ((left_key, left), (right_key, right)) in left.entries().iter().zip(right.entries()) {
         if *left_key != right_key || !equal_within(runtime, left, &right, depth)? {
             return Ok(false);
@@ -113,21 +123,24 @@ fn copy_within(runtime: &mut dyn Runtime, value: &Value, depth: usize) -> Result
         Value::List(list) if list.is_nil() => Ok(value.clone()),
         Value::List(list) => {
             let depth = deeper(depth)?;
-            runtime.reserve(list.len().saturating_mul(size_of::<Value>()))?;
+            runtime.reserve((list.len() + 2).saturating_mul(size_of::<Value>()))?;
+            runtime.spend(list.len() as u64 / 8)?;
             let items: Result<Vec<_>, _> = list
                 .items()
                 .iter()
-                .map(|item| copy_within(runtime, item, depth))
+                .map(|item| grow(|| copy_within(runtime, item, depth)))
                 .collect();
             Ok(List::new(list.list_type(), items?).into())
         }
         Value::Map(map) if map.is_nil() => Ok(value.clone()),
         Value::Map(map) => {
             let depth = deeper(depth)?;
-            runtime.reserve(map.len().saturating_mul(2 * size_of::<Value>()))?;
+            // A map has room for some entries from the start, and for more than it has.
+            runtime.reserve((map.len() + 4).saturating_mul(2 * size_of::<(Str, Value)>()))?;
+            runtime.spend(4 + map.len() as u64 / 4)?;
             let copy = Map::new(map.map_type());
             for (key, item) in map.entries() {
-                copy.insert(key, copy_within(runtime, &item, depth)?);
+                copy.insert(key, grow(|| copy_within(runtime, &item, depth))?);
             }
             Ok(copy.into())
         }

@@ -109,7 +109,7 @@ pub(crate) fn uniq(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let items = items(any(arguments, 0), "Cannot find uniq on type")?;
     let mut result: Vec<Value> = Vec::new();
     for item in items.iter() {
-        runtime.spend(1 + result.len() as u64 / 16)?;
+        runtime.spend(1 + result.len() as u64 / 4)?;
         if !contains(runtime, &result, item)? {
             result.push(item.clone());
         }

@@ -1,5 +1,6 @@
 //! Merging maps in place, the way the library `mergo` does.
 
+use steersman_gotemplate::stack::grow;
 use steersman_gotemplate::{Failure, Map, MapType, Runtime, Value};
 
 use crate::MAXIMUM_DEPTH;
@@ -70,7 +71,7 @@ fn merge_within(
         }
         match (&existing, &value) {
             (Some(Value::Map(into)), Value::Map(from)) => {
-                merge_within(runtime, into, from, overwrite, depth)?;
+                grow(|| merge_within(runtime, into, from, overwrite, depth))?;
                 if !into.is_empty() {
                     continue;
                 }

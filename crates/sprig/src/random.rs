@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_uuid_says_its_version_and_variant() {
-        let uuid = crate::text::printed(&call("uuidv4", &[]).unwrap()).to_string();
+        let uuid = steersman_gotemplate::format::print_value(&call("uuidv4", &[]).unwrap()).to_string();
         assert_eq!(uuid.len(), 36);
         assert_eq!(uuid.as_bytes()[14], b'4');
         assert!(b"89ab".contains(&uuid.as_bytes()[19]));

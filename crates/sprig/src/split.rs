@@ -9,7 +9,7 @@ use crate::text::{items, strings, strval};
 
 pub(crate) fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let parts = parts(runtime, bytes(arguments, 0), bytes(arguments, 1), -1)?;
-    Ok(numbered(parts))
+    numbered(runtime, parts)
 }
 
 pub(crate) fn splitn(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -19,7 +19,7 @@ pub(crate) fn splitn(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome 
         bytes(arguments, 2),
         integer(arguments, 1),
     )?;
-    Ok(numbered(parts))
+    numbered(runtime, parts)
 }
 
 pub(crate) fn split_list(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -57,7 +57,9 @@ fn parts(
     Ok(source.splitn_str(limit, separator).map(text).collect())
 }
 
-fn numbered(parts: Vec<Str>) -> Value {
+fn numbered(runtime: &mut dyn Runtime, parts: Vec<Str>) -> Outcome {
+    // Every part gets a key, and a place in a list that is sorted before it is a map.
+    runtime.reserve(parts.len().saturating_mul(4 * size_of::<(Str, Value)>()))?;
     let mut entries: Vec<(Str, Value)> = parts
         .into_iter()
         .enumerate()
@@ -65,11 +67,11 @@ fn numbered(parts: Vec<Str>) -> Value {
         .collect();
     // `_10` comes before `_2`; a map is filled fastest in the order of its keys.
     entries.sort_by(|left, right| left.0.cmp(&right.0));
-    Map::from_entries(MapType::String, entries).into()
+    Ok(Map::from_entries(MapType::String, entries).into())
 }
 
 pub(crate) fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let parts = strings(any(arguments, 1));
+    let parts = strings(runtime, any(arguments, 1))?;
     let separator = bytes(arguments, 0);
     let size = parts.iter().map(Str::len).sum::<usize>();
     runtime.reserve(size.saturating_add(separator.len().saturating_mul(parts.len())))?;
@@ -79,7 +81,10 @@ pub(crate) fn join(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 pub(crate) fn to_strings(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     match any(arguments, 0) {
         Value::List(list) if list.list_type() == ListType::String => Ok(list.clone().into()),
-        other => Ok(Value::strings(reserved(runtime, strings(other))?)),
+        other => {
+            let texts = strings(runtime, other)?;
+            Ok(Value::strings(reserved(runtime, texts)?))
+        }
     }
 }
 
@@ -93,9 +98,10 @@ fn reserved(runtime: &mut dyn Runtime, texts: Vec<Str>) -> Result<Vec<Str>, Fail
 pub(crate) fn sort_alpha(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let list = any(arguments, 0);
     if items(list).is_none() {
-        return Ok(Value::strings([strval(list)]));
+        return Ok(Value::strings([strval(runtime, list)?]));
     }
-    let mut sorted = reserved(runtime, strings(list))?;
+    let texts = strings(runtime, list)?;
+    let mut sorted = reserved(runtime, texts)?;
     sorted.sort();
     Ok(List::new(ListType::String, sorted.into_iter().map(Value::Str).collect()).into())
 }

@@ -334,27 +334,35 @@ pub(crate) fn to_string(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outco
     if let Value::Str(text) = value {
         return Ok(text.clone().into());
     }
-    let text = strval(value);
-    runtime.reserve(text.len())?;
-    Ok(text.into())
+    Ok(strval(runtime, value)?.into())
 }
 
 pub(crate) fn quote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    joined(runtime, arguments, |result, value| {
-        result.extend_from_slice(text::quoted(&strval(value)).as_bytes());
+    joined(runtime, arguments, |runtime, result, value| {
+        let text = strval(runtime, value)?;
+        // At the worst every byte becomes an escape.
+        runtime.reserve(text.len())?;
+        result.extend_from_slice(text::quoted(&text).as_bytes());
+        Ok(())
     })
 }
 
 pub(crate) fn squote(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    joined(runtime, arguments, |result, value| {
+    joined(runtime, arguments, |runtime, result, value| {
+        let text = printed(runtime, value)?;
         result.push(b'\'');
-        result.extend_from_slice(printed(value).as_bytes());
+        result.extend_from_slice(text.as_bytes());
         result.push(b'\'');
+        Ok(())
     })
 }
 
 /// The values that are not nil, written by `write`, with spaces between.
-fn joined(runtime: &mut dyn Runtime, arguments: &[Value], write: impl Fn(&mut Vec<u8>, &Value)) -> Outcome {
+fn joined(
+    runtime: &mut dyn Runtime,
+    arguments: &[Value],
+    write: impl Fn(&mut dyn Runtime, &mut Vec<u8>, &Value) -> Result<(), Failure>,
+) -> Outcome {
     let mut result = Vec::new();
     for (place, value) in rest(arguments, 0)
         .iter()
@@ -365,14 +373,15 @@ fn joined(runtime: &mut dyn Runtime, arguments: &[Value], write: impl Fn(&mut Ve
             result.push(b' ');
         }
         let before = result.len();
-        write(&mut result, value);
+        write(runtime, &mut result, value)?;
         runtime.reserve(result.len() - before)?;
     }
     Ok(Str::from_bytes(result).into())
 }
 
 pub(crate) fn cat(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    joined(runtime, arguments, |result, value| {
-        result.extend_from_slice(printed(value).as_bytes());
+    joined(runtime, arguments, |runtime, result, value| {
+        result.extend_from_slice(printed(runtime, value)?.as_bytes());
+        Ok(())
     })
 }

@@ -5,7 +5,6 @@ use std::cell::Cell;
 use steersman_gotemplate::{Failure, LookupQuery, Runtime, Str, Timestamp, Value, World};
 
 use crate::functions;
-use crate::text::printed;
 
 /// A world of 2021-02-03 04:05:06 UTC, with random bytes that count up, and a small budget.
 #[derive(Debug, Default)]
@@ -78,7 +77,7 @@ pub(crate) fn call(name: &str, arguments: &[Value]) -> Result<Value, Failure> {
 #[track_caller]
 pub(crate) fn check(name: &str, arguments: &[Value], expect: &str) {
     let shown = match call(name, arguments) {
-        Ok(value) => printed(&value).to_string(),
+        Ok(value) => steersman_gotemplate::format::print_value(&value).to_string(),
         Err(failure) => format!("error: {failure}"),
     };
     assert_eq!(shown, expect, "{name} {arguments:?}");

@@ -2,15 +2,20 @@
 
 use std::borrow::Cow;
 
-use steersman_gotemplate::format::{print_value, quote_bytes};
-use steersman_gotemplate::{List, Str, Value};
+use steersman_gotemplate::format::{quote_bytes, try_print_value};
+use steersman_gotemplate::{Failure, List, Runtime, Str, Value};
 
-/// What Go's `%v` prints.
-pub(crate) fn printed(value: &Value) -> Str {
-    match value {
-        Value::Str(text) => text.clone(),
-        other => print_value(other),
+/// What Go's `%v` prints, with the memory that it takes announced.
+///
+/// # Errors
+/// An exhausted failure for a value that is too large, as one that contains itself.
+pub(crate) fn printed(runtime: &mut dyn Runtime, value: &Value) -> Result<Str, Failure> {
+    if let Value::Str(text) = value {
+        return Ok(text.clone());
     }
+    let text = try_print_value(value).ok_or_else(|| Failure::exhausted("value is too large to print"))?;
+    runtime.reserve(text.len())?;
+    Ok(text)
 }
 
 /// The text as a Go string literal.
@@ -19,19 +24,26 @@ pub(crate) fn quoted(text: &Str) -> String {
 }
 
 /// Sprig's idea of a value as text: `%v`, but the characters of a `[]byte`.
-pub(crate) fn strval(value: &Value) -> Str {
+pub(crate) fn strval(runtime: &mut dyn Runtime, value: &Value) -> Result<Str, Failure> {
     match value {
-        Value::Bytes(bytes) => Str::from_bytes(bytes.to_vec()),
-        other => printed(other),
+        Value::Bytes(bytes) => {
+            runtime.reserve(bytes.len())?;
+            Ok(Str::from_bytes(bytes.to_vec()))
+        }
+        other => printed(runtime, other),
     }
 }
 
 /// The texts of the items that are not nil, of a slice; of anything else its own.
-pub(crate) fn strings(value: &Value) -> Vec<Str> {
+pub(crate) fn strings(runtime: &mut dyn Runtime, value: &Value) -> Result<Vec<Str>, Failure> {
     match items(value) {
-        Some(items) => items.iter().filter(|item| !item.is_nil()).map(strval).collect(),
-        None if value.is_nil() => Vec::new(),
-        None => vec![strval(value)],
+        Some(items) => items
+            .iter()
+            .filter(|item| !item.is_nil())
+            .map(|item| strval(runtime, item))
+            .collect(),
+        None if value.is_nil() => Ok(Vec::new()),
+        None => Ok(vec![strval(runtime, value)?]),
     }
 }
 

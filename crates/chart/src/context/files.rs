@@ -8,8 +8,12 @@ use std::sync::Arc;
 use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, Value};
 
 use super::glob::Glob;
-use crate::functions::{base64, to_yaml};
+use crate::functions::{Unwritable, base64, to_yaml};
 use crate::load::File;
+
+/// How large the files that become one text may be together: many times what a `ConfigMap` or a
+/// `Secret` can hold.
+const MAX_FLAT_BYTES: usize = 16 << 20;
 
 /// `.Files` of a chart.
 pub(super) fn value(files: &[File]) -> Value {
@@ -52,13 +56,24 @@ impl Files {
     }
 
     /// A YAML mapping of the files' base names to what `encode` makes of their contents.
-    fn flat(&self, encode: impl Fn(&[u8]) -> Str) -> Value {
+    ///
+    /// # Errors
+    /// The files are larger than [`MAX_FLAT_BYTES`].
+    fn flat(&self, encode: impl Fn(&[u8]) -> Str) -> Result<Value, Failure> {
+        let size = self.0.values().map(|content| content.len()).sum::<usize>();
+        if size > MAX_FLAT_BYTES {
+            let message = format!("files are larger than {MAX_FLAT_BYTES} bytes together");
+            return Err(Failure::exhausted(message));
+        }
         let entries = self.0.iter().map(|(name, content)| {
             let name = name.text();
             let base = name.rsplit('/').next().unwrap_or_default().to_owned();
             (base, Value::Str(encode(content)))
         });
-        Value::from(to_yaml(&Value::map(entries)).unwrap_or_default())
+        match to_yaml(&Value::map(entries)) {
+            Err(error @ Unwritable::TooLarge) => Err(error.into_failure()),
+            text => Ok(text.unwrap_or_default().into()),
+        }
     }
 }
 
@@ -102,18 +117,32 @@ impl Object for Files {
             "GetBytes" => Value::Bytes(self.content(&argument)),
             "Glob" => Value::object(self.glob(&argument.text())),
             "Lines" => self.lines(&argument),
-            "AsConfig" => self.flat(|content| Str::from_bytes(content.to_vec())),
-            _ => self.flat(|content| base64(content).into()),
+            "AsConfig" => self.flat(|content| Str::from_bytes(content.to_vec()))?,
+            _ => self.flat(|content| base64(content).into())?,
         })
     }
 
     fn print(&self) -> Str {
-        let entry = |(name, content): (&Str, &Arc<[u8]>)| {
-            let bytes: Vec<String> = content.iter().map(u8::to_string).collect();
-            format!("{name}:[{}]", bytes.join(" "))
+        "map[]".into()
+    }
+
+    fn is_stringer(&self) -> bool {
+        false
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.len() * size_of::<(Str, Arc<[u8]>)>()
+    }
+
+    fn steps(&self, method: &str, arguments: &[Value]) -> u64 {
+        /// A pattern is compiled before it is matched.
+        const STEPS_PER_BYTE: usize = 64;
+        let steps = match (method, arguments) {
+            ("Glob", [Value::Str(pattern)]) => self.0.len() + pattern.len().saturating_mul(STEPS_PER_BYTE),
+            ("AsConfig" | "AsSecrets", _) => self.0.len(),
+            _ => 0,
         };
-        let entries: Vec<String> = self.0.iter().map(entry).collect();
-        format!("map[{}]", entries.join(" ")).into()
+        steps as u64
     }
 
     fn is_true(&self) -> bool {
@@ -126,7 +155,6 @@ impl Object for Files {
     }
 
     fn encoded(&self) -> Encoded {
-        let entry = |(name, content): (&Str, &Arc<[u8]>)| (name.clone(), Value::from(base64(content)));
-        Encoded::Plain(Value::map(self.0.iter().map(entry)))
+        Encoded::Plain(Value::map(self.entries().unwrap_or_default()))
     }
 }

@@ -4,11 +4,16 @@
 mod go;
 mod handlebars;
 
-use steersman_gotemplate::{Execution, MissingKey, Options, TemplateSet, Value};
+use std::borrow::Cow;
+
+use steersman_gotemplate::{Execution, MissingKey, Options, TemplateSet, Value, parsed_bytes};
 
 use crate::chart::RenderInput;
-use crate::error::RenderError;
+use crate::error::{RenderError, RenderErrorKind};
 use crate::functions::without_missing;
+
+/// About how many bytes the parsed templates of a chart may take.
+const MAX_PARSED_BYTES: usize = 64 << 20;
 
 /// All templates of a chart and its subcharts, parsed. Immutable, shared by threads.
 #[derive(Debug)]
@@ -20,9 +25,13 @@ pub(crate) struct Templates {
 impl Templates {
     /// Parses the files, each with its path such as `web/templates/service.yaml`.
     pub(crate) fn parse(files: &[(String, &[u8])]) -> Result<Self, RenderError> {
-        let (handlebars, go): (Vec<_>, Vec<_>) = files
+        let files: Vec<_> = files
             .iter()
             .map(|(name, text)| (name.as_str(), String::from_utf8_lossy(text)))
+            .collect();
+        check_size(&files)?;
+        let (handlebars, go): (Vec<_>, Vec<_>) = files
+            .into_iter()
             .partition(|(name, _)| handlebars::is_template(name));
         Ok(Self {
             go: go::parse(&go)?,
@@ -43,6 +52,19 @@ impl Templates {
             handlebars: handlebars::Budget::new(input.limits),
         }
     }
+}
+
+/// Refuses templates that take more than [`MAX_PARSED_BYTES`] when they are parsed.
+fn check_size(files: &[(&str, Cow<'_, str>)]) -> Result<(), RenderError> {
+    let mut left = MAX_PARSED_BYTES;
+    for (name, text) in files {
+        left = left.checked_sub(parsed_bytes(text)).ok_or_else(|| {
+            let message =
+                format!("{name}: the templates of the chart need more than {MAX_PARSED_BYTES} bytes");
+            RenderError::new(RenderErrorKind::Parse, message)
+        })?;
+    }
+    Ok(())
 }
 
 /// One rendering of a chart.

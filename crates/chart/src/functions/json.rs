@@ -2,13 +2,13 @@
 //! place.
 
 use steersman_gotemplate::{List, ListType, Map, MapType, Runtime, Value};
-use steersman_sprig::json::decode;
+use steersman_sprig::json::{decode, decoded_bytes};
 
 use super::{Outcome, bytes, error_map};
 
 pub(super) fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
-    runtime.reserve(source.len().saturating_mul(8))?;
+    runtime.reserve(decoded_bytes(source))?;
     Ok(match decode(source) {
         Ok(map @ Value::Map(_)) => map,
         Ok(Value::Nil) => Map::nil(MapType::Any).into(),
@@ -19,7 +19,7 @@ pub(super) fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outco
 
 pub(super) fn from_json_array(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
-    runtime.reserve(source.len().saturating_mul(8))?;
+    runtime.reserve(decoded_bytes(source))?;
     Ok(match decode(source) {
         Ok(list @ Value::List(_)) => list,
         Ok(Value::Nil) => List::nil(ListType::Any).into(),

@@ -17,7 +17,7 @@ use base64::engine::general_purpose::STANDARD;
 use steersman_gotemplate::{Failure, FunctionTable, Value};
 
 pub(crate) use template::{WARNING_END, WARNING_START, without_missing};
-pub(crate) use yaml::to_yaml;
+pub(crate) use yaml::{Unwritable, to_yaml};
 
 /// What a function gives back.
 type Outcome = Result<Value, Failure>;

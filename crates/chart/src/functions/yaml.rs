@@ -1,39 +1,70 @@
 //! YAML.
 
+use steersman_gotemplate::stack::grow;
 use steersman_gotemplate::{Encoded, Failure, Map, MapType, Runtime, Str, Value};
 use steersman_yaml::{Content, Emitter, Error, MAX_DEPTH, Node, Style, sort_keys};
 
 use super::json::mismatch;
 use super::{Outcome, argument, bytes, error_map};
 
+/// The most bytes that one value is written as.
+const MAX_TEXT: usize = 16 << 20;
+
+/// Why a value has no YAML.
+#[derive(Debug)]
+pub(crate) enum Unwritable {
+    /// It is longer than [`MAX_TEXT`], as that of values that share others many times over.
+    TooLarge,
+    /// YAML has no form for it.
+    Refused(Error),
+}
+
+impl Unwritable {
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            Self::TooLarge => Failure::exhausted(format!("YAML is larger than {MAX_TEXT} bytes")),
+            Self::Refused(error) => Failure::new(error.to_string()),
+        }
+    }
+}
+
 pub(super) fn to_yaml_text(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let text = to_yaml(argument(arguments, 0)).unwrap_or_default();
-    runtime.reserve(text.len())?;
-    Ok(Value::from(text))
+    lenient(must_to_yaml(runtime, arguments))
 }
 
 pub(super) fn must_to_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let text = to_yaml(argument(arguments, 0)).map_err(|error| Failure::new(error.to_string()))?;
-    runtime.reserve(text.len())?;
-    Ok(Value::from(text))
+    announced(runtime, argument(arguments, 0), Style::V2)
 }
 
 pub(super) fn to_yaml_pretty(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let text = written(argument(arguments, 0), Style::V3Pretty).unwrap_or_default();
+    lenient(announced(runtime, argument(arguments, 0), Style::V3Pretty))
+}
+
+/// The empty text for what cannot be written.
+fn lenient(outcome: Outcome) -> Outcome {
+    match outcome {
+        Err(failure) if !failure.exhausted => Ok(Value::from("")),
+        outcome => outcome,
+    }
+}
+
+/// The value as YAML, with the memory that it takes announced.
+fn announced(runtime: &mut dyn Runtime, value: &Value, style: Style) -> Outcome {
+    let text = written(value, style).map_err(Unwritable::into_failure)?;
     runtime.reserve(text.len())?;
     Ok(Value::from(text))
 }
 
 /// The value as YAML, without the line break at its end.
-pub(crate) fn to_yaml(value: &Value) -> Result<String, Error> {
+pub(crate) fn to_yaml(value: &Value) -> Result<String, Unwritable> {
     written(value, Style::V2)
 }
 
-fn written(value: &Value, style: Style) -> Result<String, Error> {
+fn written(value: &Value, style: Style) -> Result<String, Unwritable> {
     let mut text = String::new();
     let mut emitter = Emitter::new(&mut text, style);
-    write(&mut emitter, value, style);
-    emitter.finish()?;
+    write(&mut emitter, value, style)?;
+    emitter.finish().map_err(Unwritable::Refused)?;
     if text.ends_with('\n') {
         text.pop();
     }
@@ -41,7 +72,10 @@ fn written(value: &Value, style: Style) -> Result<String, Error> {
 }
 
 /// Writes a value. What is nested too deep is left out, and makes the emitter fail.
-fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) {
+fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) -> Result<(), Unwritable> {
+    if emitter.written() > MAX_TEXT {
+        return Err(Unwritable::TooLarge);
+    }
     match value {
         Value::Invalid | Value::Nil => emitter.null(),
         Value::Bool(value) => emitter.bool(*value),
@@ -57,20 +91,25 @@ fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) {
             emitter.begin_sequence(list.len());
             if emitter.depth() <= MAX_DEPTH {
                 for item in list.items() {
-                    write(emitter, item, style);
+                    grow(|| write(emitter, item, style))?;
                 }
             }
             emitter.end_sequence();
         }
-        Value::Map(map) => write_mapping(emitter, map.entries(), style),
+        Value::Map(map) => write_mapping(emitter, map.entries(), style)?,
         Value::Object(object) => match object.encoded() {
-            Encoded::Plain(plain) => write(emitter, &plain, style),
-            Encoded::Fields(fields) => write_mapping(emitter, fields, style),
+            Encoded::Plain(plain) => write(emitter, &plain, style)?,
+            Encoded::Fields(fields) => write_mapping(emitter, fields, style)?,
         },
     }
+    Ok(())
 }
 
-fn write_mapping(emitter: &mut Emitter<'_>, entries: Vec<(Str, Value)>, style: Style) {
+fn write_mapping(
+    emitter: &mut Emitter<'_>,
+    entries: Vec<(Str, Value)>,
+    style: Style,
+) -> Result<(), Unwritable> {
     emitter.begin_mapping(entries.len());
     if emitter.depth() <= MAX_DEPTH {
         let mut entries: Vec<(String, Value)> = entries
@@ -80,10 +119,11 @@ fn write_mapping(emitter: &mut Emitter<'_>, entries: Vec<(Str, Value)>, style: S
         sort_keys(&mut entries, style, |(key, _)| key);
         for (key, value) in &entries {
             emitter.string(key);
-            write(emitter, value, style);
+            grow(|| write(emitter, value, style))?;
         }
     }
     emitter.end_mapping();
+    Ok(())
 }
 
 pub(super) fn from_yaml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
@@ -113,7 +153,7 @@ fn while_decoding(found: &Value, wanted: &str) -> String {
 
 /// The value that YAML stands for, or the message about what is wrong with it.
 fn read(runtime: &mut dyn Runtime, source: &[u8]) -> Result<Result<Value, String>, Failure> {
-    runtime.reserve(source.len().saturating_mul(8))?;
+    runtime.reserve(steersman_sprig::json::decoded_bytes(source))?;
     let value = steersman_yaml::parse_bytes(source).and_then(to_value);
     Ok(value.map_err(|error| error.converting()))
 }

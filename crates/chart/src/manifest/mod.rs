@@ -18,6 +18,9 @@ use crate::metadata::{Decode, while_decoding};
 use crate::notice::Notice;
 use head::Head;
 
+/// How many documents a chart may render: more than a release can have objects.
+const MAX_DOCUMENTS: usize = 50_000;
+
 /// What a chart renders.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rendered {
@@ -44,14 +47,14 @@ pub struct Manifest {
     pub kind: String,
     /// Its `metadata.name`; empty where it has none.
     pub name: String,
-    object: serde_json::Value,
 }
 
 impl Manifest {
     /// The document as JSON, with integers as integers; `null` for a document of comments only.
     /// A `List` is not taken apart.
-    pub fn object(&self) -> &serde_json::Value {
-        &self.object
+    pub fn object(&self) -> serde_json::Value {
+        // The text has been read before, or there was no manifest.
+        steersman_yaml::to_json(&self.text).unwrap_or_default()
     }
 }
 
@@ -64,6 +67,11 @@ pub(crate) fn sort_files(
     let mut hooks = Vec::new();
     for (source, text) in files {
         for document in documents(text) {
+            if manifests.len() + hooks.len() >= MAX_DOCUMENTS {
+                return Err(format!(
+                    "{source}: more than {MAX_DOCUMENTS} documents are rendered"
+                ));
+            }
             let (manifest, head) = read(source, document)
                 .map_err(|message| format!("YAML parse error on {source}: {message}"))?;
             match head.annotation(hook::HOOK) {
@@ -84,14 +92,14 @@ fn read(source: &str, text: &str) -> Result<(Manifest, Head), String> {
     let node: Node = steersman_yaml::parse(text).map_err(|error| error.converting())?;
     let mut head = Head::default();
     head.decode(&node, "SimpleHead").map_err(while_decoding)?;
-    let object = node.into_json().map_err(|error| error.converting())?;
+    // Only to see that it can be: trees of all documents take many times as much memory as their texts.
+    node.into_json().map_err(|error| error.converting())?;
     let manifest = Manifest {
         source: source.to_owned(),
         text: text.to_owned(),
         api_version: head.api_version.clone(),
         kind: head.kind.clone(),
         name: head.name().to_owned(),
-        object,
     };
     Ok((manifest, head))
 }

@@ -86,6 +86,11 @@ impl Budget {
         format!("exceeded maximum template depth ({})", self.limits.depth)
     }
 
+    /// The bytes of values accounted for until now.
+    pub(super) fn reserved(&self) -> usize {
+        self.values
+    }
+
     pub(super) fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use crate::error::Error;
-use crate::function::{Failure, Parameter};
+use crate::function::{Failure, Parameter, Runtime as _};
 use crate::tree::{NodeId, Template};
 use crate::value::{Object, Signature, Str, Value};
 
@@ -59,10 +59,27 @@ impl Execution<'_> {
             let failure = crate::builtin::call_failure(name.as_deref(), values.first());
             return Err(self.call_failed(template, id, function.name, failure));
         }
-        match (function.call)(self, &values) {
-            Ok(value) => Ok(Operand::plain(value)),
-            Err(failure) => Err(self.call_failed(template, id, function.name, failure)),
+        self.accounted(&values, |execution| (function.call)(execution, &values))
+            .map(Operand::plain)
+            .map_err(|failure| self.call_failed(template, id, function.name, failure))
+    }
+
+    /// The result of `call`, with the work of looking at its arguments accounted for, and the
+    /// memory of its result as far as it has not done so itself.
+    fn accounted(
+        &mut self,
+        arguments: &[Value],
+        call: impl FnOnce(&mut Self) -> Result<Value, Failure>,
+    ) -> Result<Value, Failure> {
+        let steps = arguments.iter().map(Value::steps).sum();
+        if steps > 0 {
+            self.spend(steps)?;
         }
+        let before = self.budget.reserved();
+        let value = crate::stack::grow(|| call(self))?;
+        let reserved = self.budget.reserved() - before;
+        self.reserve(value.new_bytes().saturating_sub(reserved))?;
+        Ok(value)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of a command")]
@@ -86,10 +103,10 @@ impl Execution<'_> {
         };
         self.check_count(template, &callee, arguments, last.as_ref())?;
         let values = self.arguments(template, dot, &callee, arguments, last)?;
-        match object.call(&name, &values) {
-            Ok(value) => Ok(Operand::plain(value)),
-            Err(failure) => Err(self.call_failed(template, id, &name, failure)),
-        }
+        self.spend(object.steps(&name, &values))
+            .and_then(|()| self.accounted(&values, |_| object.call(&name, &values)))
+            .map(Operand::plain)
+            .map_err(|failure| self.call_failed(template, id, &name, failure))
     }
 
     fn call_failed(&mut self, template: &Template, id: NodeId, name: &str, failure: Failure) -> Error {

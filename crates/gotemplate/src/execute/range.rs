@@ -22,6 +22,10 @@ impl Execution<'_> {
         branch: Branch,
     ) -> Result<Flow, Error> {
         let value = self.pipeline(template, dot, branch.pipe)?;
+        // A map is copied, so that its entries can be changed meanwhile.
+        self.budget
+            .spend(value.steps(), self.options.expired)
+            .map_err(|message| self.over(template, &message))?;
         let NodeKind::Pipe { variables, .. } = template.tree.node(branch.pipe).kind else {
             return Err(self.fail(template, "not a pipeline"));
         };

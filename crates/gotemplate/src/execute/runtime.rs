@@ -53,6 +53,9 @@ impl Runtime for Execution<'_> {
         if !text.contains("{{") {
             return Ok(text.into());
         }
+        let parsed = crate::set::parsed_bytes(text);
+        self.reserve(parsed)?;
+        self.spend((parsed / 16) as u64)?;
         let set = self.view.set().clone();
         let quoted = || format::quote(text);
         let templates = set

@@ -20,7 +20,7 @@ use float::is_small_integer;
 use printer::Printer;
 
 /// The most bytes that one value is printed as.
-const ROOM: usize = 64 << 20;
+const ROOM: usize = 16 << 20;
 
 /// What `%v` prints, and so what a template prints for a value; for no value that is `<nil>`.
 #[must_use]
@@ -28,6 +28,15 @@ pub fn print_value(value: &Value) -> Str {
     match value {
         Value::Str(text) => text.clone(),
         value => cut_off(|printer| printer.argument(value, 'v')),
+    }
+}
+
+/// Like [`print_value`], but nothing where that would be cut off.
+#[must_use]
+pub fn try_print_value(value: &Value) -> Option<Str> {
+    match value {
+        Value::Str(text) => Some(text.clone()),
+        value => fitting(ROOM, |printer| printer.argument(value, 'v')),
     }
 }
 

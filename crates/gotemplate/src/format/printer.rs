@@ -124,11 +124,15 @@ impl<'o> Printer<'o> {
             }
             Value::List(list) => {
                 let type_name = list.list_type().type_name();
-                self.sequence(type_name, list.items(), verb);
+                self.sequence(type_name, list.items().iter().cloned(), verb);
             }
             Value::Map(map) => self.entries(map.map_type().type_name(), &map.entries(), verb),
             Value::Object(object) if object.kind_name() == "complex128" => {
                 self.complex(value, object.as_any().downcast_ref(), verb);
+            }
+            Value::Object(object) if object.kind_name() == "map" && !object.is_stringer() => {
+                let entries = object.entries().unwrap_or_default();
+                self.entries(object.type_name(), &entries, verb);
             }
             // Go does not follow a pointer that is nested in something else.
             Value::Object(object)
@@ -154,12 +158,12 @@ impl<'o> Printer<'o> {
         self.depth -= 1;
     }
 
-    fn sequence(&mut self, type_name: &str, items: &[Value], verb: char) {
+    fn sequence(&mut self, type_name: &str, items: impl Iterator<Item = Value>, verb: char) {
         let (open, separator, close) = self.brackets(type_name, "[", "]");
         self.write(open);
-        for (index, item) in items.iter().enumerate() {
+        for (index, item) in items.enumerate() {
             self.write(if index > 0 { separator } else { "" });
-            self.nested(item, verb);
+            self.nested(&item, verb);
             if self.cut_off {
                 return;
             }
@@ -210,8 +214,7 @@ impl<'o> Printer<'o> {
             'w' if self.depth > 0 => self.bad_verb(value, verb),
             _ => {
                 let type_name = if self.depth == 0 { "[]byte" } else { "[]uint8" };
-                let items: Vec<Value> = bytes.iter().map(|byte| Value::Byte(*byte)).collect();
-                self.sequence(type_name, &items, verb);
+                self.sequence(type_name, bytes.iter().copied().map(Value::Byte), verb);
             }
         }
     }

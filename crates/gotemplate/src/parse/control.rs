@@ -60,7 +60,8 @@ impl<'t> Parser<'t> {
             root,
             slots: self.scope.slots,
         };
-        let Some(index) = self.found.iter().position(|other| other.name == found.name) else {
+        let Some(&index) = self.found_names.get(&found.name) else {
+            self.found_names.insert(found.name.clone(), self.found.len());
             self.found.push(found);
             return Ok(());
         };

@@ -5,6 +5,7 @@ mod expression;
 mod lex;
 mod number;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::Error;
@@ -32,6 +33,7 @@ pub(crate) fn parse(name: &str, text: &str, functions: &FunctionTable) -> Result
             ..Tree::default()
         },
         found: Vec::new(),
+        found_names: BTreeMap::new(),
         scope: Scope::default(),
         depth: 0,
     };
@@ -57,6 +59,8 @@ struct Parser<'t> {
     functions: &'t FunctionTable,
     tree: Tree,
     found: Vec<Found>,
+    /// Where each is in `found`.
+    found_names: BTreeMap<Str, usize>,
     scope: Scope<'t>,
     depth: u32,
 }

@@ -86,6 +86,11 @@ impl List {
         self.items.len()
     }
 
+    /// Whether this is the only handle of the list.
+    pub(super) fn is_unshared(&self) -> bool {
+        Rc::strong_count(&self.items) == 1
+    }
+
     pub(super) fn items_mut(&mut self) -> &mut Rc<[Value]> {
         &mut self.items
     }

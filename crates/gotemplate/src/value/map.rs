@@ -172,6 +172,11 @@ impl Map {
         std::mem::take(&mut *self.entries.borrow_mut())
     }
 
+    /// Whether this is the only handle of the map.
+    pub(super) fn is_unshared(&self) -> bool {
+        Rc::strong_count(&self.entries) == 1
+    }
+
     /// The entries, if nobody else has this map.
     pub(super) fn entries_mut(&mut self) -> Option<&mut Vec<(Str, Value)>> {
         Rc::get_mut(&mut self.entries).map(RefCell::get_mut)

@@ -2,6 +2,7 @@
 //! maps that are shared by reference.
 
 mod complex;
+mod cost;
 mod list;
 mod map;
 mod object;

@@ -73,6 +73,18 @@ pub trait Object: fmt::Debug {
         None
     }
 
+    /// The work of a call of [`call`](Self::call), in units of about one node executed, as far as that is more than
+    /// looking at its arguments.
+    fn steps(&self, method: &str, arguments: &[Value]) -> u64 {
+        let _ = (method, arguments);
+        0
+    }
+
+    /// The bytes that this takes, where they are many.
+    fn bytes(&self) -> usize {
+        0
+    }
+
     /// The number, where the kind is an integer.
     fn integer(&self) -> Option<i64> {
         None

@@ -57,6 +57,14 @@ impl Str {
         }
     }
 
+    /// Whether this is the only handle of the bytes.
+    pub(super) fn is_unshared(&self) -> bool {
+        match &self.0 {
+            Bytes::Text(text) => Arc::strong_count(text) == 1,
+            Bytes::Binary(bytes) => Arc::strong_count(bytes) == 1,
+        }
+    }
+
     /// The number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -16,7 +16,7 @@ use super::key::{PrivateKey, STEPS};
 use crate::arguments::{any, bytes, integer, text};
 use crate::encoding::decode_base64;
 use crate::table::Outcome;
-use crate::text::{items, printed};
+use crate::text::items;
 
 pub(crate) const TYPE_NAME: &str = "sprig.certificate";
 
@@ -250,7 +250,7 @@ fn ip_addresses(addresses: &Value) -> Result<Vec<SanType>, Failure> {
                 .map_err(|_| failure(format!("error parsing ip: {text}"))),
             other => Err(failure(format!(
                 "error parsing ip: {} is not a string",
-                printed(other)
+                steersman_gotemplate::format::print_value(other)
             ))),
         })
         .collect()
@@ -269,7 +269,7 @@ fn host_names(hosts: &Value) -> Result<Vec<SanType>, Failure> {
                 .map_err(|_| creation(format!("x509: {text:?} cannot be encoded as an IA5String"))),
             other => Err(failure(format!(
                 "error processing alternate dns name: {} is not a string",
-                printed(other)
+                steersman_gotemplate::format::print_value(other)
             ))),
         })
         .collect()
@@ -288,7 +288,8 @@ mod tests {
     }
 
     fn der(certificate: &Value) -> Vec<u8> {
-        certificate_in(printed(&field(certificate, "Cert")).as_bytes()).unwrap()
+        certificate_in(steersman_gotemplate::format::print_value(&field(certificate, "Cert")).as_bytes())
+            .unwrap()
     }
 
     /// Checks that the certificate is for `name` and was signed by `authority`.

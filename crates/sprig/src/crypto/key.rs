@@ -23,7 +23,7 @@ const EC: &str = "EC PRIVATE KEY";
 const DSA: &str = "DSA PRIVATE KEY";
 
 /// The work of making a key of 2048 bits, in steps of a template.
-pub(super) const STEPS: u64 = 200_000;
+pub(super) const STEPS: u64 = 250_000;
 
 /// A private key, and the form in which Sprig shows it.
 pub(super) struct PrivateKey {
@@ -35,7 +35,7 @@ pub(super) struct PrivateKey {
 pub(crate) fn generate(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let kind = text(arguments, 0);
     runtime.spend(if matches!(&*kind, "" | "rsa") {
-        10 * STEPS
+        16 * STEPS
     } else {
         STEPS / 10
     })?;
@@ -166,12 +166,13 @@ fn ecdsa_algorithm(pair: &KeyPair) -> Option<&'static EcdsaSigningAlgorithm> {
 mod tests {
     use super::*;
     use crate::test_runtime::{call, check};
-    use crate::text::printed;
 
     #[test]
     fn keys_are_made_and_read_again() {
         for (kind, header) in [("rsa", RSA), ("ecdsa", EC), ("ed25519", PKCS8), ("dsa", DSA)] {
-            let text = printed(&call("genPrivateKey", &[kind.into()]).unwrap()).to_string();
+            let text =
+                steersman_gotemplate::format::print_value(&call("genPrivateKey", &[kind.into()]).unwrap())
+                    .to_string();
             assert!(text.starts_with(&format!("-----BEGIN {header}-----\n")), "{text}");
             assert!(text.ends_with(&format!("-----END {header}-----\n")), "{text}");
             let key = PrivateKey::parse(text.as_bytes()).unwrap();

@@ -372,7 +372,11 @@ mod tests {
     fn check(name: &str, arguments: &[Value], expect: &str) {
         let time = Time::new(1_514_678_400, 0, Zone::Utc);
         let value = time.call(name, arguments).unwrap();
-        assert_eq!(crate::text::printed(&value), expect, "{name}");
+        assert_eq!(
+            steersman_gotemplate::format::print_value(&value),
+            expect,
+            "{name}"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! JSON into values.
 
+use steersman_gotemplate::stack::grow;
 use steersman_gotemplate::{Map, MapType, Str, Value};
 
 use crate::MAXIMUM_DEPTH;
@@ -103,7 +104,7 @@ impl Decoder<'_> {
         }
         self.depth += 1;
         self.place += 1;
-        let value = read(self)?;
+        let value = grow(|| read(self))?;
         self.depth -= 1;
         Ok(value)
     }

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use steersman_gotemplate::format::float;
+use steersman_gotemplate::stack::grow;
 use steersman_gotemplate::{Encoded, Str, Value};
 
 use crate::MAXIMUM_DEPTH;
@@ -34,13 +35,13 @@ pub enum EncodeError {
     /// Values nested more than [`MAXIMUM_DEPTH`] deep, such as a map that contains itself.
     #[error("json: unsupported value: values are nested too deep")]
     TooDeep,
-    /// A text of more than 64 MiB, as values that share others many times over can become.
+    /// A text of more than 16 MiB, as values that share others many times over can become.
     #[error("json: unsupported value: its text is too large")]
     TooLarge,
 }
 
 /// The most bytes that one value is written as.
-const GREATEST_SIZE: usize = 64 << 20;
+const GREATEST_SIZE: usize = 16 << 20;
 
 /// The value as JSON.
 ///
@@ -120,7 +121,7 @@ impl Encoder<'_> {
             return Err(EncodeError::TooDeep);
         }
         self.depth += 1;
-        write(self)?;
+        grow(|| write(self))?;
         self.depth -= 1;
         Ok(())
     }

@@ -67,7 +67,19 @@ pub(crate) fn from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outco
 
 pub(crate) fn must_from_json(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);
-    // The worst that a few bytes can become is a map of one short entry.
-    runtime.reserve(source.len().saturating_mul(8))?;
+    runtime.reserve(decoded_bytes(source))?;
     decode(source).map_err(|error| Failure::new(error.to_string()))
+}
+
+/// About how many bytes the values take that a text of JSON, YAML or TOML becomes: itself, and a
+/// value for whatever could begin one.
+pub fn decoded_bytes(source: &[u8]) -> usize {
+    const BYTES_PER_VALUE: usize = 64;
+    let values = source
+        .iter()
+        .filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{' | b'\n'))
+        .count();
+    source
+        .len()
+        .saturating_add(values.saturating_mul(BYTES_PER_VALUE))
 }

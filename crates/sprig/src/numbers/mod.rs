@@ -30,8 +30,8 @@ pub(crate) fn atoi(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     }))
 }
 
-pub(crate) fn to_decimal(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let digits = printed(any(arguments, 0));
+pub(crate) fn to_decimal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let digits = printed(runtime, any(arguments, 0))?;
     Ok(Value::Int64(parse_int(&digits.text(), 8).unwrap_or(0)))
 }
 

@@ -16,12 +16,16 @@ pub(in crate::functions) fn to_toml(runtime: &mut dyn Runtime, arguments: &[Valu
         }
         // Go's library gives up altogether on a value that is nothing.
         Err(error @ WriteError::Nothing) => Err(Failure::new(error.to_string())),
+        Err(error @ WriteError::TooLarge) => Err(Failure::exhausted(error.to_string())),
         Err(error) => Ok(Value::from(error.to_string())),
     }
 }
 
 pub(in crate::functions) fn must_to_toml(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let text = write::toml(argument(arguments, 0)).map_err(|error| Failure::new(error.to_string()))?;
+    let text = write::toml(argument(arguments, 0)).map_err(|error| match error {
+        WriteError::TooLarge => Failure::exhausted(error.to_string()),
+        _ => Failure::new(error.to_string()),
+    })?;
     runtime.reserve(text.len())?;
     Ok(Value::from(text))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use steersman_gotemplate::stack::grow;
 use steersman_gotemplate::{Encoded, Str, Value, format};
 use steersman_sprig::date::{Duration, Time};
 
@@ -9,6 +10,9 @@ use super::read::{LOCAL_DATE, LOCAL_DATE_TIME, LOCAL_TIME};
 
 /// How deep values may be nested.
 const MAX_DEPTH: usize = 1000;
+
+/// The most bytes that one value is written as.
+const MAX_TEXT: usize = 16 << 20;
 
 /// Why a value has no TOML.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +29,9 @@ pub(super) enum WriteError {
     /// Values are nested too deep.
     #[error("toml: values are nested too deep")]
     TooDeep,
+    /// The text is longer than [`MAX_TEXT`].
+    #[error("TOML is larger than {MAX_TEXT} bytes")]
+    TooLarge,
 }
 
 /// The value as TOML.
@@ -54,6 +61,7 @@ impl Writer {
         if key.len() > MAX_DEPTH {
             return Err(WriteError::TooDeep);
         }
+        self.check_size()?;
         match shape(value)? {
             Shape::Plain => self.key_value(key, value),
             Shape::Table(entries) => {
@@ -79,6 +87,13 @@ impl Writer {
         }
     }
 
+    fn check_size(&self) -> Result<(), WriteError> {
+        if self.text.len() > MAX_TEXT {
+            return Err(WriteError::TooLarge);
+        }
+        Ok(())
+    }
+
     /// The plain entries of a table, then the tables in it.
     fn table(&mut self, key: &[&str], entries: &[(Str, Value)]) -> Result<(), WriteError> {
         for wants_table in [false, true] {
@@ -88,7 +103,7 @@ impl Writer {
                 }
                 let name = name.text();
                 let key: Vec<&str> = key.iter().copied().chain([&*name]).collect();
-                self.entry(&key, value)?;
+                grow(|| self.entry(&key, value))?;
             }
         }
         Ok(())
@@ -108,6 +123,7 @@ impl Writer {
         if depth > MAX_DEPTH {
             return Err(WriteError::TooDeep);
         }
+        self.check_size()?;
         match value {
             Value::Invalid | Value::Nil => return Err(WriteError::NothingInList),
             Value::Bool(value) => self.push(value),
@@ -120,8 +136,8 @@ impl Writer {
                 let items: Vec<Value> = bytes.iter().map(|byte| Value::Byte(*byte)).collect();
                 self.list(&items, depth)?;
             }
-            Value::List(list) => self.list(list.items(), depth)?,
-            Value::Map(map) => self.inline_table(&map.entries(), depth)?,
+            Value::List(list) => grow(|| self.list(list.items(), depth))?,
+            Value::Map(map) => grow(|| self.inline_table(&map.entries(), depth))?,
             Value::Object(object) => {
                 if let Some(time) = object.as_any().downcast_ref::<Time>() {
                     self.push(time.format(layout(time)));
