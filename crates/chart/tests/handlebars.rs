@@ -6,6 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use expect_test::{Expect, expect};
+use steersman_chart::lint::{LintInput, lint};
 use steersman_chart::{
     Capabilities, Chart, Limits, Operation, ReleaseInfo, RenderError, RenderInput, Rendered, values,
 };
@@ -394,6 +395,35 @@ fn go_templates_that_change_values_are_seen() {
 }
 
 #[test]
+fn what_templates_give_is_linted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+    std::fs::create_dir(folder.path().join("templates")).expect("a folder");
+    write(
+        "Chart.yaml",
+        "{apiVersion: v2, name: web, version: 1.0.0, icon: 'https://example.com/x.png'}",
+    );
+    write("values.yaml", "{}");
+    write("templates/a.hbs", "kind: Service\nmetadata: {name: {{> name}}}\n");
+    write("templates/_name.hbs", "1a");
+    write("templates/NOTES.hbs", " : no manifest");
+    let report = lint(
+        folder.path(),
+        &LintInput {
+            values: &values::read(b"").expect("no values"),
+            namespace: "party",
+            kube_version: None,
+            skip_schema_validation: false,
+            world: &TestWorld::new(),
+            limits: Limits::default(),
+        },
+    );
+    let findings = report.expect("a chart").findings;
+    let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    expect![[r#"[WARNING] templates/a.hbs: object name does not conform to Kubernetes naming requirements: "1a": metadata.name: Invalid value: "1a": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"#]].assert_eq(&shown.join("\n"));
+}
+
+#[test]
 fn threads_share_a_chart() {
     let chart = web(&[
         (
@@ -627,7 +657,8 @@ fn names_of_functions_are_values_where_they_take_no_arguments() {
 
 #[test]
 fn a_template_cannot_go_on_for_ever() {
-    let t = |text: &str| error_of(&[("templates/a.hbs", text)]);
+    let values = format!("text: {}", "x".repeat(1 << 20));
+    let t = |text: &str| error_of(&[("templates/a.hbs", text), ("values.yaml", &values)]);
     let p = |text: &str, partial: &str| error_of(&[("templates/a.hbs", text), ("templates/_p.hbs", partial)]);
     let nested = |open: &str, inner: &str, close: &str, times: usize| {
         format!("{}{inner}{}", open.repeat(times), close.repeat(times))
@@ -654,6 +685,8 @@ fn a_template_cannot_go_on_for_ever() {
             "{{{{#*inline \"y\"}}}}{{{{/inline}}}}{}",
             nested(each, "{{> y}}", "{{/each}}", 3)
         )),
+        t(&nested(each, "{{sha256sum @root.Values.text}}", "{{/each}}", 2)),
+        t(&format!("{{{{len (list{})}}}}", " @root.Values.text".repeat(100))),
         t("{{repeat 1000000000 \"x\"}}"),
         t("{{toJson (until 100000000)}}"),
         t(&format!("{each}{{{{repeat 100000 \"x\"}}}}{{{{/each}}}}")),
@@ -684,6 +717,8 @@ fn a_template_cannot_go_on_for_ever() {
             "Budget: template: web/templates/a.hbs:1:67: error calling until: values need more than 16777216 bytes",
             "Budget: template: web/templates/a.hbs:1:67: rendering takes more than 2000000 steps",
             "Budget: template: web/templates/a.hbs:1:72: error calling until: values need more than 16777216 bytes",
+            "Budget: template: web/templates/a.hbs:1:45: error calling sha256sum: rendering takes more than 2000000 steps",
+            "Budget: template: web/templates/a.hbs:1:1: error calling list: values need more than 16777216 bytes",
             "Budget: template: web/templates/a.hbs:1:1: error calling repeat: values need more than 16777216 bytes",
             "Budget: template: web/templates/a.hbs:1:1: error calling until: values need more than 16777216 bytes",
             "Budget: template: web/templates/a.hbs:1:23: output is larger than 4194304 bytes",
@@ -703,6 +738,11 @@ fn deep_nesting_is_refused() {
     let shown = [
         t(&"{{#if a}}".repeat(times)),
         t(&format!("{}{}", "{{#if a}}".repeat(99), "{{/if}}".repeat(99))),
+        t(&format!(
+            "{{{{print {}1{}}}}}",
+            "(print ".repeat(99),
+            ")".repeat(99)
+        )),
         t(&format!("{}{}", "{{#if a}}".repeat(150), "{{/if}}".repeat(150))),
         t(&format!(
             "{{{{#if a}}}}{}{{{{/if}}}}",
@@ -730,6 +770,7 @@ fn deep_nesting_is_refused() {
         [
             "Parse: parse error at (web/templates/a.hbs): templates have too many tags",
             "no error",
+            "Manifest: YAML parse error on web/templates/a.hbs: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal number into Go value of type util.Simple",
             "Parse: parse error at (web/templates/a.hbs:1:901): blocks are nested more than 100 deep",
             "Parse: parse error at (web/templates/a.hbs:1:1): blocks are nested more than 100 deep",
             "Parse: parse error at (web/templates/a.hbs:1:58214): invalid handlebars syntax: stack limit reached",

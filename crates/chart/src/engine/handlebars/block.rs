@@ -92,27 +92,33 @@ pub(super) fn block_of<'rc>(value: &PathAndJson<'rc>) -> BlockContext<'rc> {
     block
 }
 
+/// The key of an item, also as part of a path, and the item.
+type Entry<'a> = (JsonValue, String, &'a JsonValue);
+
 fn each<'reg: 'rc, 'rc>(
     helper: &Helper<'rc>,
     items: &PathAndJson<'rc>,
     scope: &mut RenderContext<'reg, 'rc>,
     body: &mut dyn FnMut(&mut RenderContext<'reg, 'rc>, usize) -> HelperResult,
 ) -> HelperResult {
-    let entries: Vec<(JsonValue, String, &JsonValue)> = match items.value() {
-        JsonValue::Array(list) => list
+    // A list can be long: its items are made as they are needed.
+    let entries: &mut dyn Iterator<Item = Entry<'_>> = match items.value() {
+        JsonValue::Array(list) => &mut list
             .iter()
             .enumerate()
-            .map(|(index, item)| (JsonValue::from(index), index.to_string(), item))
-            .collect(),
-        JsonValue::Object(map) => map
+            .map(|(index, item)| (index.into(), index.to_string(), item)),
+        JsonValue::Object(map) => &mut map
             .iter()
-            .map(|(key, item)| (JsonValue::from(key.as_str()), key.clone(), item))
-            .collect(),
+            .map(|(key, item)| (key.as_str().into(), key.clone(), item)),
         _ => return Err(error("each takes a list or a map")),
     };
     let is_map = items.value().is_object();
-    let last = entries.len().saturating_sub(1);
-    for (index, (key, segment, item)) in entries.into_iter().enumerate() {
+    let count = match items.value() {
+        JsonValue::Array(list) => list.len(),
+        JsonValue::Object(map) => map.len(),
+        _ => 0,
+    };
+    for (index, (key, segment, item)) in entries.enumerate() {
         let mut block = BlockContext::new();
         match items.context_path() {
             Some(path) => {
@@ -122,7 +128,7 @@ fn each<'reg: 'rc, 'rc>(
             None => block.set_base_value(item.clone()),
         }
         block.set_local_var("first", (index == 0).into());
-        block.set_local_var("last", (index == last).into());
+        block.set_local_var("last", (index + 1 == count).into());
         block.set_local_var("index", index.into());
         if is_map {
             block.set_local_var("key", key.clone());

@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use handlebars::{Helper, JsonValue, PathAndJson, RenderError};
-use steersman_gotemplate::{Failure, Function, Parameter, Value};
+use steersman_gotemplate::{Failure, Function, Parameter, Runtime, Value};
 
 use super::compile::PRINT;
-use super::session::State;
-use super::value::{ToJson, from_json};
+use super::session::{BYTES_PER_STEP, State};
+use super::value::{ToJson, from_json, weight};
 use crate::functions;
 
 /// Functions of Go templates that make no sense here: there are no function values.
@@ -80,16 +80,31 @@ pub(super) fn call(state: &mut State<'_>, helper: &Helper<'_>) -> Result<JsonVal
     if let ("lookup", [holder, key]) = (name, arguments.as_slice()) {
         return Ok(element(holder.value(), key.value()));
     }
-    let outcome = match METHODS.iter().find(|method| method.helper == name) {
-        Some(method) => call_method(state, method, arguments),
-        None => call_function(state, name, arguments),
-    };
+    let outcome = looked_at(state, arguments).and_then(|()| {
+        match METHODS.iter().find(|method| method.helper == name) {
+            Some(method) => call_method(state, method, arguments),
+            None => call_function(state, name, arguments),
+        }
+    });
     outcome.map_err(|failure| {
         state.fail(Failure {
             message: format!("error calling {name}: {}", failure.message),
             ..failure
         })
     })
+}
+
+/// Accounts for the arguments of a function, which are copied for it and looked at.
+fn looked_at(state: &mut State<'_>, arguments: &[PathAndJson<'_>]) -> Result<(), Failure> {
+    let limit = state.value_bytes();
+    let mut bytes = 0_usize;
+    for argument in arguments {
+        bytes = bytes.saturating_add(weight(argument.value()));
+        if bytes > limit {
+            return Err(Failure::exhausted(format!("values need more than {limit} bytes")));
+        }
+    }
+    state.runtime.spend((bytes / BYTES_PER_STEP) as u64)
 }
 
 fn call_function(
@@ -137,13 +152,31 @@ fn call_method(
         .map(|argument| from_json(argument.value(), &state.objects))
         .collect();
     if let ("AsConfig" | "AsSecrets", Some(files)) = (method.name, &object) {
-        object = Some(invoke(files, "Glob", method.helper, std::mem::take(&mut values))?);
+        object = Some(invoke(
+            state.runtime,
+            files,
+            "Glob",
+            method.helper,
+            std::mem::take(&mut values),
+        )?);
     }
-    let value = invoke(&object.unwrap_or_default(), method.name, method.helper, values)?;
+    let value = invoke(
+        state.runtime,
+        &object.unwrap_or_default(),
+        method.name,
+        method.helper,
+        values,
+    )?;
     given(state, &value)
 }
 
-fn invoke(object: &Value, method: &str, name: &str, arguments: Vec<Value>) -> Result<Value, Failure> {
+fn invoke(
+    runtime: &mut dyn Runtime,
+    object: &Value,
+    method: &str,
+    name: &str,
+    arguments: Vec<Value>,
+) -> Result<Value, Failure> {
     let Value::Object(object) = object else {
         return Err(Failure::new("the dot has no such object"));
     };
@@ -151,6 +184,7 @@ fn invoke(object: &Value, method: &str, name: &str, arguments: Vec<Value>) -> Re
         return Err(Failure::new("there is no such method"));
     };
     let arguments = converted(arguments, name, signature.parameters, signature.variadic)?;
+    runtime.spend(object.steps(method, &arguments))?;
     object.call(method, &arguments)
 }
 

@@ -19,8 +19,8 @@ pub(super) const SESSION: &str = "%session";
 /// Levels of blocks, partials and includes in each other.
 const MAX_DEPTH: u32 = 1000;
 
-/// Steps that are about as expensive as the copy of a value, for each byte.
-const BYTES_PER_STEP: usize = 32;
+/// The bytes of values that are copied or looked at in one step.
+pub(super) const BYTES_PER_STEP: usize = 16;
 
 /// A scope of the crate in which nothing is escaped: manifests are no HTML.
 pub(super) fn scope<'reg: 'rc, 'rc>() -> RenderContext<'reg, 'rc> {

@@ -3,6 +3,8 @@
 use serde_json::{Map as JsonMap, Number, Value as Json};
 use steersman_gotemplate::{Encoded, Failure, Map, MapType, Runtime, Str, Value};
 
+use super::session::BYTES_PER_STEP;
+
 /// How deeply values may be nested in each other.
 const MAX_DEPTH: usize = 500;
 
@@ -113,7 +115,7 @@ impl ToJson<'_> {
                 self.limit
             )));
         }
-        self.runtime.spend(1 + bytes as u64 / 32)
+        self.runtime.spend(1 + (bytes / BYTES_PER_STEP) as u64)
     }
 }
 
