@@ -1,6 +1,7 @@
 //! The rules for `templates/`: they are rendered, and each document is looked at.
 
 use std::cell::RefCell;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use steersman_gotemplate::format::sprintf;
@@ -12,6 +13,7 @@ use super::subject::{Entry, Subject};
 use super::{LintInput, Report, Severity, object_name};
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::{Chart, RenderInput};
+use crate::engine;
 use crate::error::RenderErrorKind;
 use crate::notice::Notice;
 use crate::release::{Operation, ReleaseInfo};
@@ -98,7 +100,7 @@ fn lint_files<'a>(
         let name = template.name.as_str();
         report.check(Severity::Error, name, check_extension(name));
         let text = text(name);
-        if !is_yaml(name) || text.trim().is_empty() {
+        if !is_manifest(name) || text.trim().is_empty() {
             continue;
         }
         report.check(Severity::Warning, name, check_indent(text));
@@ -139,10 +141,10 @@ fn check_extension(name: &str) -> Result<(), String> {
     ))
 }
 
-fn is_yaml(name: &str) -> bool {
-    Path::new(name)
-        .extension()
-        .is_some_and(|ending| ending.eq_ignore_ascii_case("yaml") || ending.eq_ignore_ascii_case("yml"))
+fn is_manifest(name: &str) -> bool {
+    let endings = ["yaml", "yml", "hbs"];
+    let is_one = |ending: &OsStr| endings.iter().any(|known| ending.eq_ignore_ascii_case(known));
+    Path::new(name).extension().is_some_and(is_one) && !engine::is_notes(name)
 }
 
 fn check_indent(text: &str) -> Result<(), String> {
