@@ -54,7 +54,7 @@ impl Decode for HeadMetadata {
         let Some(mut object) = Object::new(node, ".metadata", Self::GO_TYPE)? else {
             return Ok(());
         };
-        object.field("name", &mut self.name)?;
-        object.field("annotations", &mut self.annotations)
+        object.field("annotations", &mut self.annotations)?;
+        object.field("name", &mut self.name)
     }
 }

@@ -32,6 +32,8 @@ pub(crate) trait Decode: Default {
 }
 
 /// A mapping whose keys are the fields of a struct.
+///
+/// Fields are read in the order of their keys: Go reads JSON with sorted keys, and reports the first mistake.
 pub(crate) struct Object<'a> {
     pairs: Vec<(String, &'a Node)>,
     path: &'a str,
@@ -151,11 +153,15 @@ impl Decode for Option<BTreeMap<String, String>> {
         match &node.value {
             Content::Null => *self = None,
             Content::Mapping(pairs) => {
+                let pairs = pairs
+                    .iter()
+                    .map(|(key, value)| Ok((key.key_string().map_err(|error| error.converting())?, value)))
+                    .collect::<Result<BTreeMap<_, _>, String>>()?;
                 let map = self.get_or_insert_default();
                 for (key, value) in pairs {
                     let mut text = String::new();
                     text.decode(value, path)?;
-                    map.insert(key.key_string().map_err(|error| error.converting())?, text);
+                    map.insert(key, text);
                 }
             }
             _ => return Err(mismatch(node, path, Self::GO_TYPE)),

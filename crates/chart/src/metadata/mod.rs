@@ -268,9 +268,9 @@ impl Decode for Lock {
         let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
-        object.field("generated", &mut self.generated)?;
+        object.field("dependencies", &mut self.dependencies)?;
         object.field("digest", &mut self.digest)?;
-        object.field("dependencies", &mut self.dependencies)
+        object.field("generated", &mut self.generated)
     }
 }
 
@@ -281,23 +281,23 @@ impl Decode for Metadata {
         let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
-        object.field("name", &mut self.name)?;
-        object.field("home", &mut self.home)?;
-        object.field("sources", &mut self.sources)?;
-        object.field("version", &mut self.version)?;
-        object.field("description", &mut self.description)?;
-        object.field("keywords", &mut self.keywords)?;
-        object.field("maintainers", &mut self.maintainers)?;
-        object.field("icon", &mut self.icon)?;
-        object.field("apiVersion", &mut self.api_version)?;
-        object.field("condition", &mut self.condition)?;
-        object.field("tags", &mut self.tags)?;
-        object.field("appVersion", &mut self.app_version)?;
-        object.field("deprecated", &mut self.deprecated)?;
         object.field("annotations", &mut self.annotations)?;
-        object.field("kubeVersion", &mut self.kube_version)?;
+        object.field("apiVersion", &mut self.api_version)?;
+        object.field("appVersion", &mut self.app_version)?;
+        object.field("condition", &mut self.condition)?;
         object.field("dependencies", &mut self.dependencies)?;
-        object.field("type", &mut self.chart_type)
+        object.field("deprecated", &mut self.deprecated)?;
+        object.field("description", &mut self.description)?;
+        object.field("home", &mut self.home)?;
+        object.field("icon", &mut self.icon)?;
+        object.field("keywords", &mut self.keywords)?;
+        object.field("kubeVersion", &mut self.kube_version)?;
+        object.field("maintainers", &mut self.maintainers)?;
+        object.field("name", &mut self.name)?;
+        object.field("sources", &mut self.sources)?;
+        object.field("tags", &mut self.tags)?;
+        object.field("type", &mut self.chart_type)?;
+        object.field("version", &mut self.version)
     }
 }
 
@@ -309,8 +309,8 @@ impl Decode for Maintainer {
         let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
-        object.field("name", &mut self.name)?;
         object.field("email", &mut self.email)?;
+        object.field("name", &mut self.name)?;
         object.field("url", &mut self.url)
     }
 }
@@ -323,14 +323,14 @@ impl Decode for Dependency {
         let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
-        object.field("name", &mut self.name)?;
-        object.field("version", &mut self.version)?;
-        object.field("repository", &mut self.repository)?;
+        object.field("alias", &mut self.alias)?;
         object.field("condition", &mut self.condition)?;
-        object.field("tags", &mut self.tags)?;
         object.field("enabled", &mut self.enabled)?;
         object.field("import-values", &mut self.import_values)?;
-        object.field("alias", &mut self.alias)
+        object.field("name", &mut self.name)?;
+        object.field("repository", &mut self.repository)?;
+        object.field("tags", &mut self.tags)?;
+        object.field("version", &mut self.version)
     }
 }
 
