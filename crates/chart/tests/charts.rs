@@ -332,3 +332,70 @@ fn every_file_has_its_part_in_the_digest() {
     assert_eq!(one, chart(&[("a", "bc"), ("Chart.yaml", CHART)]).digest());
     assert_ne!(one, chart(&[("Chart.yaml", CHART), ("ab", "c")]).digest());
 }
+
+/// The values of [`values_have_methods`].
+const METHODS: &str = "AsMap: hidden\nport: 80\nservice:\n  ports: {http: 81}\n";
+
+#[test]
+fn values_have_methods() {
+    let template = "\
+port: {{ .Values.AsMap.port }} {{ $.AsMap.Values.port }}
+type: {{ printf \"%T %T %T\" .Values .Values.AsMap (.Values.Table \"service\") }}
+table: {{ (.Values.Table \"service.ports\").http }}
+path: {{ .Values.PathValue \"service.ports.http\" }} {{ .PathValue \"Release.Name\" }}
+yaml: {{ (.Values.Table \"service.ports\").YAML | quote }}
+same: {{ $_ := set .Values.AsMap \"new\" 1 }}{{ .Values.new }}
+hidden: {{ get .Values \"AsMap\" }}
+";
+    let files = [
+        ("Chart.yaml", CHART),
+        ("values.yaml", METHODS),
+        ("templates/all.yaml", template),
+    ];
+    check(
+        &files,
+        "",
+        &expect![[r#"
+            # web/templates/all.yaml
+            port: 80 80
+            type: common.Values map[string]interface {} common.Values
+            table: 81
+            path: 81 demo
+            yaml: "http: 81\n"
+            same: 1
+            hidden: hidden
+        "#]],
+    );
+}
+
+#[test]
+fn methods_of_values_fail_as_in_helm() {
+    for (call, message) in [
+        (
+            r#".Values.Table "port""#,
+            r#"error calling Table: "port" is not a table"#,
+        ),
+        (
+            r#".Values.PathValue "service""#,
+            r#"error calling PathValue: "service" is not a value"#,
+        ),
+        (
+            r#".Values.PathValue "a.b""#,
+            r#"error calling PathValue: "b" is not a value"#,
+        ),
+        (
+            r#".Values.PathValue """#,
+            "error calling PathValue: YAML path cannot be empty",
+        ),
+        (".Values.Table", "wrong number of args for Table: want 1 got 0"),
+    ] {
+        let template = format!("x: {{{{ {call} }}}}");
+        let files = [
+            ("Chart.yaml", CHART),
+            ("values.yaml", METHODS),
+            ("templates/all.yaml", template.as_str()),
+        ];
+        let error = render(&files, "").expect_err("Helm fails, too").to_string();
+        assert!(error.ends_with(message), "{call}: {error}");
+    }
+}

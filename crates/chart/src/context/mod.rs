@@ -5,6 +5,7 @@ mod capabilities;
 mod chart;
 mod files;
 mod glob;
+mod values;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,8 +16,7 @@ use crate::capabilities::Capabilities;
 use crate::dependencies::Enabled;
 use crate::release::{Operation, ReleaseInfo};
 
-/// Go's type of values and of the dot itself.
-const VALUES: MapType = MapType::Named("common.Values");
+use values::VALUES;
 
 /// The dot of each template of a chart and its subcharts.
 pub(crate) struct Contexts {

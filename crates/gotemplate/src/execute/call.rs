@@ -1,14 +1,13 @@
 //! Calls of functions and methods.
 
-use std::rc::Rc;
-
 use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::function::{Failure, Parameter, Runtime as _};
 use crate::tree::{NodeId, Template};
-use crate::value::{Object, Signature, Str, Value};
+use crate::value::{Str, Value};
 
+use super::field::Receiver;
 use super::{Execution, Operand};
 
 /// The arguments of one call; few calls have more.
@@ -87,15 +86,18 @@ impl Execution<'_> {
         &mut self,
         template: &Template,
         dot: &Operand,
-        object: &Rc<dyn Object>,
+        receiver: &Receiver,
         name: &Str,
-        signature: Signature,
         id: NodeId,
         arguments: &[NodeId],
         last: Option<Value>,
     ) -> Result<Operand, Error> {
         self.step(template)?;
         let name = name.text();
+        let signature = match receiver {
+            Receiver::Object(_, signature) => *signature,
+            Receiver::Map(_, method) => method.signature,
+        };
         let callee = Callee {
             name: &name,
             parameters: signature.parameters,
@@ -103,8 +105,15 @@ impl Execution<'_> {
         };
         self.check_count(template, &callee, arguments, last.as_ref())?;
         let values = self.arguments(template, dot, &callee, arguments, last)?;
-        self.spend(object.steps(&name, &values))
-            .and_then(|()| self.accounted(&values, |_| object.call(&name, &values)))
+        let result = match receiver {
+            Receiver::Object(object, _) => self
+                .spend(object.steps(&name, &values))
+                .and_then(|()| self.accounted(&values, |_| object.call(&name, &values))),
+            Receiver::Map(map, method) => {
+                self.accounted(&values, |execution| (method.call)(execution, map, &values))
+            }
+        };
+        result
             .map(Operand::plain)
             .map_err(|failure| self.call_failed(template, id, &name, failure))
     }

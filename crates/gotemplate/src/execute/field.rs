@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::format;
 use crate::limits::MissingKey;
 use crate::tree::{NodeId, NodeKind, Span, Template};
-use crate::value::{Map, MapType, Object, Signature, Str, Value};
+use crate::value::{Map, MapMethod, MapType, Object, Signature, Str, Value};
 
 use super::{Execution, Operand};
 
@@ -14,7 +14,13 @@ use super::{Execution, Operand};
 pub(super) enum Field {
     Value(Operand),
     /// A method, which is still to be called.
-    Method(Rc<dyn Object>, Signature),
+    Method(Receiver),
+}
+
+/// What a method is called on.
+pub(super) enum Receiver {
+    Object(Rc<dyn Object>, Signature),
+    Map(Map, &'static MapMethod),
 }
 
 impl Execution<'_> {
@@ -85,12 +91,12 @@ impl Execution<'_> {
             let next = names.get(index + 1);
             let value = match found {
                 Field::Value(value) => value,
-                Field::Method(object, signature) => {
+                Field::Method(receiver) => {
                     let (arguments, last) = match next {
                         Some(_) => (&[][..], None),
                         None => (arguments, last.take()),
                     };
-                    self.method(template, dot, &object, name, signature, id, arguments, last)?
+                    self.method(template, dot, &receiver, name, id, arguments, last)?
                 }
             };
             let Some(next) = next else {
@@ -112,6 +118,9 @@ impl Execution<'_> {
     ) -> Result<Field, Error> {
         match &receiver.value {
             Value::Map(map) => {
+                if let Some(method) = map.method(name.as_bytes()) {
+                    return Ok(Field::Method(Receiver::Map(map.clone(), method)));
+                }
                 if has_arguments {
                     return Err(self.fail(template, format!("{name} is not a method but has arguments")));
                 }
@@ -119,7 +128,7 @@ impl Execution<'_> {
             }
             Value::Object(object) => {
                 if let Some(signature) = object.method(&name.text()) {
-                    return Ok(Field::Method(Rc::clone(object), signature));
+                    return Ok(Field::Method(Receiver::Object(Rc::clone(object), signature)));
                 }
                 let found = self.object_field(template, object.as_ref(), name, has_arguments)?;
                 let found = found.ok_or_else(|| self.no_field(template, name, receiver))?;

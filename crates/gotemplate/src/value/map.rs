@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Str, Value};
+use super::{Signature, Str, Value};
+use crate::function::{Failure, Runtime};
 
 /// The Go type of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +14,38 @@ pub enum MapType {
     /// `map[string]string`.
     String,
     /// A named map type that can stand in for `map[string]interface {}`, such as
-    /// `common.Values`, by Go's name of it.
-    Named(&'static str),
+    /// `common.Values`.
+    Named(&'static NamedMap),
 }
+
+/// A Go map type with a name and methods.
+#[derive(Debug)]
+pub struct NamedMap {
+    /// Go's name of the type.
+    pub name: &'static str,
+    /// Its methods; in templates they come before entries of the same name.
+    pub methods: &'static [MapMethod],
+}
+
+/// A method of a named map type.
+#[derive(Debug)]
+pub struct MapMethod {
+    /// The name.
+    pub name: &'static str,
+    /// The parameters.
+    pub signature: Signature,
+    /// The body. The arguments were checked against the signature.
+    pub call: fn(&mut dyn Runtime, &Map, &[Value]) -> Result<Value, Failure>,
+}
+
+/// Go's types are told apart by their names.
+impl PartialEq for NamedMap {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for NamedMap {}
 
 impl MapType {
     /// Go's name of the type.
@@ -24,7 +54,7 @@ impl MapType {
         match self {
             Self::Any => "map[string]interface {}",
             Self::String => "map[string]string",
-            Self::Named(name) => name,
+            Self::Named(named) => named.name,
         }
     }
 }
@@ -83,6 +113,14 @@ impl Map {
     #[must_use]
     pub fn map_type(&self) -> MapType {
         self.go_type
+    }
+
+    /// The method of this name that the type has.
+    pub(crate) fn method(&self, name: &[u8]) -> Option<&'static MapMethod> {
+        let MapType::Named(named) = self.go_type else {
+            return None;
+        };
+        named.methods.iter().find(|method| method.name.as_bytes() == name)
     }
 
     /// This same map under another Go type, as Go converts one map type to another.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(crate) use complex::Complex;
 pub use list::{List, ListType};
-pub use map::{Map, MapType};
+pub use map::{Map, MapMethod, MapType, NamedMap};
 pub use object::{Encoded, Object, Signature};
 pub use string::Str;
 
