@@ -333,7 +333,7 @@ fn every_file_has_its_part_in_the_digest() {
     assert_ne!(one, chart(&[("Chart.yaml", CHART), ("ab", "c")]).digest());
 }
 
-/// The values of [`values_have_methods`].
+/// Values of the tests below.
 const METHODS: &str = "AsMap: hidden\nport: 80\nservice:\n  ports: {http: 81}\n";
 
 #[test]
@@ -397,5 +397,28 @@ fn methods_of_values_fail_as_in_helm() {
         ];
         let error = render(&files, "").expect_err("Helm fails, too").to_string();
         assert!(error.ends_with(message), "{call}: {error}");
+    }
+}
+
+#[test]
+fn the_first_mistake_of_a_manifest_is_named() {
+    let decoding =
+        "YAML parse error on web/templates/all.yaml: error unmarshaling JSON: while decoding JSON: json: ";
+    let converting = "YAML parse error on web/templates/all.yaml: error converting YAML to JSON: ";
+    for (template, message) in [
+        (
+            "metadata: {name: [x], annotations: {z: [1], a: {b: c}}}",
+            format!(
+                "{decoding}cannot unmarshal object into Go struct field .metadata.annotations of type string"
+            ),
+        ),
+        (
+            "kind: [X]\n~: a",
+            format!("{converting}unsupported map key of type: %!s(<nil>), key: <nil>, value: \"a\""),
+        ),
+    ] {
+        let files = [("Chart.yaml", CHART), ("templates/all.yaml", template)];
+        let error = render(&files, "").expect_err("Helm fails, too").to_string();
+        assert_eq!(error, message);
     }
 }

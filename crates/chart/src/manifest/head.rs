@@ -47,11 +47,7 @@ impl Decode for HeadMetadata {
     const GO_TYPE: &'static str = "struct { Name string \"json:\\\"name\\\"\"; Annotations map[string]string \"json:\\\"annotations\\\"\" }";
 
     fn decode(&mut self, node: &Node, path: &str) -> Result<(), String> {
-        if Object::new(node, path, Self::GO_TYPE)?.is_none() {
-            return Ok(());
-        }
-        // Go's type has no name of its own, so that messages begin without one.
-        let Some(mut object) = Object::new(node, ".metadata", Self::GO_TYPE)? else {
+        let Some(mut object) = Object::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
         object.field("annotations", &mut self.annotations)?;

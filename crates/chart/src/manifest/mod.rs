@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use steersman_yaml::Node;
 
 use crate::chart::CrdFile;
-use crate::metadata::{Decode, while_decoding};
+use crate::metadata::decode;
 use crate::notice::Notice;
 use head::Head;
 
@@ -91,7 +91,7 @@ pub(crate) fn sort_files(
 fn read(source: &str, text: &str) -> Result<(Manifest, Head), String> {
     let node: Node = steersman_yaml::parse(text).map_err(|error| error.converting())?;
     let mut head = Head::default();
-    head.decode(&node, "SimpleHead").map_err(while_decoding)?;
+    decode(&mut head, &node, "SimpleHead")?;
     // Only to see that it can be: trees of all documents take many times as much memory as their texts.
     node.into_json().map_err(|error| error.converting())?;
     let manifest = Manifest {

@@ -11,8 +11,17 @@ pub(crate) fn document(content: &[u8]) -> Result<Option<Node>, String> {
     Ok(Some(node).filter(|node| !matches!(node.value, Content::Null)))
 }
 
+/// Reads `node` into `target`, a struct of this name.
+pub(crate) fn decode<T: Decode>(target: &mut T, node: &Node, name: &str) -> Result<(), String> {
+    // Go makes JSON of the whole document first, which can fail for other reasons.
+    target.decode(node, name).map_err(|message| match node.to_json() {
+        Ok(_) => while_decoding(message),
+        Err(error) => error.converting(),
+    })
+}
+
 /// Adds what `sigs.k8s.io/yaml` puts before a message of `encoding/json`.
-pub(crate) fn while_decoding(message: String) -> String {
+fn while_decoding(message: String) -> String {
     if message.starts_with("json: ") {
         format!("error unmarshaling JSON: while decoding JSON: {message}")
     } else {
@@ -36,12 +45,13 @@ pub(crate) trait Decode: Default {
 /// Fields are read in the order of their keys: Go reads JSON with sorted keys, and reports the first mistake.
 pub(crate) struct Object<'a> {
     pairs: Vec<(String, &'a Node)>,
-    path: &'a str,
+    /// The name of the struct, and the keys that lead to it.
+    path: String,
 }
 
 impl<'a> Object<'a> {
     /// The mapping `node`; none for null.
-    pub(crate) fn new(node: &'a Node, path: &'a str, go_type: &str) -> Result<Option<Self>, String> {
+    pub(crate) fn new(node: &'a Node, path: &str, go_type: &str) -> Result<Option<Self>, String> {
         match &node.value {
             Content::Null => Ok(None),
             Content::Mapping(pairs) => {
@@ -49,6 +59,17 @@ impl<'a> Object<'a> {
                     .iter()
                     .map(|(key, value)| Ok((key.key_string().map_err(|error| error.converting())?, value)))
                     .collect::<Result<_, String>>()?;
+                // Messages name the innermost struct, with all the keys. Some have no name of their own.
+                let name = match go_type.rsplit('.').next() {
+                    Some(name) if !go_type.starts_with("struct") => name,
+                    _ => "",
+                };
+                let keys = path.split_once('.').map_or("", |(_, keys)| keys);
+                let path = if keys.is_empty() {
+                    name.to_owned()
+                } else {
+                    format!("{name}.{keys}")
+                };
                 Ok(Some(Self { pairs, path }))
             }
             _ => Err(mismatch(node, path, go_type)),

@@ -4,7 +4,7 @@ mod decode;
 
 use std::collections::BTreeMap;
 
-pub(crate) use decode::{Decode, Object, document, while_decoding};
+pub(crate) use decode::{Decode, Object, decode, document};
 use steersman_yaml::Node;
 
 use crate::version;
@@ -237,7 +237,7 @@ pub(crate) fn read_into(metadata: &mut Metadata, content: &[u8]) -> Result<(), S
 
 /// As [`read_into`], from what was parsed already.
 pub(crate) fn read_node_into(metadata: &mut Metadata, node: &Node) -> Result<(), String> {
-    metadata.decode(node, "Metadata").map_err(while_decoding)
+    decode(metadata, node, "Metadata")
 }
 
 /// Reads `Chart.lock` or `requirements.lock`. Nothing in it decides a rendering.
@@ -246,7 +246,7 @@ pub(crate) fn read_lock(content: &[u8]) -> Result<Option<Lock>, String> {
         return Ok(None);
     };
     let mut lock = Lock::default();
-    lock.decode(&node, "Lock").map_err(while_decoding)?;
+    decode(&mut lock, &node, "Lock")?;
     Ok(Some(lock))
 }
 
@@ -360,6 +360,16 @@ mod tests {
             "apiVersion: v1\nname: {a: b}\n",
             Err(
                 "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal object into Go struct field Metadata.name of type string",
+            ),
+        );
+    }
+
+    #[test]
+    fn mistakes_in_lists_name_the_struct_there() {
+        check(
+            "apiVersion: v2\nname: web\ndependencies: [{import-values: {a: b}, alias: [x]}]\n",
+            Err(
+                "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal array into Go struct field Dependency.dependencies.alias of type string",
             ),
         );
     }
