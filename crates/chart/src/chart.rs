@@ -284,8 +284,10 @@ impl Chart {
     /// As [`render`](Self::render), as far as templates are concerned.
     pub fn render_files(&self, input: &RenderInput<'_>) -> Result<BTreeMap<String, String>, RenderError> {
         let notices = &mut Vec::new();
-        self.arrangement(input.values, notices)?
-            .render_files(input, notices)
+        let outputs = self
+            .arrangement(input.values, notices)?
+            .render_files(input, notices)?;
+        Ok(render::texts(outputs))
     }
 
     /// The output of the chart's templates as Helm's linter has them: whatever version of Kubernetes the chart wants,

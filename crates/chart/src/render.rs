@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use steersman_gotemplate::Map;
+use steersman_gotemplate::{Map, Str};
 
 use crate::chart::{CrdFile, RenderInput};
 use crate::context::Contexts;
@@ -119,7 +119,7 @@ impl Arrangement {
         &self,
         input: &RenderInput<'_>,
         notices: &mut Vec<Notice>,
-    ) -> Result<BTreeMap<String, String>, RenderError> {
+    ) -> Result<BTreeMap<String, Str>, RenderError> {
         let fit = self.coalesce(input.values, notices)?;
         self.check_schema(&fit, input)?;
         self.check_kube_version(input)?;
@@ -138,7 +138,7 @@ impl Arrangement {
         let fit = self.coalesce(&values::from_map(&fit), notices)?;
         self.check_schema(&fit, input)?;
         let contexts = Contexts::new(&self.chart, &fit, input.release, input.capabilities);
-        self.execute(&contexts, input)
+        self.execute(&contexts, input).map(texts)
     }
 
     fn coalesce(&self, given: &values::Values, notices: &mut Vec<Notice>) -> Result<Map, RenderError> {
@@ -173,7 +173,7 @@ impl Arrangement {
         &self,
         contexts: &Contexts,
         input: &RenderInput<'_>,
-    ) -> Result<BTreeMap<String, String>, RenderError> {
+    ) -> Result<BTreeMap<String, Str>, RenderError> {
         let templates = self.templates.as_ref().map_err(Clone::clone)?;
         let mut rendering = templates.rendering(input);
         let mut files = BTreeMap::new();
@@ -184,7 +184,7 @@ impl Arrangement {
         Ok(files)
     }
 
-    fn take_notes(&self, files: &mut BTreeMap<String, String>, with_subcharts: bool) -> String {
+    fn take_notes(&self, files: &mut BTreeMap<String, Str>, with_subcharts: bool) -> String {
         let own = format!("{}/templates/", self.chart.name);
         let mut notes = String::new();
         files.retain(|name, text| {
@@ -198,12 +198,18 @@ impl Arrangement {
                 if !notes.is_empty() {
                     notes.push('\n');
                 }
-                notes.push_str(text);
+                notes.push_str(&text.text());
             }
             false
         });
         notes
     }
+}
+
+/// Outputs as text, with U+FFFD in place of bytes that are none.
+pub(crate) fn texts(outputs: BTreeMap<String, Str>) -> BTreeMap<String, String> {
+    let text = |(name, output): (String, Str)| (name, output.text().into_owned());
+    outputs.into_iter().map(text).collect()
 }
 
 /// The files in `crds/` of a chart and then of its subcharts.

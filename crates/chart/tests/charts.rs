@@ -22,6 +22,14 @@ fn render(files: &[(&str, &str)], user: &str) -> Result<Rendered, RenderError> {
 }
 
 fn render_within(files: &[(&str, &str)], user: &str, limits: Limits) -> Result<Rendered, RenderError> {
+    let files: Vec<(&str, &[u8])> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes()))
+        .collect();
+    render_bytes(&files, user, limits)
+}
+
+fn render_bytes(files: &[(&str, &[u8])], user: &str, limits: Limits) -> Result<Rendered, RenderError> {
     let release = ReleaseInfo {
         name: "demo".to_owned(),
         namespace: "default".to_owned(),
@@ -29,7 +37,8 @@ fn render_within(files: &[(&str, &str)], user: &str, limits: Limits) -> Result<R
         operation: Operation::Upgrade,
     };
     let values = values::read(user.as_bytes()).expect("the values can be read");
-    chart(files).render(&RenderInput {
+    let chart = Chart::from_files(files.iter().copied()).expect("the chart can be loaded");
+    chart.render(&RenderInput {
         release: &release,
         values: &values,
         capabilities: &Capabilities::default(),
@@ -420,5 +429,62 @@ fn the_first_mistake_of_a_manifest_is_named() {
         let files = [("Chart.yaml", CHART), ("templates/all.yaml", template)];
         let error = render(&files, "").expect_err("Helm fails, too").to_string();
         assert_eq!(error, message);
+    }
+}
+
+#[test]
+fn output_that_is_no_text_is_an_error() {
+    for (template, message) in [
+        (&b"a: caf\xe9"[..], "yaml: incomplete UTF-8 octet sequence"),
+        (b"# caf\xe9\na: b\n", "yaml: invalid trailing UTF-8 octet"),
+        (b"a: b\n---\nc: \xff\n", "yaml: invalid leading UTF-8 octet"),
+        (
+            b"a: b: c\n---\nc: \xff\n",
+            "yaml: mapping values are not allowed in this context",
+        ),
+        (
+            b"a: {{ .Files.Get \"latin\" }}",
+            "yaml: incomplete UTF-8 octet sequence",
+        ),
+    ] {
+        let files = [
+            ("Chart.yaml", CHART.as_bytes()),
+            ("latin", b"caf\xe9"),
+            ("templates/all.yaml", template),
+        ];
+        let error = render_bytes(&files, "", Limits::default())
+            .expect_err("Helm fails, too")
+            .to_string();
+        let start = "YAML parse error on web/templates/all.yaml: error converting YAML to JSON: ";
+        assert_eq!(error, format!("{start}{message}"));
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_pass_through_templates() {
+    for (template, output) in [
+        (
+            &b"a: {{ include \"latin\" . | b64enc }} {{ include \"latin\" . | len }}"[..],
+            "a: Yeli 3",
+        ),
+        (
+            b"a: {{ tpl \"{{ .Values.none }}{{ include \\\"latin\\\" . }}\" . | b64enc }}",
+            "a: Yeli",
+        ),
+        (
+            b"a: {{ `caf\xe9\r` | b64enc }} {{ \"\xe9\" | b64enc }}",
+            "a: Y2Fm6Q== 77+9",
+        ),
+    ] {
+        let files = [
+            ("Chart.yaml", CHART.as_bytes()),
+            (
+                "templates/_latin.tpl",
+                b"{{/* \xe9 */}}{{ define \"latin\" }}a\xe9b{{ end }}",
+            ),
+            ("templates/all.yaml", template),
+        ];
+        let rendered = render_bytes(&files, "", Limits::default()).expect("the chart can be rendered");
+        assert_eq!(rendered.manifests[0].text, output);
     }
 }

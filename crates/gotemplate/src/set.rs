@@ -31,13 +31,13 @@ struct Inner {
 
 /// About how many bytes a text takes when it is parsed: itself, and nodes for each action in it.
 #[must_use]
-pub fn parsed_bytes(text: &str) -> usize {
+pub fn parsed_bytes(text: &[u8]) -> usize {
     /// An action has nodes for itself, its pipeline, its command and what that consists of.
     const BYTES_PER_ACTION: usize = 192;
     const BYTES_PER_WORD: usize = 32;
     let mut bytes = text.len();
     let mut inside = false;
-    for pair in text.as_bytes().windows(2) {
+    for pair in text.windows(2) {
         match pair {
             b"{{" => {
                 bytes = bytes.saturating_add(BYTES_PER_ACTION);
@@ -108,6 +108,14 @@ impl TemplateSet {
     /// The text is not a template, calls a function that does not exist, or defines a
     /// template twice. The set is unchanged then.
     pub fn parse(&mut self, name: &str, text: &str) -> Result<(), Error> {
+        self.parse_bytes(name, text.as_bytes())
+    }
+
+    /// [`parse`](Self::parse) for a text that need not be UTF-8: what is outside of actions is output as it is.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_bytes(&mut self, name: &str, text: &[u8]) -> Result<(), Error> {
         let parsed = crate::parse::parse(name, text, &self.0.functions)?;
         let inner = Arc::make_mut(&mut self.0);
         for template in parsed {
@@ -126,7 +134,7 @@ impl TemplateSet {
         if let Some(templates) = expansions().parsed.get(text) {
             return Ok(Arc::clone(templates));
         }
-        let templates = crate::parse::parse(&self.0.name.text(), text, &self.0.functions)?.into();
+        let templates = crate::parse::parse(&self.0.name.text(), text.as_bytes(), &self.0.functions)?.into();
         expansions().keep(text, &templates);
         Ok(templates)
     }

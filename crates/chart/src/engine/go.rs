@@ -1,17 +1,15 @@
 //! Go's `text/template`, as Helm uses it.
 
-use std::borrow::Cow;
-
 use steersman_gotemplate::{Error, ErrorKind, TemplateSet};
 
 use crate::error::{RenderError, RenderErrorKind};
 use crate::{execution_error, functions};
 
 /// Parses the files into one set, in which later definitions replace earlier ones.
-pub(super) fn parse(files: &[(&str, Cow<'_, str>)]) -> Result<TemplateSet, RenderError> {
+pub(super) fn parse(files: &[(&str, &[u8])]) -> Result<TemplateSet, RenderError> {
     let mut templates = TemplateSet::new(functions::table());
     for (name, text) in files {
-        templates.parse(name, text).map_err(|error| {
+        templates.parse_bytes(name, text).map_err(|error| {
             let message = execution_error::of_parser(name, &error.to_string());
             RenderError::new(RenderErrorKind::Parse, message)
         })?;

@@ -4,9 +4,7 @@
 mod go;
 mod handlebars;
 
-use std::borrow::Cow;
-
-use steersman_gotemplate::{Execution, MissingKey, Options, TemplateSet, Value, parsed_bytes};
+use steersman_gotemplate::{Execution, MissingKey, Options, Str, TemplateSet, Value, parsed_bytes};
 
 use crate::chart::RenderInput;
 use crate::error::{RenderError, RenderErrorKind};
@@ -25,14 +23,15 @@ pub(crate) struct Templates {
 impl Templates {
     /// Parses the files, each with its path such as `web/templates/service.yaml`.
     pub(crate) fn parse(files: &[(String, &[u8])]) -> Result<Self, RenderError> {
-        let files: Vec<_> = files
-            .iter()
-            .map(|(name, text)| (name.as_str(), String::from_utf8_lossy(text)))
-            .collect();
-        check_size(&files)?;
+        check_size(files)?;
         let (handlebars, go): (Vec<_>, Vec<_>) = files
-            .into_iter()
+            .iter()
+            .map(|(name, text)| (name.as_str(), *text))
             .partition(|(name, _)| handlebars::is_template(name));
+        let handlebars: Vec<_> = handlebars
+            .into_iter()
+            .map(|(name, text)| (name, String::from_utf8_lossy(text)))
+            .collect();
         Ok(Self {
             go: go::parse(&go)?,
             handlebars: handlebars::Templates::parse(&handlebars)?,
@@ -55,7 +54,7 @@ impl Templates {
 }
 
 /// Refuses templates that take more than [`MAX_PARSED_BYTES`] when they are parsed.
-fn check_size(files: &[(&str, Cow<'_, str>)]) -> Result<(), RenderError> {
+fn check_size(files: &[(String, &[u8])]) -> Result<(), RenderError> {
     let mut left = MAX_PARSED_BYTES;
     for (name, text) in files {
         left = left.checked_sub(parsed_bytes(text)).ok_or_else(|| {
@@ -76,13 +75,14 @@ pub(crate) struct Rendering<'a> {
 
 impl Rendering<'_> {
     /// The output of a file.
-    pub(crate) fn execute(&mut self, name: &str, dot: &Value) -> Result<String, RenderError> {
+    pub(crate) fn execute(&mut self, name: &str, dot: &Value) -> Result<Str, RenderError> {
         if handlebars::is_template(name) {
             let templates = &self.templates.handlebars;
-            return templates.execute(name, dot, &mut self.go, &mut self.handlebars);
+            let output = templates.execute(name, dot, &mut self.go, &mut self.handlebars)?;
+            return Ok(Str::from(output));
         }
         let output = self.go.execute(name, dot).map_err(|error| go::failed(&error))?;
-        Ok(without_missing(output).text().into_owned())
+        Ok(without_missing(output))
     }
 }
 

@@ -26,8 +26,21 @@ pub(crate) fn without_missing(output: Str) -> Str {
     const MISSING: &str = "<no value>";
     match output.as_str() {
         Some(text) if text.contains(MISSING) => text.replace(MISSING, "").into(),
-        _ => output,
+        Some(_) => output,
+        None => Str::from_bytes(without(output.as_bytes(), MISSING.as_bytes())),
     }
+}
+
+/// Bytes without any occurrence of others.
+fn without(mut bytes: &[u8], unwanted: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    while let Some((first, rest)) = bytes.split_first() {
+        bytes = bytes.strip_prefix(unwanted).unwrap_or_else(|| {
+            kept.push(*first);
+            rest
+        });
+    }
+    kept
 }
 
 pub(super) fn lookup(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

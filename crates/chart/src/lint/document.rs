@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use steersman_yaml::Node;
 
-use crate::metadata::{Decode, Object as Fields, document, while_decoding};
+use crate::metadata::{Decode, Object as Fields, decode, document};
 use crate::values;
 
 /// What the rules read of an object.
@@ -53,7 +53,7 @@ fn read(text: &[u8]) -> Result<Option<Object>, String> {
         return Ok(None);
     };
     let mut object = Object::default();
-    object.decode(&node, "k8sYamlStruct").map_err(while_decoding)?;
+    decode(&mut object, &node, "k8sYamlStruct")?;
     // What has no form in JSON cannot be decoded either.
     node.to_json().map_err(|error| error.converting())?;
     Ok(Some(object))
@@ -83,8 +83,8 @@ impl Decode for ObjectMetadata {
         let Some(mut object) = Fields::new(node, path, Self::GO_TYPE)? else {
             return Ok(());
         };
-        object.field("Namespace", &mut self.namespace)?;
-        object.field("Name", &mut self.name)
+        object.field("Name", &mut self.name)?;
+        object.field("Namespace", &mut self.namespace)
     }
 }
 
@@ -103,7 +103,7 @@ impl Items {
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let mut items = Self::default();
         if let Some(node) = document(text)? {
-            items.decode(&node, "List").map_err(while_decoding)?;
+            decode(&mut items, &node, "List")?;
         }
         Ok(items)
     }

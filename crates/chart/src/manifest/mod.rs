@@ -11,6 +11,7 @@ pub(crate) use split::documents;
 
 use std::collections::BTreeMap;
 
+use steersman_gotemplate::Str;
 use steersman_yaml::Node;
 
 use crate::chart::CrdFile;
@@ -60,12 +61,15 @@ impl Manifest {
 
 /// Takes the texts of templates apart into manifests and hooks, each sorted by kind.
 pub(crate) fn sort_files(
-    files: &BTreeMap<String, String>,
+    files: &BTreeMap<String, Str>,
     notices: &mut Vec<Notice>,
 ) -> Result<(Vec<Manifest>, Vec<Hook>), String> {
     let mut manifests = Vec::new();
     let mut hooks = Vec::new();
-    for (source, text) in files {
+    for (source, output) in files {
+        let Some(text) = output.as_str() else {
+            return Err(format!("YAML parse error on {source}: {}", not_text(output)));
+        };
         for document in documents(text) {
             if manifests.len() + hooks.len() >= MAX_DOCUMENTS {
                 return Err(format!(
@@ -86,6 +90,31 @@ pub(crate) fn sort_files(
     manifests.sort_by(|a, b| install_order(&a.kind, &b.kind));
     hooks.sort_by(|a, b| install_order(&a.manifest.kind, &b.manifest.kind));
     Ok((manifests, hooks))
+}
+
+/// What is wrong with output that is no UTF-8: the message for the first document that cannot be read.
+fn not_text(output: &Str) -> String {
+    // Each byte becomes a character that is no white space, so that the output can be divided like text.
+    const HIGH: u32 = 0xe000;
+    let text: String = output
+        .as_bytes()
+        .iter()
+        .filter_map(|byte| match byte {
+            0..=0x7f => Some(char::from(*byte)),
+            high => char::from_u32(HIGH + u32::from(*high)),
+        })
+        .collect();
+    let errors = documents(&text).filter_map(|document| {
+        let bytes: Vec<u8> = document.chars().map(|character| character as u8).collect();
+        match std::str::from_utf8(&bytes) {
+            Ok(document) => read("", document).err(),
+            Err(error) => Some(match steersman_yaml::parse_bytes(&bytes) {
+                Err(error) => error.converting(),
+                Ok(_) => error.to_string(),
+            }),
+        }
+    });
+    errors.take(1).collect()
 }
 
 fn read(source: &str, text: &str) -> Result<(Manifest, Head), String> {

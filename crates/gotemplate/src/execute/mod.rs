@@ -147,7 +147,7 @@ impl<'a> Execution<'a> {
         let tree = &*template.tree;
         match tree.node(id).kind {
             NodeKind::Text { start, end } => {
-                let text = tree.slice(start, end).as_bytes();
+                let text = tree.raw(start, end);
                 self.budget
                     .write(text.len())
                     .map_err(|error| self.over(template, &error))?;

@@ -53,7 +53,7 @@ impl Runtime for Execution<'_> {
         if !text.contains("{{") {
             return Ok(text.into());
         }
-        let parsed = crate::set::parsed_bytes(text);
+        let parsed = crate::set::parsed_bytes(text.as_bytes());
         self.reserve(parsed)?;
         self.spend((parsed / 16) as u64)?;
         let set = self.view.set().clone();

@@ -5,6 +5,7 @@ mod expression;
 mod lex;
 mod number;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,17 +20,28 @@ use lex::{Kind, Lexer, Token};
 /// How deeply parentheses or blocks may be nested, as in Go.
 const DEPTH: u32 = 10_000;
 
+/// A character of one byte that means nothing in templates.
+const STAND_IN: char = '\u{1a}';
+
 /// The templates of `text`: those that it defines, and the one called `name`.
 ///
 /// # Errors
 /// Go's message for what is not a template.
-pub(crate) fn parse(name: &str, text: &str, functions: &FunctionTable) -> Result<Vec<Arc<Template>>, Error> {
+pub(crate) fn parse(
+    name: &str,
+    bytes: &[u8],
+    functions: &FunctionTable,
+) -> Result<Vec<Arc<Template>>, Error> {
+    // Where bytes are no text, the parser sees one character for each, so that places stay the same.
+    let text = replaced(bytes, STAND_IN);
+    let is_text = matches!(text, Cow::Borrowed(_));
     let mut parser = Parser {
-        lexer: Lexer::new(text),
+        lexer: Lexer::new(&text),
         functions,
         tree: Tree {
             name: Str::from(name),
-            text: text.to_owned(),
+            text: text.to_string(),
+            bytes: (!is_text).then(|| bytes.to_owned()),
             ..Tree::default()
         },
         found: Vec::new(),
@@ -52,6 +64,19 @@ pub(crate) fn parse(name: &str, text: &str, functions: &FunctionTable) -> Result
         })
     };
     Ok(parser.found.into_iter().map(template).collect())
+}
+
+/// The text of `bytes`, with `stand_in` for each byte that is not part of UTF-8.
+fn replaced(bytes: &[u8], stand_in: char) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Cow::Borrowed(text);
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| stand_in));
+    }
+    Cow::Owned(text)
 }
 
 struct Parser<'t> {
@@ -175,7 +200,15 @@ impl<'t> Parser<'t> {
     }
 
     fn string(&mut self, token: Token<'t>) -> Result<Str, Error> {
-        match unquote(token.text) {
+        let written = self
+            .tree
+            .raw(token.position, token.position + token.text.len() as u32);
+        if let (Some(_), [b'`', raw @ .., b'`']) = (&self.tree.bytes, written) {
+            return Ok(Str::from_bytes(
+                raw.iter().copied().filter(|byte| *byte != b'\r').collect(),
+            ));
+        }
+        match unquote(&replaced(written, char::REPLACEMENT_CHARACTER)) {
             Ok(bytes) => Ok(Str::from_bytes(bytes)),
             Err(error) => Err(self.error(error.to_string())),
         }

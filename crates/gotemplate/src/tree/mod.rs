@@ -59,7 +59,10 @@ impl Template {
 pub(crate) struct Tree {
     /// The name under which the text was parsed.
     pub(crate) name: Str,
+    /// The text; a stand-in of the same length where that is no UTF-8.
     pub(crate) text: String,
+    /// The text where it is no UTF-8.
+    pub(crate) bytes: Option<Vec<u8>>,
     pub(crate) nodes: Vec<Node>,
     pub(crate) lists: Vec<NodeId>,
     pub(crate) names: Vec<Str>,
@@ -186,6 +189,12 @@ impl Tree {
 
     pub(crate) fn slice(&self, start: u32, end: u32) -> &str {
         &self.text[start as usize..end as usize]
+    }
+
+    /// A part of the text as it was given.
+    pub(crate) fn raw(&self, start: u32, end: u32) -> &[u8] {
+        let bytes = self.bytes.as_deref().unwrap_or(self.text.as_bytes());
+        &bytes[start as usize..end as usize]
     }
 
     pub(crate) fn add(&mut self, position: u32, kind: NodeKind) -> NodeId {
