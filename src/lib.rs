@@ -12,6 +12,7 @@ pub mod cli;
 pub mod config;
 pub mod context;
 pub mod controller;
+pub mod controls;
 pub mod dependents;
 pub mod discovery;
 pub mod duration;

@@ -151,6 +151,25 @@ impl Owner {
     }
 }
 
+/// The merge patch that takes every trace of ownership by the custom resource `uid` off an object,
+/// and off no later version of it; `None` when there is none.
+///
+/// Helm's own marks stay: whoever takes the release over may take the object, too.
+pub(crate) fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
+    let references = existing.owner_references.as_deref().unwrap_or_default();
+    let others: Vec<_> = references.iter().filter(|owner| owner.uid != uid).collect();
+    let label = existing.labels.as_ref().and_then(|all| all.get(OWNER_UID_LABEL));
+    if others.len() == references.len() && label.map(String::as_str) != Some(uid) {
+        return None;
+    }
+    Some(json!({ "metadata": {
+        "uid": existing.uid, "resourceVersion": existing.resource_version,
+        "ownerReferences": others,
+        "labels": { OWNER_UID_LABEL: null },
+        "annotations": { PRIMARY_RESOURCE: null, PRIMARY_RESOURCE_TYPE: null },
+    }}))
+}
+
 /// Whose an existing object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ownership {
@@ -177,6 +196,21 @@ fn entry_map<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_ours_is_disowned() {
+        let metadata = |value: Value| serde_json::from_value::<ObjectMeta>(value).unwrap();
+        let reference = |uid: &str| json!({"apiVersion": "v1", "kind": "Web", "name": "shop", "uid": uid});
+        let ours = metadata(json!({"uid": "1", "resourceVersion": "7",
+            "labels": {OWNER_UID_LABEL: "u-1"}, "ownerReferences": [reference("u-1"), reference("u-2")]}));
+        let patch = disowning(&ours, "u-1").unwrap();
+        assert_eq!(patch["metadata"]["ownerReferences"], json!([reference("u-2")]));
+        assert_eq!(patch["metadata"]["resourceVersion"], "7");
+        assert_eq!(patch["metadata"]["labels"], json!({OWNER_UID_LABEL: null}));
+        let theirs =
+            metadata(json!({"labels": {OWNER_UID_LABEL: "u-2"}, "ownerReferences": [reference("u-2")]}));
+        assert_eq!(disowning(&theirs, "u-1"), None);
+    }
 
     fn owner(namespace: Option<&str>) -> Owner {
         Owner {

@@ -21,6 +21,7 @@ pub use crds::CrdError;
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use fields::{FIELD_MANAGER, owned_fields};
 pub use hooks::{HookError, Moment};
+pub(crate) use mark::disowning;
 pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership};
 pub use object::{ApiKind, DocumentError, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep};
 pub use prune::{Deletion, PruneError};

@@ -1,9 +1,10 @@
 //! Deleting what a release no longer wants.
 
-use kube::api::{DeleteParams, Preconditions, PropagationPolicy};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 
 use super::applier::{Applier, existing};
-use super::mark::{OWNER_UID_LABEL, Owner, Ownership};
+use super::fields::FIELD_MANAGER;
+use super::mark::{OWNER_UID_LABEL, Owner, Ownership, disowning};
 use super::object::ObjectId;
 use super::request::RequestError;
 use crate::discovery::DiscoveryError;
@@ -132,5 +133,52 @@ impl Applier {
             [] => id.to_string(),
             finalizers => format!("{id} (finalizers: {})", finalizers.join(", ")),
         }))
+    }
+
+    /// Takes our marks off an object that is ours, so that it outlives the custom resource.
+    /// What is not ours, or not there, stays as it is.
+    ///
+    /// # Errors
+    /// The object can't be read or written.
+    pub async fn disown(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
+        let served = self.discovery.served().await?;
+        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+            return Ok(());
+        };
+        let api = self.api(resource, id.namespace.as_deref());
+        disown_in(&api, &id.name, &owner.uid)
+            .await
+            .map_err(|source| PruneError::Request {
+                attempt: "disown",
+                id: Box::new(id.clone()),
+                source,
+            })
+    }
+}
+
+/// Others may write the object at the same time; then it is read again.
+async fn disown_in(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<(), RequestError> {
+    let parameters = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let mut attempts = 0;
+    loop {
+        let Some(metadata) = existing(api, name).await? else {
+            return Ok(());
+        };
+        let Some(patch) = disowning(&metadata, uid) else {
+            return Ok(());
+        };
+        match api.patch_metadata(name, &parameters, &Patch::Merge(patch)).await {
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                let error = RequestError::from(error);
+                attempts += 1;
+                if !error.is_conflict() || attempts > 3 {
+                    return Err(error);
+                }
+            }
+        }
     }
 }

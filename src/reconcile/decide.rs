@@ -5,21 +5,24 @@ use crate::release::{Inputs, ReleaseStatus};
 
 /// What is true, given what was observed.
 ///
-/// The order of the questions is the order of their weight: deletion goes before everything;
+/// The order of the questions is the order of their weight: a pause goes before everything that
+/// could be done; deletion before the rest;
 /// inputs that can't be rendered leave the deployed revision in charge; nothing is written
 /// before the finalizer; another revision goes before the correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
         guarded,
+        paused,
         last,
         inputs,
         refused,
         drifted,
     } = observed;
     match (deleting, guarded) {
-        (true, true) => return ReleaseState::Leaving,
         (true, false) => return ReleaseState::Gone,
+        _ if paused => return ReleaseState::Paused,
+        (true, true) => return ReleaseState::Leaving,
         (false, _) => {}
     }
     let refused = refused == Some(inputs);
@@ -46,7 +49,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
 /// What to do about a state.
 pub fn next_action(state: ReleaseState) -> Option<Action> {
     match state {
-        ReleaseState::Gone | ReleaseState::Refused | ReleaseState::InSync => None,
+        ReleaseState::Gone | ReleaseState::Paused | ReleaseState::Refused | ReleaseState::InSync => None,
         ReleaseState::Leaving => Some(Action::Uninstall),
         ReleaseState::Unguarded => Some(Action::Guard),
         ReleaseState::Absent => Some(Action::Install),
@@ -122,6 +125,7 @@ mod tests {
         Observed {
             deleting: false,
             guarded: true,
+            paused: false,
             last: Some(last),
             inputs: now(),
             refused: None,
@@ -166,6 +170,28 @@ mod tests {
                     ReleaseState::Gone,
                     None,
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_holds_everything_up_but_what_is_gone() {
+        for deleting in [false, true] {
+            for guarded in [false, true] {
+                let paused = Observed {
+                    deleting,
+                    guarded,
+                    paused: true,
+                    drifted: vec![service()],
+                    ..settled()
+                };
+                let gone = deleting && !guarded;
+                let state = if gone {
+                    ReleaseState::Gone
+                } else {
+                    ReleaseState::Paused
+                };
+                check(paused, state, None);
             }
         }
     }

@@ -54,6 +54,9 @@ pub enum ReconcileError {
         /// What the server said.
         source: RequestError,
     },
+    /// What is to become of the objects can't be understood, so nothing is deleted.
+    #[error("nothing is deleted: annotation steersman.dev/deletion-policy is neither `delete` nor `orphan`")]
+    DeletionPolicy,
     /// The drifted objects can't be applied.
     #[error("failed to correct drift")]
     Drift(#[source] ApplyError),
@@ -79,6 +82,7 @@ impl ReconcileError {
             Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } => FailureStage::Reconcile,
             Self::Name(_)
             | Self::Renderer
+            | Self::DeletionPolicy
             | Self::Documents(_)
             | Self::Crd(_)
             | Self::Apply(_)
@@ -95,6 +99,7 @@ impl ReconcileError {
                 | Self::Values(_)
                 | Self::Render(_)
                 | Self::Renderer
+                | Self::DeletionPolicy
                 | Self::Apply(ApplyError::Duplicate { .. })
         )
     }

@@ -25,6 +25,8 @@ pub struct Memory {
     pub failures: u32,
     refusal: Option<Refusal>,
     corrections: Vec<Instant>,
+    /// The last wish to look at everything afresh.
+    asked_at: Option<String>,
 }
 
 /// What the stored revisions say.
@@ -91,6 +93,16 @@ impl Memory {
     /// The deployed revision, as far as it is known.
     pub fn deployed_revision(&self) -> Option<Revision> {
         self.known.as_ref().and_then(|known| known.deployed)
+    }
+
+    /// A wish that is not the last one makes everything be read and tried again, at once.
+    pub(super) fn ask_again(&mut self, asked_at: Option<&str>) {
+        if asked_at.is_some() && asked_at != self.asked_at.as_deref() {
+            *self = Self {
+                asked_at: asked_at.map(str::to_owned),
+                ..Self::default()
+            };
+        }
     }
 
     /// What is known must be read again.

@@ -48,6 +48,8 @@ pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
 /// What older versions of helm-operator and its successor write.
 pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
 
+/// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
+const HANDLED_FIELD: &str = "lastHandledReconcileAt";
 /// One observation leads to at most so many actions before the resource is looked at afresh.
 const MAX_ACTIONS: usize = 5;
 /// How soon to look again at what blocks an uninstallation, if nothing happens before.
@@ -121,7 +123,7 @@ pub enum Next {
     Retry(Option<Duration>),
     /// After this time.
     After(Duration),
-    /// Not at all: the resource is gone.
+    /// Not before it changes; a resource that is gone never does.
     Never,
 }
 
@@ -149,6 +151,7 @@ impl Reconciler {
             Ok(session) => session,
             Err((object, error)) => return self.report_unusable(object, &error).await,
         };
+        memory.ask_again(session.controls.reconcile_at.as_deref());
         let (report, next) = match self.converge(&mut session, memory).await {
             Ok(Some((report, next))) => {
                 memory.failures = 0;
@@ -190,6 +193,9 @@ impl Reconciler {
             let state = release_state(observed);
             if state == ReleaseState::Gone {
                 return Ok(None);
+            }
+            if state == ReleaseState::Paused {
+                return Ok(Some((Report::Paused, Next::Never)));
             }
             if state == ReleaseState::Refused
                 && let Some(refusal) = memory.refusal()
@@ -260,7 +266,10 @@ impl Reconciler {
     async fn report(&self, session: &Session, report: &Report) -> Option<DynamicObject> {
         let metadata = &session.object.metadata;
         let current = session.object.data.get("status").cloned().unwrap_or(Value::Null);
-        let next = next_status(&current, report, metadata.generation, (self.shared.now)());
+        let mut next = next_status(&current, report, metadata.generation, (self.shared.now)());
+        if let (Some(handled), Some(next)) = (&session.controls.reconcile_at, next.as_object_mut()) {
+            next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
+        }
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
         match write_status(&session.api, name, uid, &current, &next).await {

@@ -21,17 +21,20 @@ impl Reconciler {
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
         let deleting = session.deleting();
-        if !deleting && session.inputs.is_none() {
+        let paused = session.controls.paused;
+        if !deleting && !paused && session.inputs.is_none() {
             session.values = user_values(&session.object.data, &self.settings.override_values)?;
             session.redactor = Redactor::new([], &Value::Object(session.values.clone()));
             session.inputs = Some(self.inputs(session));
         }
         let inputs = session.inputs.unwrap_or_else(|| self.inputs(session));
-        if deleting {
+        // What these two lead to does not hang on the revisions.
+        if deleting || paused {
             let guarded = session.guarded();
             return Ok(Observed {
                 deleting,
                 guarded,
+                paused,
                 last: None,
                 inputs,
                 refused: None,
@@ -55,6 +58,7 @@ impl Reconciler {
         Ok(Observed {
             deleting,
             guarded: session.guarded(),
+            paused,
             last,
             inputs,
             refused,

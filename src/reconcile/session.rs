@@ -9,9 +9,13 @@ use steersman_chart::Values;
 use super::error::ReconcileError;
 use super::{FINALIZER, OTHER_FINALIZER, Settings, Shared};
 use crate::apply::{FIELD_MANAGER, Owner, RequestError};
+use crate::controls::{Controls, DeletionPolicy};
 use crate::discovery::Resource;
 use crate::release::{History, Inputs, ReleaseName};
 use crate::status::Redactor;
+
+/// The garbage collector's, while it takes owner references away.
+const ORPHAN_FINALIZER: &str = "orphan";
 
 /// What one reconcile works on.
 pub(super) struct Session {
@@ -20,6 +24,8 @@ pub(super) struct Session {
     pub(super) owner: Owner,
     pub(super) release: ReleaseName,
     pub(super) history: History,
+    /// What its annotations ask for.
+    pub(super) controls: Controls,
     /// The user's values, once they are made.
     pub(super) values: Values,
     /// What the release would be rendered from, once the values are made.
@@ -82,6 +88,10 @@ impl Session {
             Some(namespace) => Api::namespaced_with(shared.client.clone(), namespace, &resource.api),
             None => Api::all_with(shared.client.clone(), &resource.api),
         };
+        let (controls, complaints) = Controls::read(metadata.annotations.as_ref());
+        for complaint in complaints {
+            tracing::warn!(namespace = metadata.namespace, name = owner.name, "{complaint}");
+        }
         let spec = object.data.get("spec").cloned().unwrap_or(Value::Null);
         Ok(Self {
             history: History::new(
@@ -91,6 +101,7 @@ impl Session {
                 reference,
             ),
             redactor: Redactor::new([], &spec),
+            controls,
             object,
             api,
             owner,
@@ -117,6 +128,16 @@ impl Session {
             .iter()
             .flatten()
             .any(|name| is_ours(name))
+    }
+
+    /// What its deletion does to its objects: an annotation says so, or `kubectl delete
+    /// --cascade=orphan`.
+    pub(super) fn deletion_policy(&self) -> DeletionPolicy {
+        let finalizers = self.object.metadata.finalizers.iter().flatten();
+        if finalizers.into_iter().any(|name| name == ORPHAN_FINALIZER) {
+            return DeletionPolicy::Orphan;
+        }
+        self.controls.deletion
     }
 
     /// Whether nothing says that anybody has dealt with the resource before.

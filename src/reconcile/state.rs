@@ -10,6 +10,8 @@ pub struct Observed {
     pub deleting: bool,
     /// Whether it carries our finalizer.
     pub guarded: bool,
+    /// Whether its annotations ask for a pause.
+    pub paused: bool,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.
@@ -38,6 +40,8 @@ pub struct LastRevision {
 pub enum ReleaseState {
     /// The resource is being deleted and nothing of ours holds it.
     Gone,
+    /// The resource is to be left alone, whatever else is true.
+    Paused,
     /// The resource is being deleted and waits for us.
     Leaving,
     /// The chart can't be rendered from these inputs, and the deployed objects are as they should be.

@@ -16,7 +16,7 @@ use super::digest::{Digest, Inputs};
 use super::name::ReleaseName;
 use super::record::ReleaseRecord;
 use super::revision::{ReleaseStatus, Revision};
-use crate::apply::{ChangeSet, FIELD_MANAGER, ObjectId, RequestError};
+use crate::apply::{ChangeSet, FIELD_MANAGER, ObjectId, RequestError, disowning};
 
 const SECRET_TYPE: &str = "helm.sh/release.v1";
 /// The key under which Helm keeps the record.
@@ -325,6 +325,39 @@ impl History {
                 Ok(_) => {}
                 Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
                 Err(error) => return Err(self.failed("delete", error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the owner off all revisions, so that they outlive it.
+    ///
+    /// # Errors
+    /// The server refuses a request.
+    pub async fn disown(&self) -> Result<(), HistoryError> {
+        let selector = format!("owner=helm,name={}", self.release);
+        let found = self
+            .secrets
+            .list_metadata(&ListParams::default().labels(&selector))
+            .await
+            .map_err(|error| self.failed("read", error))?;
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        for metadata in found.items.into_iter().map(|object| object.metadata) {
+            let Some(patch) = disowning(&metadata, &self.owner.uid) else {
+                continue;
+            };
+            let name = metadata.name.unwrap_or_default();
+            match self
+                .secrets
+                .patch_metadata(&name, &parameters, &Patch::Merge(patch))
+                .await
+            {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(error) => return Err(self.failed("disown", error)),
             }
         }
         Ok(())

@@ -20,11 +20,13 @@ pub enum ConditionType {
     Reconciling,
     /// Only a change of the resource, the chart or the cluster helps. kstatus'; absent otherwise.
     Stalled,
+    /// The resource asks to be left alone. helm-operator's successor's; absent when it does not.
+    Paused,
 }
 
 impl ConditionType {
     /// All types that the operator writes; conditions of other types are left to others.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Initialized,
         Self::Deployed,
         Self::ReleaseFailed,
@@ -32,6 +34,7 @@ impl ConditionType {
         Self::Ready,
         Self::Reconciling,
         Self::Stalled,
+        Self::Paused,
     ];
 
     /// As it stands in the status.
@@ -44,6 +47,7 @@ impl ConditionType {
             Self::Ready => "Ready",
             Self::Reconciling => "Reconciling",
             Self::Stalled => "Stalled",
+            Self::Paused => "Paused",
         }
     }
 
@@ -88,6 +92,8 @@ pub enum Reason {
     RenderFailed,
     /// The release is being removed.
     Uninstalling,
+    /// An annotation asks for a pause.
+    PauseReconcileAnnotationTrue,
 }
 
 impl Reason {
@@ -110,6 +116,7 @@ impl Reason {
             Self::ProgressingWithRetry => "ProgressingWithRetry",
             Self::RenderFailed => "RenderFailed",
             Self::Uninstalling => "Uninstalling",
+            Self::PauseReconcileAnnotationTrue => "PauseReconcileAnnotationTrue",
         }
     }
 }

@@ -24,6 +24,8 @@ pub enum Report {
     Failed(Failure),
     /// The release is being removed; these objects are still there.
     Uninstalling(Vec<String>),
+    /// Nothing was done, as the resource asks for.
+    Paused,
 }
 
 /// A deployed revision.
@@ -182,6 +184,7 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         Report::Deployed(deployed) => deployed_conditions(deployed, before),
         Report::Failed(failure) => failed_conditions(failure, before),
         Report::Uninstalling(blockers) => uninstalling_conditions(blockers),
+        Report::Paused => return paused_status(current, before, now),
     };
     let mut next = current.as_object().cloned().unwrap_or_default();
     next.insert(
@@ -322,6 +325,35 @@ fn uninstalling_conditions(blockers: &[String]) -> Vec<Condition> {
         Condition::fails(ConditionType::Ready, Reason::Uninstalling, message.clone()),
         Condition::holds(ConditionType::Reconciling, Reason::Uninstalling, message),
     ]
+}
+
+/// What is known stays as it is; of the generation nothing was observed.
+fn paused_status(current: &Value, before: &[Value], now: Timestamp) -> Value {
+    let is = |condition: &Value, kind: ConditionType| {
+        condition.get("type").and_then(Value::as_str) == Some(kind.as_str())
+    };
+    let mut conditions: Vec<Value> = before
+        .iter()
+        .filter(|condition| {
+            !is(condition, ConditionType::Paused) && !is(condition, ConditionType::Reconciling)
+        })
+        .cloned()
+        .collect();
+    let since: Vec<Value> = before
+        .iter()
+        .filter(|condition| is(condition, ConditionType::Paused))
+        .cloned()
+        .collect();
+    let message = "an annotation of the resource asks for a pause";
+    let paused = Condition::holds(
+        ConditionType::Paused,
+        Reason::PauseReconcileAnnotationTrue,
+        message,
+    );
+    conditions.extend(merge(&since, &[paused], None, now));
+    let mut next = current.as_object().cloned().unwrap_or_default();
+    next.insert("conditions".to_owned(), conditions.into());
+    Value::Object(next)
 }
 
 /// One of our conditions as it was, for reports that do not touch it.
@@ -503,6 +535,30 @@ mod tests {
             "{message}"
         );
         assert!(message.contains("Service default/web"), "{message}");
+    }
+
+    #[test]
+    fn a_pause_leaves_everything_else_as_it_is() {
+        check(
+            &[deployed(1, None), Report::Paused, Report::Paused],
+            &[
+                "Initialized=True",
+                "Deployed=True InstallSuccessful",
+                "Ready=False DependentsProgressing",
+                "Paused=True PauseReconcileAnnotationTrue",
+            ],
+        );
+        check(
+            &[Report::Paused, deployed(1, Some(Health::Ready))],
+            &[
+                "Initialized=True",
+                "Deployed=True InstallSuccessful",
+                "Ready=True ReleaseReady",
+            ],
+        );
+        let before = next_status(&json!({}), &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
+        let paused = next_status(&before, &Report::Paused, Some(2), Timestamp::UNIX_EPOCH);
+        assert_eq!(paused["observedGeneration"], 1);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod applying;
 mod bench;
+mod controls;
 mod drift;
 mod failure;
 mod hooks;

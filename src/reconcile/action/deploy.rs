@@ -105,11 +105,14 @@ impl Reconciler {
         earlier: &[Stored],
     ) -> Result<ChangeSet, ReconcileError> {
         let hooks = stored.record.hooks.as_deref().unwrap_or_default();
-        let (before, after) = if session.first {
-            (Moment::PreInstall, Moment::PostInstall)
+        let (before, after, operation) = if session.first {
+            let operation = &session.controls.install;
+            (Moment::PreInstall, Moment::PostInstall, operation)
         } else {
-            (Moment::PreUpgrade, Moment::PostUpgrade)
+            let operation = &session.controls.upgrade;
+            (Moment::PreUpgrade, Moment::PostUpgrade, operation)
         };
+        let hooks = if operation.hooks_disabled { &[] } else { hooks };
         let applier = &self.shared.applier;
         let timeout = self.settings.hook_timeout;
         applier.run_hooks(&session.owner, hooks, before, timeout).await?;
@@ -192,11 +195,12 @@ impl Reconciler {
             session.history.update(&former, now).await?;
         }
         stored.record.info.status = ReleaseStatus::Deployed;
-        let description = if session.first {
-            "Install complete"
+        let (operation, complete) = if session.first {
+            (&session.controls.install, "Install complete")
         } else {
-            "Upgrade complete"
+            (&session.controls.upgrade, "Upgrade complete")
         };
+        let description = operation.description.as_deref().unwrap_or(complete);
         description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
             inputs,

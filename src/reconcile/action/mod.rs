@@ -3,6 +3,7 @@
 mod correct_drift;
 mod deploy;
 mod install;
+mod let_go;
 mod recover;
 mod uninstall;
 mod upgrade;

@@ -6,6 +6,7 @@ use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::session::Session;
 use crate::apply::{Deletion, HookError, Moment, ObjectId, RenderedObject};
+use crate::controls::DeletionPolicy;
 use crate::release::{HistoryError, HookRecord, ReleaseStatus, Stored};
 
 /// Most objects are gone at once; one reconcile waits this long for them.
@@ -19,6 +20,14 @@ impl Reconciler {
         &self,
         session: &mut Session,
     ) -> Result<Vec<String>, ReconcileError> {
+        match session.deletion_policy() {
+            DeletionPolicy::Delete => {}
+            DeletionPolicy::Orphan => {
+                self.let_go(session).await?;
+                return Ok(Vec::new());
+            }
+            DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
+        }
         let mut revisions = match session.history.load().await {
             // The release is another resource's; this one never had any.
             Err(HistoryError::Owned { .. }) => Vec::new(),
@@ -36,13 +45,8 @@ impl Reconciler {
             return Ok(blockers);
         }
         let hooks = last_hooks(&revisions);
-        let timeout = self.settings.hook_timeout;
-        let ran = self
-            .shared
-            .applier
-            .run_hooks(&session.owner, &hooks, Moment::PostDelete, timeout)
-            .await;
-        unless_terminating(session, ran)?;
+        self.run_uninstall_hooks(session, &hooks, Moment::PostDelete)
+            .await?;
         self.shared.applier.remove_hooks(&session.owner, &hooks).await?;
         session.history.purge().await?;
         if !revisions.is_empty() {
@@ -61,21 +65,29 @@ impl Reconciler {
             return Ok(());
         }
         let hooks = last.record.hooks.as_deref().unwrap_or_default();
-        if !hooks.is_empty() {
-            let timeout = self.settings.hook_timeout;
-            let ran = self
-                .shared
-                .applier
-                .run_hooks(&session.owner, hooks, Moment::PreDelete, timeout)
-                .await;
-            unless_terminating(session, ran)?;
-        }
+        self.run_uninstall_hooks(session, hooks, Moment::PreDelete)
+            .await?;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
         match session.history.update(last, (self.shared.now)()).await {
             Err(HistoryError::Request { source, .. }) if source.is_namespace_terminating() => Ok(()),
             written => Ok(written?),
         }
+    }
+
+    async fn run_uninstall_hooks(
+        &self,
+        session: &Session,
+        hooks: &[HookRecord],
+        moment: Moment,
+    ) -> Result<(), ReconcileError> {
+        if session.controls.uninstall.hooks_disabled {
+            return Ok(());
+        }
+        let timeout = self.settings.hook_timeout;
+        let applier = &self.shared.applier;
+        let ran = applier.run_hooks(&session.owner, hooks, moment, timeout).await;
+        unless_terminating(session, ran)
     }
 
     async fn delete_all(

@@ -1,0 +1,177 @@
+//! What the annotations of a custom resource ask for.
+//!
+//! Names with helm-operator's prefix mean what they mean there; names with ours are our own.
+
+use std::collections::BTreeMap;
+
+const OPERATOR: &str = "helm.sdk.operatorframework.io/";
+const OWN: &str = "steersman.dev/";
+
+/// What the annotations of a custom resource ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controls {
+    /// Nothing is done, and nothing undone, until this is over: `steersman.dev/pause`.
+    pub paused: bool,
+    /// Another value than before means: look at everything afresh, now: `steersman.dev/reconcile-at`.
+    pub reconcile_at: Option<String>,
+    /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
+    pub deletion: DeletionPolicy,
+    /// `install-disable-hooks`, `install-description`.
+    pub install: OperationControls,
+    /// `upgrade-disable-hooks`, `upgrade-description`.
+    pub upgrade: OperationControls,
+    /// `uninstall-disable-hooks`.
+    pub uninstall: OperationControls,
+}
+
+/// What the deletion of a custom resource does to the objects of its release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DeletionPolicy {
+    /// They are deleted.
+    #[default]
+    Delete,
+    /// They stay, and so do the revisions, for whoever takes the release over.
+    Orphan,
+    /// The annotation says neither, so nothing irreversible happens.
+    Unclear,
+}
+
+/// How one operation is done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperationControls {
+    /// Whether the hooks of the operation are left out.
+    pub hooks_disabled: bool,
+    /// What the history says of it, instead of Helm's words.
+    pub description: Option<String>,
+}
+
+impl Controls {
+    /// Reads `annotations`. What can't be understood counts as absent and is named in the list.
+    ///
+    /// # Guarantees
+    /// A word for the deletion policy that is not known never means deletion.
+    pub fn read(annotations: Option<&BTreeMap<String, String>>) -> (Self, Vec<String>) {
+        let mut reader = Reader {
+            annotations,
+            complaints: Vec::new(),
+        };
+        let controls = Self {
+            paused: reader.flag(OWN, "pause"),
+            reconcile_at: reader.text(OWN, "reconcile-at"),
+            deletion: reader.deletion(),
+            install: reader.operation("install"),
+            upgrade: reader.operation("upgrade"),
+            uninstall: reader.operation("uninstall"),
+        };
+        (controls, reader.complaints)
+    }
+}
+
+struct Reader<'a> {
+    annotations: Option<&'a BTreeMap<String, String>>,
+    complaints: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn text(&self, prefix: &str, name: &str) -> Option<String> {
+        self.annotations?.get(&format!("{prefix}{name}")).cloned()
+    }
+
+    fn flag(&mut self, prefix: &str, name: &str) -> bool {
+        let Some(text) = self.text(prefix, name) else {
+            return false;
+        };
+        parse_bool(&text).unwrap_or_else(|| {
+            self.complaints.push(format!(
+                "annotation {prefix}{name} is ignored: {text:?} is neither true nor false"
+            ));
+            false
+        })
+    }
+
+    fn operation(&mut self, operation: &str) -> OperationControls {
+        OperationControls {
+            hooks_disabled: self.flag(OPERATOR, &format!("{operation}-disable-hooks")),
+            description: self
+                .text(OPERATOR, &format!("{operation}-description"))
+                .filter(|text| !text.is_empty()),
+        }
+    }
+
+    fn deletion(&mut self) -> DeletionPolicy {
+        match self.text(OWN, "deletion-policy").as_deref() {
+            None | Some("delete") => DeletionPolicy::Delete,
+            Some("orphan") => DeletionPolicy::Orphan,
+            Some(other) => {
+                self.complaints.push(format!(
+                    "annotation {OWN}deletion-policy: {other:?} is neither `delete` nor `orphan`"
+                ));
+                DeletionPolicy::Unclear
+            }
+        }
+    }
+}
+
+/// The words that Go's `strconv.ParseBool` knows.
+fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(annotations: &[(&str, &str)]) -> (Controls, Vec<String>) {
+        let annotations = annotations
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        Controls::read(Some(&annotations))
+    }
+
+    #[test]
+    fn booleans_are_those_of_helm_operator() {
+        for (text, paused) in [
+            ("true", true),
+            ("T", true),
+            ("1", true),
+            ("0", false),
+            ("False", false),
+        ] {
+            let (controls, complaints) = read(&[("steersman.dev/pause", text)]);
+            assert_eq!((controls.paused, complaints), (paused, vec![]), "{text}");
+        }
+        for text in ["yes", "tRUE", ""] {
+            let (controls, complaints) = read(&[("steersman.dev/pause", text)]);
+            assert!(
+                !controls.paused && complaints.len() == 1,
+                "{text}: {complaints:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_operation_has_its_own_annotations() {
+        let (controls, complaints) = read(&[
+            ("helm.sdk.operatorframework.io/upgrade-disable-hooks", "true"),
+            ("helm.sdk.operatorframework.io/install-description", "by hand"),
+        ]);
+        assert_eq!(complaints, Vec::<String>::new());
+        assert!(controls.upgrade.hooks_disabled && !controls.install.hooks_disabled);
+        assert_eq!(controls.install.description.as_deref(), Some("by hand"));
+        assert_eq!(controls.uninstall, OperationControls::default());
+    }
+
+    #[test]
+    fn an_unknown_deletion_policy_is_not_taken_for_deletion() {
+        assert_eq!(read(&[]).0.deletion, DeletionPolicy::Delete);
+        let policy = |word| read(&[("steersman.dev/deletion-policy", word)]).0.deletion;
+        assert_eq!(policy("orphan"), DeletionPolicy::Orphan);
+        assert_eq!(policy("delete"), DeletionPolicy::Delete);
+        assert_eq!(policy("Orphan"), DeletionPolicy::Unclear);
+    }
+}
