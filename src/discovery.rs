@@ -203,6 +203,11 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
                     .unwrap_or_default();
                 let plural = resource.resource.clone().unwrap_or_default();
                 api_versions.insert(format!("{}/{kind}", group_version.api_version()));
+                let parts = resource
+                    .subresources
+                    .iter()
+                    .filter_map(|part| part.response_kind.as_ref()?.kind.as_ref());
+                api_versions.extend(parts.map(|kind| format!("{}/{kind}", group_version.api_version())));
                 let gvk = GroupVersionKind::gvk(&name, &number, &kind);
                 kinds.insert(
                     ApiKind {
@@ -229,10 +234,13 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
 fn kube_version(git_version: &str, major: &str, minor: &str) -> KubeVersion {
     let mut version = KubeVersion::parse(git_version).unwrap_or_else(|_| KubeVersion {
         version: git_version.to_owned(),
-        normalized: git_version.to_owned(),
+        normalized: String::new(),
         major: String::new(),
         minor: String::new(),
     });
+    // Helm does not normalize the version of a server, and templates can see that.
+    version.normalized.clear();
+    git_version.clone_into(&mut version.version);
     major.clone_into(&mut version.major);
     minor.clone_into(&mut version.minor);
     version

@@ -117,17 +117,37 @@ impl Source {
             Self::Pod => kube::Config::incluster().map_err(|error| ConnectError::ServiceAccount {
                 reason: error_chain(&error),
             }),
-            Self::Files(paths) => load_files(paths).await,
+            Self::Files(paths) => load_files(paths, None).await,
         }
     }
 }
 
-async fn load_files(paths: &[PathBuf]) -> Result<kube::Config, ConnectError> {
+/// The configuration that the files give, for a context of theirs or else for the current one.
+async fn load_files(paths: &[PathBuf], context: Option<&str>) -> Result<kube::Config, ConnectError> {
     let names = paths
         .iter()
         .map(|path| format!("`{}`", path.display()))
         .collect::<Vec<_>>()
         .join(", ");
+    let failed = |source_name: &str, reason: String| ConnectError::Kubeconfig {
+        source_name: source_name.to_owned(),
+        reason,
+    };
+    let merged = merge_files(paths)?;
+    if context.is_none() && merged.current_context.as_ref().is_none_or(String::is_empty) {
+        let hint = "it names no current context; choose one with `kubectl config use-context NAME`";
+        return Err(failed(&names, hint.to_owned()));
+    }
+    let options = KubeConfigOptions {
+        context: context.map(str::to_owned),
+        ..KubeConfigOptions::default()
+    };
+    let config = kube::Config::from_custom_kubeconfig(merged, &options).await;
+    config.map_err(|error| failed(&names, error_chain(&error)))
+}
+
+/// The files as one kubeconfig, of which the first that names something counts.
+fn merge_files(paths: &[PathBuf]) -> Result<Kubeconfig, ConnectError> {
     let failed = |source_name: &str, reason: String| ConnectError::Kubeconfig {
         source_name: source_name.to_owned(),
         reason,
@@ -140,12 +160,7 @@ async fn load_files(paths: &[PathBuf]) -> Result<kube::Config, ConnectError> {
             .merge(read)
             .map_err(|error| failed(&name, error_chain(&error)))?;
     }
-    if merged.current_context.as_ref().is_none_or(String::is_empty) {
-        let hint = "it names no current context; choose one with `kubectl config use-context NAME`";
-        return Err(failed(&names, hint.to_owned()));
-    }
-    let config = kube::Config::from_custom_kubeconfig(merged, &KubeConfigOptions::default()).await;
-    config.map_err(|error| failed(&names, error_chain(&error)))
+    Ok(merged)
 }
 
 /// Reads one file. What is wrong with its text is said without quoting from it: it is full of credentials.
@@ -169,7 +184,11 @@ fn read_file(path: &Path) -> Result<Kubeconfig, String> {
 /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
 pub async fn connect(kubeconfig: Option<&Path>, environment: &Environment) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
-    let mut config = source.load().await?;
+    open(source.load().await?).await
+}
+
+/// A client that the API server has answered once.
+async fn open(mut config: kube::Config) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
     let address = address(&config);
     let plugin = config

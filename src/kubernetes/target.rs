@@ -2,9 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use hyper::Uri;
+use hyper::http::uri::InvalidUri;
+use kube::Client;
 use kube::config::{Context, Kubeconfig};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use super::pod_namespace;
+use super::{ConnectError, Source, load_files, open, pod_namespace};
 use crate::config::Environment;
 
 /// The namespace where nothing names one.
@@ -62,6 +67,49 @@ impl Target {
             .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
     }
 
+    /// Connects to the API server, and has it answer once.
+    ///
+    /// # Errors
+    /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
+    pub async fn connect(&self, environment: &Environment) -> Result<Client, ConnectError> {
+        let overrides = &self.overrides;
+        let files: Vec<PathBuf> = self
+            .files(environment)
+            .into_iter()
+            .filter(|file| self.kubeconfig.is_some() || file.is_file())
+            .collect();
+        let mut config = match &overrides.server {
+            _ if !files.is_empty() => load_files(&files, overrides.context.as_deref()).await?,
+            Some(server) => kube::Config::new(address(server)?),
+            None => {
+                Source::find(None, environment)
+                    .ok_or(ConnectError::NoConfiguration)?
+                    .load()
+                    .await?
+            }
+        };
+        if let Some(server) = &overrides.server {
+            config.cluster_url = address(server)?;
+        }
+        if let Some(token) = &overrides.token {
+            config.auth_info.token = Some(token.clone().into());
+        }
+        if let Some(file) = &overrides.certificate_authority {
+            config.root_cert = Some(read_certificates(file)?);
+        }
+        if let Some(name) = &overrides.tls_server_name {
+            config.tls_server_name = Some(name.clone());
+        }
+        config.accept_invalid_certs |= overrides.insecure;
+        if let Some(user) = &overrides.user {
+            config.auth_info.impersonate = Some(user.clone());
+        }
+        if !overrides.groups.is_empty() {
+            config.auth_info.impersonate_groups = Some(overrides.groups.clone());
+        }
+        open(config).await
+    }
+
     /// The files that the kubeconfig is made of, as `kubectl` looks for them.
     fn files(&self, environment: &Environment) -> Vec<PathBuf> {
         if let Some(file) = &self.kubeconfig {
@@ -100,6 +148,30 @@ impl Target {
         let found = config.contexts.iter().find(|context| context.name == *name)?;
         found.context.clone()
     }
+}
+
+fn address(server: &str) -> Result<Uri, ConnectError> {
+    server
+        .parse()
+        .map_err(|error: InvalidUri| ConnectError::Unreachable {
+            address: server.to_owned(),
+            reason: error.to_string(),
+        })
+}
+
+/// The certificates of a PEM file, as kube wants them.
+fn read_certificates(file: &Path) -> Result<Vec<Vec<u8>>, ConnectError> {
+    let failed = |reason: String| ConnectError::Kubeconfig {
+        source_name: format!("`{}`", file.display()),
+        reason,
+    };
+    let text = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
+    let found = found.map_err(|_| failed("it has no certificates".to_owned()))?;
+    Ok(found
+        .into_iter()
+        .map(|certificate| certificate.to_vec())
+        .collect())
 }
 
 #[cfg(test)]

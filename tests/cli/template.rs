@@ -88,7 +88,8 @@ fn project_with_a_talkative_chart() -> Project {
         (
             "chart/templates/a.yaml",
             "kind: ConfigMap\nmetadata: {name: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}\n\
-             data: {upgrade: {{ .Release.IsUpgrade | quote }}, version: {{ .Capabilities.KubeVersion }}, \
+             data: {upgrade: {{ .Release.IsUpgrade | quote }}, version: {{ .Capabilities.KubeVersion }}, quoted: \
+             {{ .Capabilities.KubeVersion | quote }}, \
              apis: {{ .Capabilities.APIVersions.Has \"x/v1\" | quote }}}\n",
         ),
         (

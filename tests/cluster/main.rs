@@ -15,3 +15,4 @@ mod leader;
 mod lifecycle;
 mod metrics;
 mod public_charts;
+mod template;

@@ -84,9 +84,9 @@ pub(super) struct RenderingFlags {
     /// Deprecated: use --dry-run=server
     #[arg(long, hide = true)]
     pub(super) validate: bool,
-    /// With --dry-run=server: do not check objects against the server's schemas
-    #[arg(long)]
-    pub(super) disable_openapi_validation: bool,
+    /// Accepted without effect: schemas are the server's business
+    #[arg(long, hide = true)]
+    disable_openapi_validation: bool,
 }
 
 /// What is shown, and where.
@@ -151,7 +151,7 @@ pub(super) struct InstallingFlags {
     #[arg(long, hide = true)]
     pub(super) skip_crds: bool,
     #[arg(long, hide = true)]
-    take_ownership: bool,
+    pub(super) take_ownership: bool,
     #[arg(long, value_name = "DURATION", hide = true, value_parser = duration)]
     timeout: Option<Duration>,
     #[arg(long, value_name = "STRATEGY", hide = true, num_args = 0..=1, require_equals = true,

@@ -1,21 +1,24 @@
 //! `template`: renders a chart, with the flags of `helm template`.
 
+mod checks;
 mod files;
 mod flags;
+mod server;
 
 use std::path::Path;
 
 use anyhow::anyhow;
 use steersman_chart::template::{
     Document, Selection, TemplateError, TemplateOutput, check_dependencies, check_name, check_type,
-    name_from_template,
 };
 use steersman_chart::{
     Capabilities, Chart, Limits, Notice, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput,
     Values, World,
 };
 
+use checks::{asks_server, check_flags, check_labels, name_and_chart, warn_of_flags};
 pub(super) use flags::Args;
+use server::Server;
 
 use super::Failure;
 use super::helm::{self, Settings, print};
@@ -23,9 +26,6 @@ use crate::config::Environment;
 use crate::repository::Located;
 use crate::repository::dependency::Manager;
 use crate::world::{ResolvingWorld, SystemWorld};
-
-/// The name of a release that is given none.
-const DEFAULT_NAME: &str = "release-name";
 
 /// What Helm adds to an error of a template.
 const ADVICE: &str = "\n\nUse --debug flag to render out invalid YAML";
@@ -41,9 +41,15 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     }
     let extra = arguments.rendering.api_versions.iter().cloned();
     capabilities.api_versions.0.extend(extra);
-    check_strategy(&arguments)?;
+    let asks_server = asks_server(&arguments)?;
     let (release, chart) = name_and_chart(&arguments)?;
     let (chart, values) = load(&chart, &arguments, &settings, environment)?;
+    let server = asks_server
+        .then(|| Server::connect(&settings, environment))
+        .transpose()?;
+    if let Some(server) = &server {
+        capabilities = server.capabilities();
+    }
     check_name(&release).map_err(|error| refused_name(&error))?;
     let release = ReleaseInfo {
         name: release,
@@ -62,6 +68,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         values: &values,
         release: &release,
         capabilities: &capabilities,
+        server: server.as_ref(),
     };
     rendering.show()
 }
@@ -74,15 +81,19 @@ struct Rendering<'a> {
     values: &'a Values,
     release: &'a ReleaseInfo,
     capabilities: &'a Capabilities,
+    /// The cluster that is asked, if one is.
+    server: Option<&'a Server>,
 }
 
 impl Rendering<'_> {
     fn show(&self) -> Result<(), Failure> {
-        let resolving = ResolvingWorld(&SystemWorld);
-        let world: &dyn World = if self.arguments.rendering.enable_dns {
+        let cluster = self.server.map(Server::world);
+        let world: &dyn World = cluster.as_ref().map_or(&SystemWorld, |cluster| cluster);
+        let resolving = ResolvingWorld(world);
+        let world = if self.arguments.rendering.enable_dns {
             &resolving
         } else {
-            &SystemWorld
+            world
         };
         let input = RenderInput {
             release: self.release,
@@ -97,11 +108,25 @@ impl Rendering<'_> {
         let mut notices = Vec::new();
         let rendered = self.chart.render_with_notices(&input, &mut notices);
         notices.iter().for_each(helm::log);
+        let has_crds = rendered.as_ref().map_or_else(
+            |_| !self.chart.crds().is_empty(),
+            |rendered| !rendered.crds.is_empty(),
+        );
+        if self.server.is_some() && has_crds && !self.arguments.installing.skip_crds {
+            helm::log(&Notice::warning(
+                "This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.",
+            ));
+        }
         let rendered = match rendered {
             Ok(rendered) => rendered,
             Err(error) => return Err(self.failed(error, &input)),
         };
-        check_labels(&self.arguments.installing.labels)?;
+        let installing = &self.arguments.installing;
+        check_labels(&installing.labels)?;
+        if let Some(server) = self.server {
+            let may_exist = self.arguments.release.is_upgrade || installing.take_ownership;
+            server.check(&rendered.manifests, self.release, may_exist)?;
+        }
         let output = &self.arguments.output;
         let selection = Selection {
             include_crds: output.include_crds,
@@ -177,130 +202,6 @@ impl Rendering<'_> {
     }
 }
 
-/// Says what Helm says of flags that are out of use, and of values of flags that are.
-fn warn_of_flags(arguments: &Args) {
-    for (is_used, flag, advice) in arguments.installing.deprecated() {
-        helm::deprecated(is_used, flag, advice);
-    }
-    helm::deprecated(
-        arguments.rendering.validate,
-        "validate",
-        "use '--dry-run=server' instead",
-    );
-    let wait = |value: &str, strategy: &str| {
-        helm::log(&Notice::warning(format!(
-            "--wait={value} is deprecated (boolean value) and can be replaced with --wait={strategy}"
-        )));
-    };
-    match arguments.installing.wait.as_deref() {
-        Some("true") => wait("true", "watcher"),
-        Some("false") => wait("false", "hookOnly"),
-        _ => {}
-    }
-}
-
-/// Refuses flags that contradict each other, and those that cannot be obeyed here.
-fn check_flags(arguments: &Args) -> Result<(), Failure> {
-    helm::check_count(
-        !arguments.name_and_chart.is_empty(),
-        "template",
-        "requires at least 1 argument",
-        "[NAME] [CHART]",
-    )?;
-    let rendering = &arguments.rendering;
-    let both = rendering.validate && rendering.dry_run.is_some();
-    if let Some(group) = both
-        .then_some("validate dry-run")
-        .or(arguments.installing.contradiction())
-    {
-        let mut given: Vec<&str> = group.split(' ').collect();
-        given.sort_unstable();
-        return Err(Failure::helm(anyhow!(
-            "if any flags in the group [{group}] are set none of the others can be; [{}] were all set",
-            given.join(" ")
-        )));
-    }
-    let output = &arguments.output;
-    if output.post_renderer.as_ref().is_some_and(|name| !name.is_empty()) {
-        return Err(Failure::helm_with_hint(
-            anyhow!("--post-renderer is not supported"),
-            "post-renderers are plugins of Helm; pipe the output through the program instead",
-        ));
-    }
-    Ok(())
-}
-
-fn check_strategy(arguments: &Args) -> Result<(), Failure> {
-    let given = arguments.rendering.dry_run.as_deref().unwrap_or("client");
-    let of = |choices: &str| Failure::helm(anyhow!("invalid dry-run value ({given:?}). Must be {choices}"));
-    let client = match given {
-        "client" => true,
-        "unset" => {
-            helm::log(&Notice::warning(
-                "--dry-run is deprecated and should be replaced with '--dry-run=client'",
-            ));
-            true
-        }
-        "server" => false,
-        "none" => return Err(of("\"server\" or \"client\"")),
-        _ => match super::arguments::parse_bool(given) {
-            Ok(true) => {
-                helm::log(&Notice::warning(
-                    "boolean '--dry-run=true' flag is deprecated and must be replaced with '--dry-run=client'",
-                ));
-                true
-            }
-            Ok(false) => return Err(of("\"server\" or \"client\"")),
-            Err(_) => return Err(of("\"none\", \"server\", or \"client\"")),
-        },
-    };
-    if client && !arguments.rendering.validate {
-        return Ok(());
-    }
-    Err(Failure::helm_with_hint(
-        anyhow!("--dry-run=server is not supported"),
-        "there is no cluster to ask; `steersman run` renders against one",
-    ))
-}
-
-/// The name of the release, and the chart.
-fn name_and_chart(arguments: &Args) -> Result<(String, String), Failure> {
-    let flags = &arguments.release;
-    let given = &arguments.name_and_chart;
-    if let [_, _, unexpected @ ..] = given.as_slice()
-        && !unexpected.is_empty()
-    {
-        return Err(Failure::helm(anyhow!(
-            "expected at most two arguments, unexpected arguments: {}",
-            unexpected.join(", ")
-        )));
-    }
-    let template = flags
-        .name_template
-        .as_ref()
-        .filter(|template| !template.is_empty());
-    match given.as_slice() {
-        [_, _] if flags.generate_name => Err(Failure::helm(anyhow!(
-            "cannot set --generate-name and also specify a name"
-        ))),
-        [_, _] if template.is_some() => Err(Failure::helm(anyhow!(
-            "cannot set --name-template and also specify a name"
-        ))),
-        [name, chart] => Ok((name.clone(), chart.clone())),
-        [chart] => match template {
-            Some(template) => {
-                let name = name_from_template(template, &SystemWorld);
-                Ok((
-                    name.map_err(|message| Failure::helm(anyhow!(message)))?,
-                    chart.clone(),
-                ))
-            }
-            None => Ok((DEFAULT_NAME.to_owned(), chart.clone())),
-        },
-        _ => Err(Failure::helm(anyhow!("no chart is given"))),
-    }
-}
-
 /// The chart, with its dependencies brought up to date where that is wanted and some are missing.
 fn load(
     name: &str,
@@ -338,20 +239,4 @@ fn refused_name(error: &TemplateError) -> Failure {
     let cause = text.strip_prefix("release name check failed: ").unwrap_or(&text);
     helm::log(&Notice::error("release name check failed").with("error", cause));
     Failure::helm(anyhow!(text))
-}
-
-/// Refuses labels that Helm keeps for itself.
-fn check_labels(labels: &[String]) -> Result<(), Failure> {
-    const OF_THE_SYSTEM: [&str; 6] = ["name", "owner", "status", "version", "createdAt", "modifiedAt"];
-    let key = |label: &String| label.split('=').next().unwrap_or_default().to_owned();
-    if labels
-        .iter()
-        .any(|label| OF_THE_SYSTEM.contains(&key(label).as_str()))
-    {
-        return Err(Failure::helm(anyhow!(
-            "user supplied labels contains system reserved label name. System labels: [{}]",
-            OF_THE_SYSTEM.join(" ")
-        )));
-    }
-    Ok(())
 }

@@ -121,7 +121,21 @@ impl Object for KubeVersionObject {
     }
 
     fn print(&self) -> Str {
+        let KubeVersion {
+            version,
+            normalized,
+            major,
+            minor,
+        } = &self.0;
+        format!("{{{version} {normalized} {major} {minor}}}").into()
+    }
+
+    fn written(&self) -> Str {
         self.0.normalized().into()
+    }
+
+    fn is_stringer(&self) -> bool {
+        false
     }
 
     fn encoded(&self) -> Encoded {

@@ -52,6 +52,12 @@ pub trait Object: fmt::Debug {
     /// What Go's `%v` prints, through `String()` or `Error()` where the type has one.
     fn print(&self) -> Str;
 
+    /// What a template writes for this where it stands alone in an action. Go finds a `String()` there that only the
+    /// pointer to a value has, which functions do not.
+    fn written(&self) -> Str {
+        self.print()
+    }
+
     /// Whether [`print`](Self::print) is what the type's own `String()` or `Error()` gives,
     /// and not just its fields as Go shows them. Verbs such as `%s` tell these apart.
     fn is_stringer(&self) -> bool {
