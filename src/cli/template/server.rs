@@ -139,7 +139,7 @@ fn objects(manifests: &[Manifest]) -> Result<Vec<RenderedObject>, Failure> {
         if is_named_by_server {
             continue;
         }
-        let found = RenderedObject::from_document(&manifest.source, document).map_err(|error| {
+        let found = RenderedObject::from_document(&manifest.source, &document).map_err(|error| {
             Failure::helm(anyhow!(
                 "unable to build kubernetes objects from release manifest: {error}"
             ))
