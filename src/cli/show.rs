@@ -1,5 +1,7 @@
 //! `show`: what a chart has inside, with the flags and the output of `helm show`.
 
+use anyhow::anyhow;
+use steersman_chart::json_path::select;
 use steersman_chart::show::{Part, show};
 
 use super::Failure;
@@ -82,7 +84,8 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     }) = &arguments.part
         && !expression.is_empty()
     {
-        return print(&helm::json_path(expression, chart.values())?);
+        let selected = select(chart.values(), expression);
+        return print(&selected.map_err(|message| Failure::helm(anyhow!(message)))?);
     }
     print(&show(&chart, part))
 }

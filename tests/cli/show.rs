@@ -42,6 +42,16 @@ fn the_parts_of_a_chart_are_shown_as_by_helm() {
         }
     }
     for arguments in [
+        vec!["show", "values", "chart", "--jsonpath", "{.a.b[1]}"],
+        vec![
+            "show",
+            "values",
+            "chart",
+            "--jsonpath",
+            "{.a}{range .a.b[*]} {@}{end}{.a.c}",
+        ],
+        vec!["show", "values", "chart", "--jsonpath", "{.a.b"],
+        vec!["show", "values", "bare", "--jsonpath", "{.a}"],
         vec!["inspect", "chart", "chart"],
         vec!["show", "chart"],
         vec!["show", "chart", "chart", "bare"],

@@ -20,6 +20,7 @@ mod engine;
 mod error;
 mod execution_error;
 mod functions;
+pub mod json_path;
 pub mod lint;
 mod load;
 pub mod manifest;

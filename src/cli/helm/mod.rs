@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Command;
-use steersman_chart::{KubeVersion, Notice, Values};
+use steersman_chart::{KubeVersion, Notice};
 
 pub(super) use fetch::{block_on, locate, read_file_or_url, refuse_verification};
 pub(super) use flags::{ChartFlags, ConnectionFlags, GlobalFlags, ValueFlags};
@@ -62,11 +62,6 @@ pub(super) fn kube_version(flag: Option<&String>) -> Result<Option<KubeVersion>,
     KubeVersion::parse(version)
         .map(Some)
         .map_err(|error| Failure::helm(anyhow!("invalid kube version '{version}': {error}")))
-}
-
-/// What a JSONPath expression selects of values, as `helm show values --jsonpath` prints it.
-pub(super) fn json_path(_: &str, _: &Values) -> Result<String, Failure> {
-    Err(Failure::helm(anyhow!("--jsonpath is not supported")))
 }
 
 /// Reads a file that a flag names; `-` is standard input. The error is Helm's.
