@@ -71,8 +71,8 @@ impl ChartFile {
         let mut node = steersman_yaml::parse_bytes(content).map_err(|error| error.converting())?;
         node.to_json().map_err(|error| error.converting())?;
         let whole = node.clone();
-        let has_empty_maintainer = remove_nulls(&mut node, "maintainers");
-        remove_nulls(&mut node, "dependencies");
+        let has_empty_maintainer = metadata::remove_nulls(&mut node, "maintainers");
+        metadata::remove_nulls(&mut node, "dependencies");
         let mut metadata = Metadata::default();
         metadata::read_node_into(&mut metadata, &node)?;
         Ok(Self {
@@ -81,24 +81,6 @@ impl ChartFile {
             node: whole,
         })
     }
-}
-
-/// Takes the nulls out of the list under a key, and tells whether there were any.
-fn remove_nulls(node: &mut Node, key: &str) -> bool {
-    let Content::Mapping(pairs) = &mut node.value else {
-        return false;
-    };
-    let mut removed = false;
-    for (name, value) in pairs {
-        if let (Some(name), Content::Sequence(items)) = (name.as_str(), &mut value.value)
-            && name.eq_ignore_ascii_case(key)
-        {
-            let before = items.len();
-            items.retain(|item| !matches!(item.value, Content::Null));
-            removed |= items.len() != before;
-        }
-    }
-    removed
 }
 
 fn check_name(metadata: &Metadata) -> Result<(), String> {

@@ -5,7 +5,7 @@ mod decode;
 use std::collections::BTreeMap;
 
 pub(crate) use decode::{Decode, Object, decode, document};
-use steersman_yaml::Node;
+use steersman_yaml::{Content, Node};
 
 use crate::version;
 
@@ -237,7 +237,36 @@ pub(crate) fn read_into(metadata: &mut Metadata, content: &[u8]) -> Result<(), S
 
 /// As [`read_into`], from what was parsed already.
 pub(crate) fn read_node_into(metadata: &mut Metadata, node: &Node) -> Result<(), String> {
-    decode(metadata, node, "Metadata")
+    let decoded = decode(metadata, node, "Metadata");
+    if decoded
+        .as_ref()
+        .is_err_and(|message| message.starts_with("validation: "))
+    {
+        // Go looks for nulls in lists when everything is read, and finds wrong types before.
+        let mut without = node.clone();
+        remove_nulls(&mut without, "maintainers");
+        remove_nulls(&mut without, "dependencies");
+        decode(&mut Metadata::default(), &without, "Metadata")?;
+    }
+    decoded
+}
+
+/// Takes the nulls out of the list under a key, and tells whether there were any.
+pub(crate) fn remove_nulls(node: &mut Node, key: &str) -> bool {
+    let Content::Mapping(pairs) = &mut node.value else {
+        return false;
+    };
+    let mut removed = false;
+    for (name, value) in pairs {
+        if let (Some(name), Content::Sequence(items)) = (name.as_str(), &mut value.value)
+            && name.eq_ignore_ascii_case(key)
+        {
+            let before = items.len();
+            items.retain(|item| !matches!(item.value, Content::Null));
+            removed |= items.len() != before;
+        }
+    }
+    removed
 }
 
 /// Reads `Chart.lock` or `requirements.lock`. Nothing in it decides a rendering.
