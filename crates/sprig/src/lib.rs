@@ -54,6 +54,12 @@ pub mod merge;
 pub mod semver;
 
 pub use equal::{deep_copy, deep_equal};
+
+/// About how many places a regular expression has at which a search can be, as `(a{10}b){20}` has 220: compiling
+/// it takes time and about a hundred bytes of memory for each. Next to nothing where the expression is wrong.
+pub fn expression_places(expression: &str) -> u64 {
+    regex::places(expression)
+}
 pub use table::functions;
 pub use url::is_url;
 

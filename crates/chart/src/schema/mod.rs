@@ -4,6 +4,7 @@ mod message;
 
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::Value;
+use steersman_sprig::expression_places;
 
 use crate::dependencies::Enabled;
 use crate::values::Values;
@@ -13,6 +14,9 @@ const LOCATION: &str = "file:///values.schema.json";
 
 /// The largest schema that is read.
 const MAX_BYTES: usize = 5 << 20;
+
+/// How many places the patterns of a schema may have, all together: they are compiled to some tens of megabytes then.
+const MAX_PLACES: u64 = 200_000;
 
 /// The stack for each byte of a schema: its references can form a chain as long as it has room
 /// for, and are followed by recursion. The system provides only what is used.
@@ -41,6 +45,9 @@ impl Schema {
             return Err(format!("schema is larger than the maximum size {MAX_BYTES}"));
         }
         let document: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if pattern_places(&document) > MAX_PLACES {
+            return Err("the patterns of the schema are too large".to_owned());
+        }
         let mut compiler = Compiler::new();
         compiler.use_loader(Box::new(NoLoader));
         let mut schemas = Schemas::new();
@@ -61,6 +68,28 @@ impl Schema {
                 .validate(values, self.root)
                 .map_err(|error| message::of_validation(&error))
         })
+    }
+}
+
+/// The places of all regular expressions in a schema, and of what looks like them.
+fn pattern_places(schema: &Value) -> u64 {
+    match schema {
+        Value::Object(entries) => entries.iter().fold(0, |sum: u64, (key, value)| {
+            let own = match (key.as_str(), value) {
+                ("pattern", Value::String(pattern)) => expression_places(pattern),
+                ("patternProperties", Value::Object(patterns)) => {
+                    patterns.keys().fold(0, |sum: u64, pattern| {
+                        sum.saturating_add(expression_places(pattern))
+                    })
+                }
+                _ => 0,
+            };
+            sum.saturating_add(own).saturating_add(pattern_places(value))
+        }),
+        Value::Array(items) => items
+            .iter()
+            .fold(0, |sum: u64, item| sum.saturating_add(pattern_places(item))),
+        _ => 0,
     }
 }
 
@@ -195,6 +224,17 @@ mod tests {
         let endless = r##"{"$ref": "#/definitions/a", "definitions": {"a": {"$ref": "#/definitions/a"}}}"##;
         let schema = Schema::compile(endless.as_bytes()).unwrap();
         assert!(schema.check(&Value::Object(Values::new())).is_err());
+    }
+
+    #[test]
+    fn patterns_have_a_size() {
+        let huge = r#"{"properties": {"a": {"pattern": "((x{100}){100}){100}"}}}"#;
+        check(huge, "{}", Err("the patterns of the schema are too large"));
+        let many: Vec<String> = (0..500)
+            .map(|number| format!("\"p{number}.{{900}}\": {{}}"))
+            .collect();
+        let many = format!("{{\"patternProperties\": {{{}}}}}", many.join(","));
+        check(&many, "{}", Err("the patterns of the schema are too large"));
     }
 
     #[test]

@@ -47,6 +47,11 @@ struct Compiled {
     cost: Cost,
 }
 
+/// See [`crate::expression_places`].
+pub(crate) fn places(expression: &str) -> u64 {
+    Cost::of(expression).places
+}
+
 /// What becomes of an expression that does not compile.
 #[derive(Clone, Copy)]
 enum Wrong {
