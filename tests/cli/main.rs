@@ -5,6 +5,7 @@
 mod dependency;
 mod functions;
 mod helm;
+mod hostile;
 mod lint;
 mod program;
 mod repository;
