@@ -29,6 +29,30 @@ const DIRECTION: &[(&str, &[&str])] = &[
 const CLUSTER_CRATES: &[&str] = &["kube", "k8s-openapi", "tokio", "hyper"];
 const MAY_USE_A_CLUSTER: &[&str] = &["steersman", "steersman-testkit"];
 
+/// The crates that render, the folders in them that look at files, and what nothing else in them may use: a template
+/// reaches what its caller hands in.
+const ENGINE: &[&str] = &[
+    "crates/gotemplate/src",
+    "crates/yaml/src",
+    "crates/sprig/src",
+    "crates/chart/src",
+];
+const MAY_READ_FILES: &[&str] = &["crates/chart/src/load", "crates/chart/src/lint"];
+const OUTSIDE_WORLD: &[&str] = &[
+    "std::env",
+    "std::fs",
+    "std::process",
+    "std::os",
+    "std::io::stdin",
+    "Instant::now",
+    "SystemTime",
+    "TcpListener",
+    "TcpStream",
+    "ToSocketAddrs",
+    "UdpSocket",
+    "UnixStream",
+];
+
 #[test]
 fn crates_depend_on_each_other_in_one_direction() {
     let packages = packages();
@@ -81,6 +105,24 @@ fn only_the_command_line_knows_anyhow() {
             "{} uses anyhow: errors below the command line have a type",
             inside.display()
         );
+    }
+}
+
+#[test]
+fn rendering_touches_no_file_network_or_environment() {
+    for file in ENGINE.iter().flat_map(|folder| rust_files(&root().join(folder))) {
+        let inside = file.strip_prefix(root()).expect("a file below the root");
+        if MAY_READ_FILES.iter().any(|folder| inside.starts_with(folder)) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).expect("a readable source file");
+        for word in OUTSIDE_WORLD {
+            assert!(
+                !text.contains(word),
+                "{} uses {word}: what a rendering learns from outside comes through `World`",
+                inside.display()
+            );
+        }
     }
 }
 
