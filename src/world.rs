@@ -1,9 +1,13 @@
 //! The clock and the randomness of the machine, for templates.
 
 use std::net::ToSocketAddrs as _;
+use std::time::Duration;
 
 use jiff::Timestamp as Now;
 use steersman_gotemplate::{Failure, LookupQuery, Map, MapType, Timestamp, Value, World};
+
+/// How long a rendering may take. No chart takes longer; one that does would keep a thread for ever.
+pub(crate) const RENDER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The world without a cluster: its clock is the machine's, its randomness the operating system's, and it finds
 /// nothing to look up.

@@ -1,7 +1,7 @@
 //! Rendering, on a thread that may block.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -19,9 +19,7 @@ use crate::lookup::ClusterWorld;
 use crate::release::{
     ChartRecord, HookRecord, InfoRecord, ReleaseRecord, ReleaseStatus, Revision, never_run,
 };
-
-/// No chart takes longer; one that does would keep a thread for ever.
-const RENDER_TIMEOUT: Duration = Duration::from_mins(1);
+use crate::world::RENDER_TIMEOUT;
 
 impl Reconciler {
     /// Renders the chart for a revision.

@@ -6,6 +6,7 @@ mod flags;
 mod server;
 
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::anyhow;
 use steersman_chart::template::{
@@ -25,7 +26,7 @@ use super::helm::{self, Settings, print};
 use crate::config::Environment;
 use crate::repository::Located;
 use crate::repository::dependency::Manager;
-use crate::world::{ResolvingWorld, SystemWorld};
+use crate::world::{RENDER_TIMEOUT, ResolvingWorld, SystemWorld};
 
 /// What Helm adds to an error of a template.
 const ADVICE: &str = "\n\nUse --debug flag to render out invalid YAML";
@@ -95,13 +96,14 @@ impl Rendering<'_> {
         } else {
             world
         };
+        let started = Instant::now();
         let input = RenderInput {
             release: self.release,
             values: self.values,
             capabilities: self.capabilities,
             world,
             limits: Limits::default(),
-            expired: None,
+            expired: Some(&|| started.elapsed() > RENDER_TIMEOUT),
             skip_schema_validation: self.arguments.rendering.skip_schema_validation,
             subchart_notes: false,
         };
