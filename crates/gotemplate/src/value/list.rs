@@ -35,9 +35,13 @@ impl ListType {
 
 /// A slice: a sequence that no template function changes in place.
 #[derive(Clone, Debug)]
-pub struct List {
+pub struct List(Rc<Inner>);
+
+/// Behind one thin pointer: lists are passed around far more often than they are made.
+#[derive(Debug)]
+struct Inner {
     element: ListType,
-    items: Rc<[Value]>,
+    items: Vec<Value>,
     is_nil: bool,
 }
 
@@ -45,59 +49,60 @@ impl List {
     /// A list of these items, which the caller vouches to be of `list_type`.
     #[must_use]
     pub fn new(list_type: ListType, items: Vec<Value>) -> Self {
-        Self {
+        Self(Rc::new(Inner {
             element: list_type,
-            items: items.into(),
+            items,
             is_nil: false,
-        }
+        }))
     }
 
     /// Go's nil slice of this type. It prints as an empty one, but JSON shows it as `null`.
     #[must_use]
     pub fn nil(list_type: ListType) -> Self {
-        Self {
+        Self(Rc::new(Inner {
             element: list_type,
-            items: Rc::default(),
+            items: Vec::new(),
             is_nil: true,
-        }
+        }))
     }
 
     /// Whether this is a nil slice.
     #[must_use]
     pub fn is_nil(&self) -> bool {
-        self.is_nil
+        self.0.is_nil
     }
 
     /// The Go type.
     #[must_use]
     pub fn list_type(&self) -> ListType {
-        self.element
+        self.0.element
     }
 
     /// The items.
     #[must_use]
     pub fn items(&self) -> &[Value] {
-        &self.items
+        &self.0.items
     }
 
     /// The number of items.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.0.items.len()
     }
 
     /// Whether this is the only handle of the list.
     pub(super) fn is_unshared(&self) -> bool {
-        Rc::strong_count(&self.items) == 1
+        Rc::strong_count(&self.0) == 1
     }
 
-    pub(super) fn items_mut(&mut self) -> &mut Rc<[Value]> {
-        &mut self.items
+    /// The items, if nobody else has this list.
+    pub(super) fn items_mut(&mut self) -> Option<&mut Vec<Value>> {
+        Rc::get_mut(&mut self.0).map(|inner| &mut inner.items)
     }
 
     /// Whether there are no items.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.0.items.is_empty()
     }
 }

@@ -1,7 +1,5 @@
 //! Freeing values without recursion, and breaking the cycles that counting cannot free.
 
-use std::rc::Rc;
-
 use super::{List, Map, Value};
 
 impl Value {
@@ -58,7 +56,7 @@ fn release(mut pending: Vec<Value>) {
 impl List {
     /// Moves the lists and maps in this list to `pending`, if nobody else has this list.
     fn take_containers(&mut self, pending: &mut Vec<Value>) {
-        if let Some(items) = Rc::get_mut(self.items_mut()) {
+        if let Some(items) = self.items_mut() {
             let containers = items.iter_mut().filter(|value| value.is_container());
             pending.extend(containers.map(std::mem::take));
         }

@@ -16,8 +16,9 @@ pub struct Str(Bytes);
 #[derive(Clone)]
 enum Bytes {
     Text(Arc<str>),
-    /// Never valid UTF-8, so that equal strings have equal variants.
-    Binary(Arc<[u8]>),
+    /// Never valid UTF-8, so that equal strings have equal variants. A thin pointer, so that
+    /// the rare variant does not make each string larger.
+    Binary(Arc<Vec<u8>>),
 }
 
 impl Str {
@@ -26,7 +27,7 @@ impl Str {
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
             Ok(text) => text.into(),
-            Err(error) => Self(Bytes::Binary(error.into_bytes().into())),
+            Err(error) => Self(Bytes::Binary(Arc::new(error.into_bytes()))),
         }
     }
 
