@@ -13,7 +13,7 @@ use crate::error::ValuesError;
 use crate::load::{File, Source};
 use crate::metadata::Dependency;
 use crate::notice::Notice;
-use crate::values::{self, Tree, Values, to_map};
+use crate::values::{self, Defaults, Tree};
 use crate::version;
 
 /// A chart that takes part, with the name that its parent gives it.
@@ -23,7 +23,7 @@ pub(crate) struct Enabled {
     pub(crate) name: String,
     /// What is left of `dependencies` in `Chart.yaml`: the enabled ones, by their local names.
     pub(crate) declared: Vec<Dependency>,
-    pub(crate) values: Arc<Values>,
+    pub(crate) defaults: Arc<Defaults>,
     pub(crate) dependencies: Vec<Enabled>,
 }
 
@@ -32,8 +32,8 @@ impl Tree for Enabled {
         &self.name
     }
 
-    fn values(&self) -> &Values {
-        &self.values
+    fn defaults(&self) -> &Defaults {
+        &self.defaults
     }
 
     fn dependencies(&self) -> &[Self] {
@@ -48,7 +48,7 @@ impl Enabled {
             source: Arc::clone(source),
             name: source.metadata.name.clone(),
             declared: source.metadata.dependencies.clone(),
-            values: Arc::clone(&source.values),
+            defaults: Arc::clone(&source.defaults),
             dependencies: source.dependencies.iter().map(Self::everything).collect(),
         }
     }
@@ -110,7 +110,7 @@ impl Enabled {
         }
         self.dependencies = charts;
 
-        let coalesced = deep_copy(given);
+        let coalesced = given.deep_copy();
         values::coalesce(self, &coalesced, notices)?;
         apply_tags(&mut self.declared, &coalesced, notices);
         apply_conditions(&mut self.declared, &coalesced, path, notices);
@@ -164,9 +164,9 @@ impl Enabled {
             }
             declared.import_values = pairs;
         }
-        let merged = deep_copy(&merged);
+        let merged = merged.deep_copy();
         values::merge_tables(&merged, &imported, notices);
-        self.values = Arc::new(values::from_map(&merged));
+        self.defaults = Arc::new(Defaults::new(&values::from_map(&merged)));
         Ok(())
     }
 
@@ -273,8 +273,4 @@ fn plain_text(value: &Json) -> String {
         Json::Null => "<nil>".to_owned(),
         other => other.to_string(),
     }
-}
-
-fn deep_copy(map: &Map) -> Map {
-    to_map(&values::from_map(map))
 }

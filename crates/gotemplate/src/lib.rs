@@ -37,7 +37,10 @@ pub use function::{
 };
 pub use limits::{Limits, MissingKey, Options};
 pub use set::{TemplateSet, parsed_bytes};
-pub use value::{Encoded, List, ListType, Map, MapMethod, MapType, NamedMap, Object, Signature, Str, Value};
+pub use value::{
+    Encoded, Frozen, FrozenMap, List, ListType, Map, MapMethod, MapType, NamedMap, Object, Signature, Str,
+    Value,
+};
 pub use world::{Complaint, LookupQuery, Timestamp, World};
 
 /// The example in the README.

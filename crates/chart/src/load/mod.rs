@@ -21,7 +21,7 @@ use crate::error::LoadError;
 use crate::metadata::{self, Lock, Metadata};
 use crate::notice::Notice;
 use crate::schema::Schema;
-use crate::values::{self, Values};
+use crate::values::{self, Defaults, Values};
 
 /// How deep charts may lie in charts; Helm has no limit but its stack.
 const MAX_DEPTH: usize = 32;
@@ -37,7 +37,9 @@ pub(crate) struct File {
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     pub(crate) metadata: Metadata,
-    pub(crate) values: Arc<Values>,
+    pub(crate) values: Values,
+    /// The values again, ready for renderings.
+    pub(crate) defaults: Arc<Defaults>,
     /// `values.yaml` as it is.
     pub(crate) values_file: Option<Arc<[u8]>>,
     pub(crate) lock: Option<Lock>,
@@ -220,7 +222,8 @@ pub(crate) fn from_files(files: Vec<File>, budget: &mut Budget, depth: usize) ->
         } else if name == "values.yaml" {
             let values = values::read(&file.content)
                 .map_err(|error| LoadError::invalid(format!("cannot load values.yaml: {error}")))?;
-            source.values = Arc::new(values);
+            source.defaults = Arc::new(Defaults::new(&values));
+            source.values = values;
             source.values_file = Some(file.content);
         } else if name == "values.schema.json" {
             source.schema = Some(file.content);

@@ -5,9 +5,9 @@
 //! Everything works in place on maps that are shared by reference, as there.
 
 use steersman_gotemplate::format::sprintf;
-use steersman_gotemplate::{Map, MapType, Value};
+use steersman_gotemplate::{Frozen, Map, MapType, Value};
 
-use super::{Values, to_map};
+use super::defaults::{DefaultValue, Defaults};
 use crate::error::ValuesError;
 use crate::notice::{Notice, shown};
 
@@ -71,7 +71,7 @@ pub(crate) trait Tree: Sized {
     /// The name under which the parent knows the chart.
     fn name(&self) -> &str;
     /// The chart's defaults.
-    fn values(&self) -> &Values;
+    fn defaults(&self) -> &Defaults;
     /// The charts it depends on.
     fn dependencies(&self) -> &[Self];
 }
@@ -193,14 +193,14 @@ fn join_globals(destination: &Map, source: &Map, place: Place<'_>, joining: &mut
 
 fn join_defaults<T: Tree>(chart: &T, destination: &Map, place: Place<'_>, joining: &mut Joining<'_>) {
     let remove = joining.nulls == Nulls::Remove;
-    for (key, default) in to_map(chart.values()).entries() {
+    for DefaultValue { key, full, pruned } in chart.defaults().iter() {
         match destination.get(key.as_bytes()) {
             Some(Value::Nil | Value::Invalid) if remove => {
                 destination.remove(key.as_bytes());
             }
             Some(Value::Map(given)) => {
-                let Value::Map(default) = default else {
-                    if !default.is_nil() {
+                let (Frozen::Map(full), Frozen::Map(pruned)) = (full, pruned) else {
+                    if !matches!(full, Frozen::Nil) {
                         joining.notice(format!("warning: skipped value for {place}.{key}: Not a table."));
                     }
                     continue;
@@ -208,28 +208,21 @@ fn join_defaults<T: Tree>(chart: &T, destination: &Map, place: Place<'_>, joinin
                 let is_dependency = chart
                     .dependencies()
                     .iter()
-                    .any(|dependency| key == *dependency.name());
+                    .any(|dependency| *key == *dependency.name());
                 let name = key.to_string();
                 let place = place.below(&name);
                 if is_dependency {
-                    join_tables(&given, &default, place, &mut joining.keeping());
+                    join_tables(&given, &full.thaw(), place, &mut joining.keeping());
                 } else {
-                    if remove {
-                        remove_nulls(&default);
-                    }
-                    join_tables(&given, &default, place, joining);
+                    let default = if remove { pruned } else { full };
+                    join_tables(&given, &default.thaw(), place, joining);
                 }
             }
             Some(_) => {}
+            None if remove && matches!(full, Frozen::Nil) => {}
             None => {
-                if remove {
-                    match &default {
-                        Value::Nil => continue,
-                        Value::Map(default) => remove_nulls(default),
-                        _ => {}
-                    }
-                }
-                destination.insert(key, default);
+                let default = if remove { pruned } else { full };
+                destination.insert(key.clone(), default.thaw());
             }
         }
     }
@@ -280,26 +273,14 @@ fn join_tables(destination: &Map, source: &Map, place: Place<'_>, joining: &mut 
     }
 }
 
-fn remove_nulls(map: &Map) {
-    for (key, value) in map.entries() {
-        match value {
-            Value::Nil | Value::Invalid => {
-                map.remove(key.as_bytes());
-            }
-            Value::Map(inner) => remove_nulls(&inner),
-            _ => {}
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::{from_map, read};
+    use crate::values::{from_map, read, to_map};
 
     struct Sample {
         name: &'static str,
-        values: Values,
+        defaults: Defaults,
         dependencies: Vec<Sample>,
     }
 
@@ -307,8 +288,8 @@ mod tests {
         fn name(&self) -> &str {
             self.name
         }
-        fn values(&self) -> &Values {
-            &self.values
+        fn defaults(&self) -> &Defaults {
+            &self.defaults
         }
         fn dependencies(&self) -> &[Self] {
             &self.dependencies
@@ -319,7 +300,7 @@ mod tests {
         let values = read(values.as_bytes()).unwrap();
         Sample {
             name,
-            values,
+            defaults: Defaults::new(&values),
             dependencies,
         }
     }

@@ -1,7 +1,7 @@
 //! Values as JSON, which can be shared by threads, and as templates see them.
 
 use serde_json::Number;
-use steersman_gotemplate::{Map, MapType, Value};
+use steersman_gotemplate::{Frozen, Map, MapType, Value};
 
 use super::Values;
 
@@ -25,6 +25,26 @@ pub(crate) fn to_value(json: &serde_json::Value) -> Value {
         serde_json::Value::String(text) => Value::string(text.as_str()),
         serde_json::Value::Array(items) => Value::list(items.iter().map(to_value).collect()),
         serde_json::Value::Object(entries) => Value::Map(to_map(entries)),
+    }
+}
+
+/// A JSON value as templates see it, before they do.
+pub(crate) fn to_frozen(json: &serde_json::Value) -> Frozen {
+    match json {
+        serde_json::Value::Null => Frozen::Nil,
+        serde_json::Value::Bool(value) => Frozen::Bool(*value),
+        serde_json::Value::Number(number) => number.as_i64().map_or_else(
+            || Frozen::Float(number.as_f64().unwrap_or_default()),
+            Frozen::Int64,
+        ),
+        serde_json::Value::String(text) => Frozen::Str(text.as_str().into()),
+        serde_json::Value::Array(items) => Frozen::List(items.iter().map(to_frozen).collect()),
+        serde_json::Value::Object(entries) => Frozen::Map(
+            entries
+                .iter()
+                .map(|(key, value)| (key.as_str().into(), to_frozen(value)))
+                .collect(),
+        ),
     }
 }
 

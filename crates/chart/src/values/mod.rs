@@ -2,13 +2,15 @@
 
 mod coalesce;
 mod convert;
+mod defaults;
 pub mod set;
 
 use serde_json::Value;
 use steersman_yaml::{Content, Node};
 
 pub(crate) use coalesce::{Tree, coalesce, coalesce_tables, merge, merge_tables};
-pub(crate) use convert::{from_map, to_map, to_value};
+pub(crate) use convert::{from_map, to_frozen, to_map, to_value};
+pub(crate) use defaults::Defaults;
 
 /// The values of a chart or user.
 ///

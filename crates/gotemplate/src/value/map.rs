@@ -1,9 +1,9 @@
 //! Go's maps with string keys: shared by reference, ordered by key.
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 
-use super::{Signature, Str, Value};
+use super::{FrozenMap, Signature, Str, Value};
 use crate::function::{Failure, Runtime};
 
 /// The Go type of a map.
@@ -66,35 +66,61 @@ impl MapType {
 #[derive(Clone, Debug)]
 pub struct Map {
     go_type: MapType,
+    entries: Rc<RefCell<Entries>>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
     /// Sorted by key, which is the order in which Go's templates walk and print maps.
-    entries: Rc<RefCell<Vec<(Str, Value)>>>,
+    own: Vec<(Str, Value)>,
+    /// Where this is something, nothing is in `own` yet: to be copied there before the first
+    /// change, and before anybody gets hold of a map in it.
+    frozen: Option<FrozenMap>,
     is_nil: bool,
+}
+
+impl Entries {
+    fn own(&mut self) -> &mut Vec<(Str, Value)> {
+        if let Some(map) = self.frozen.take() {
+            let entries = map.entries().iter();
+            self.own = entries.map(|(key, value)| (key.clone(), value.thaw())).collect();
+        }
+        &mut self.own
+    }
+}
+
+/// Where the entry of `key` is, or where it would be.
+fn search<V>(entries: &[(Str, V)], key: &[u8]) -> Result<usize, usize> {
+    entries.binary_search_by(|(name, _)| name.as_bytes().cmp(key))
+}
+
+fn find<'e, V>(entries: &'e [(Str, V)], key: &[u8]) -> Option<&'e V> {
+    let place = search(entries, key).ok()?;
+    entries.get(place).map(|(_, value)| value)
 }
 
 impl Map {
     /// An empty map.
     #[must_use]
     pub fn new(map_type: MapType) -> Self {
-        Self {
-            go_type: map_type,
-            entries: Rc::default(),
-            is_nil: false,
-        }
+        Self::of(map_type, Entries::default())
     }
 
     /// Go's nil map of this type. It prints as an empty one, but JSON shows it as `null`, and it
     /// cannot be filled: whoever changes maps for templates checks [`is_nil`](Self::is_nil) first.
     #[must_use]
     pub fn nil(map_type: MapType) -> Self {
-        let mut map = Self::new(map_type);
-        map.is_nil = true;
-        map
+        let entries = Entries {
+            is_nil: true,
+            ..Entries::default()
+        };
+        Self::of(map_type, entries)
     }
 
     /// Whether this is a nil map.
     #[must_use]
     pub fn is_nil(&self) -> bool {
-        self.is_nil
+        self.entries.borrow().is_nil
     }
 
     /// A map of these entries; of two with the same key the later one stays.
@@ -102,11 +128,40 @@ impl Map {
         map_type: MapType,
         entries: impl IntoIterator<Item = (K, Value)>,
     ) -> Self {
-        let map = Self::new(map_type);
+        let entries = entries.into_iter();
+        let map = Self::of(
+            map_type,
+            Entries {
+                own: Vec::with_capacity(entries.size_hint().0),
+                ..Entries::default()
+            },
+        );
         for (key, value) in entries {
             map.insert(key, value);
         }
         map
+    }
+
+    /// A `map[string]interface {}` with the entries of `map`.
+    pub(super) fn frozen(map: FrozenMap) -> Self {
+        Self::of(
+            MapType::Any,
+            Entries {
+                frozen: Some(map),
+                ..Entries::default()
+            },
+        )
+    }
+
+    fn of(map_type: MapType, entries: Entries) -> Self {
+        Self {
+            go_type: map_type,
+            entries: Rc::new(RefCell::new(entries)),
+        }
+    }
+
+    fn own(&self) -> RefMut<'_, Vec<(Str, Value)>> {
+        RefMut::map(self.entries.borrow_mut(), Entries::own)
     }
 
     /// The Go type.
@@ -129,39 +184,67 @@ impl Map {
         Self {
             go_type: map_type,
             entries: Rc::clone(&self.entries),
-            is_nil: self.is_nil,
         }
+    }
+
+    /// A map with equal entries that shares no map with this one. Objects are shared.
+    ///
+    /// The caller vouches that no map in it contains itself.
+    #[must_use]
+    pub fn deep_copy(&self) -> Self {
+        let Entries { own, frozen, is_nil } = &*self.entries.borrow();
+        let copied = |(key, value): &(Str, Value)| (key.clone(), value.deep_copy());
+        let entries = Entries {
+            own: own.iter().map(copied).collect(),
+            frozen: frozen.clone(),
+            is_nil: *is_nil,
+        };
+        Self::of(self.go_type, entries)
     }
 
     /// The value of `key`.
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<Value> {
-        let entries = self.entries.borrow();
-        let place = entries
-            .binary_search_by(|(name, _)| name.as_bytes().cmp(key))
-            .ok()?;
-        entries.get(place).map(|(_, value)| value.clone())
+        if let Entries {
+            own, frozen: None, ..
+        } = &*self.entries.borrow()
+        {
+            return find(own, key).cloned();
+        }
+        self.get_frozen(key)
+    }
+
+    /// The value of `key`, without copying all entries where that one is a scalar or missing.
+    fn get_frozen(&self, key: &[u8]) -> Option<Value> {
+        if let Some(map) = &self.entries.borrow().frozen {
+            let value = find(map.entries(), key)?;
+            if let Some(scalar) = value.scalar() {
+                return Some(scalar);
+            }
+        }
+        find(&self.own(), key).cloned()
     }
 
     /// Whether there is a value for `key`.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
-        self.entries
-            .borrow()
-            .binary_search_by(|(name, _)| name.as_bytes().cmp(key))
-            .is_ok()
+        let Entries { own, frozen, .. } = &*self.entries.borrow();
+        match frozen {
+            None => search(own, key).is_ok(),
+            Some(map) => search(map.entries(), key).is_ok(),
+        }
     }
 
     /// Sets the value of `key`, and gives the one it had.
     pub fn insert(&self, key: impl Into<Str>, value: Value) -> Option<Value> {
         let key = key.into();
-        let mut entries = self.entries.borrow_mut();
+        let mut entries = self.own();
         // Most maps are filled in the order of their keys.
         if entries.last().is_none_or(|(last, _)| *last < key) {
             entries.push((key, value));
             return None;
         }
-        match entries.binary_search_by(|(name, _)| name.cmp(&key)) {
+        match search(&entries, key.as_bytes()) {
             Ok(place) => entries
                 .get_mut(place)
                 .map(|entry| std::mem::replace(&mut entry.1, value)),
@@ -174,40 +257,44 @@ impl Map {
 
     /// Removes `key`, and gives the value it had.
     pub fn remove(&self, key: &[u8]) -> Option<Value> {
-        let mut entries = self.entries.borrow_mut();
-        let place = entries
-            .binary_search_by(|(name, _)| name.as_bytes().cmp(key))
-            .ok()?;
+        let mut entries = self.own();
+        let place = search(&entries, key).ok()?;
         Some(entries.remove(place).1)
     }
 
     /// The number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.entries.borrow().len()
+        let Entries { own, frozen, .. } = &*self.entries.borrow();
+        own.len() + frozen.as_ref().map_or(0, |map| map.entries().len())
     }
 
     /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entries.borrow().is_empty()
+        self.len() == 0
     }
 
     /// The entries as they are now, by key.
     #[must_use]
     pub fn entries(&self) -> Vec<(Str, Value)> {
-        self.entries.borrow().clone()
+        self.own().clone()
     }
 
     /// The keys as they are now, in order.
     #[must_use]
     pub fn keys(&self) -> Vec<Str> {
-        self.entries.borrow().iter().map(|(key, _)| key.clone()).collect()
+        let Entries { own, frozen, .. } = &*self.entries.borrow();
+        match frozen {
+            None => own.iter().map(|(key, _)| key.clone()).collect(),
+            Some(map) => map.entries().iter().map(|(key, _)| key.clone()).collect(),
+        }
     }
 
     /// Removes all entries.
     pub(super) fn take_entries(&self) -> Vec<(Str, Value)> {
-        std::mem::take(&mut *self.entries.borrow_mut())
+        // Nothing that is still frozen can lead back to this map.
+        std::mem::take(&mut *self.entries.borrow_mut()).own
     }
 
     /// Whether this is the only handle of the map.
@@ -215,9 +302,9 @@ impl Map {
         Rc::strong_count(&self.entries) == 1
     }
 
-    /// The entries, if nobody else has this map.
+    /// The entries that are no longer frozen, if nobody else has this map.
     pub(super) fn entries_mut(&mut self) -> Option<&mut Vec<(Str, Value)>> {
-        Rc::get_mut(&mut self.entries).map(RefCell::get_mut)
+        Rc::get_mut(&mut self.entries).map(|entries| &mut entries.get_mut().own)
     }
 
     /// Whether both are the same map, not just equal ones.

@@ -3,6 +3,7 @@
 
 mod complex;
 mod cost;
+mod frozen;
 mod list;
 mod map;
 mod object;
@@ -13,6 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 pub(crate) use complex::Complex;
+pub use frozen::{Frozen, FrozenMap};
 pub use list::{List, ListType};
 pub use map::{Map, MapMethod, MapType, NamedMap};
 pub use object::{Encoded, Object, Signature};
@@ -54,6 +56,9 @@ pub enum Value {
     Object(Rc<dyn Object>),
 }
 
+// Values are moved and cloned at every step of an execution.
+const _: () = assert!(size_of::<Value>() == 24);
+
 impl Value {
     /// A string value.
     pub fn string(text: impl Into<Str>) -> Self {
@@ -82,6 +87,18 @@ impl Value {
     /// An object.
     pub fn object(object: impl Object + 'static) -> Self {
         Self::Object(Rc::new(object))
+    }
+
+    /// An equal value that shares no map with this one; see [`Map::deep_copy`].
+    fn deep_copy(&self) -> Self {
+        match self {
+            Self::Map(map) => crate::stack::grow(|| Self::Map(map.deep_copy())),
+            Self::List(list) if !list.is_nil() => crate::stack::grow(|| {
+                let items = list.items().iter().map(Self::deep_copy).collect();
+                Self::List(List::new(list.list_type(), items))
+            }),
+            other => other.clone(),
+        }
     }
 
     /// Whether this is nothing, of either kind.
