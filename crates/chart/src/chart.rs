@@ -145,10 +145,11 @@ impl Chart {
     }
 
     fn new(source: Source, files: &[File]) -> Self {
+        let source = Arc::new(source);
         Self(Arc::new(Inner {
-            source: Arc::new(source),
             digest: digest(files),
-            arrangements: Arrangements::default(),
+            arrangements: Arrangements::new(&source),
+            source,
         }))
     }
 
@@ -251,7 +252,7 @@ impl Chart {
     /// The values give a subchart something other than a map.
     pub fn coalesce(&self, values: &Values) -> Result<Values, ValuesError> {
         let notices = &mut Vec::new();
-        let arrangement = self.0.arrangements.choose(&self.0.source, values, notices)?;
+        let arrangement = self.0.arrangements.choose(values, notices)?;
         let map = values::to_map(values);
         values::coalesce(arrangement.chart(), &map, notices)?;
         Ok(values::from_map(&map))
@@ -306,7 +307,7 @@ impl Chart {
         values: &Values,
         notices: &mut Vec<Notice>,
     ) -> Result<Arc<Arrangement>, RenderError> {
-        let choice = self.0.arrangements.choose(&self.0.source, values, notices);
+        let choice = self.0.arrangements.choose(values, notices);
         choice.map_err(|error| {
             let message = format!("chart dependencies processing failed: {error}");
             RenderError::new(RenderErrorKind::Values, message)

@@ -41,6 +41,91 @@ impl Tree for Enabled {
     }
 }
 
+/// A chart before any choice: all of the choice that follows from the chart alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidates {
+    /// With its dependencies by their local names, and theirs as they are in the archive.
+    chart: Enabled,
+    /// Those dependencies again, if there is anything to choose between.
+    dependencies: Vec<Candidates>,
+}
+
+/// What tags and conditions make of [`Candidates`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Choice {
+    /// For each declared dependency whether it is enabled.
+    declared: Vec<bool>,
+    /// For each dependency that is there what becomes of it, if it is enabled.
+    dependencies: Vec<Option<Choice>>,
+}
+
+impl Candidates {
+    /// Everything that lies in the `charts/` of a chart.
+    pub(crate) fn new(source: &Arc<Source>) -> Self {
+        Self::of(Enabled::everything(source))
+    }
+
+    fn of(mut chart: Enabled) -> Self {
+        let mut dependencies = Vec::new();
+        if !chart.declared.is_empty() {
+            chart.match_declarations();
+            dependencies.extend(chart.dependencies.iter().cloned().map(Self::of));
+        }
+        Self { chart, dependencies }
+    }
+
+    /// Decides which charts take part with these values.
+    pub(crate) fn choose(&self, given: &Map, notices: &mut Vec<Notice>) -> Result<Choice, ValuesError> {
+        self.choose_below(given, "", notices)
+    }
+
+    fn choose_below(
+        &self,
+        given: &Map,
+        path: &str,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Choice, ValuesError> {
+        let declared = &self.chart.declared;
+        if declared.is_empty() {
+            return Ok(Choice::default());
+        }
+        let coalesced = given.deep_copy();
+        values::coalesce(&self.chart, &coalesced, notices)?;
+        let mut switches = tag_switches(declared, &coalesced, notices);
+        apply_conditions(&mut switches, declared, &coalesced, path, notices);
+        let is_disabled =
+            |name: &str| std::iter::zip(declared, &switches).any(|(known, on)| !on && known.name == name);
+        let choose = |candidate: &Self| {
+            let name = &candidate.chart.name;
+            if is_disabled(name) {
+                return Ok(None);
+            }
+            candidate
+                .choose_below(&coalesced, &format!("{path}{name}."), notices)
+                .map(Some)
+        };
+        Ok(Choice {
+            declared: declared.iter().map(|known| !is_disabled(&known.name)).collect(),
+            dependencies: self.dependencies.iter().map(choose).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The chart with what a choice leaves enabled.
+    pub(crate) fn enabled(&self, choice: &Choice) -> Enabled {
+        let mut chart = self.chart.clone();
+        if !chart.declared.is_empty() {
+            let mut stays = choice.declared.iter();
+            chart
+                .declared
+                .retain(|_| stays.next().is_some_and(|stays| *stays));
+            chart.dependencies = std::iter::zip(&self.dependencies, &choice.dependencies)
+                .filter_map(|(candidate, choice)| Some(candidate.enabled(choice.as_ref()?)))
+                .collect();
+        }
+        chart
+    }
+}
+
 impl Enabled {
     /// The chart with everything that lies in its `charts/`, before any choice.
     pub(crate) fn everything(source: &Arc<Source>) -> Self {
@@ -63,30 +148,9 @@ impl Enabled {
             .filter(move |file| !is_library || is_partial(&file.name))
     }
 
-    /// Names the charts that take part, apart from others that would take part with other
-    /// values.
-    pub(crate) fn choice(&self) -> String {
-        let mut text = self.name.clone();
-        if !self.dependencies.is_empty() {
-            let inner: Vec<String> = self.dependencies.iter().map(Self::choice).collect();
-            text.push('(');
-            text.push_str(&inner.join(","));
-            text.push(')');
-        }
-        text
-    }
-
-    /// Drops the charts that tags and conditions in `given` turn off, and gives the others their
+    /// Drops the charts that are declared in another version only, and gives the others their
     /// local names.
-    pub(crate) fn choose(
-        &mut self,
-        given: &Map,
-        path: &str,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), ValuesError> {
-        if self.declared.is_empty() {
-            return Ok(());
-        }
+    fn match_declarations(&mut self) {
         let mut charts: Vec<Self> = Vec::new();
         for chart in &self.dependencies {
             let is_declared = self.declared.iter().any(|declared| {
@@ -109,27 +173,6 @@ impl Enabled {
             declared.enabled = true;
         }
         self.dependencies = charts;
-
-        let coalesced = given.deep_copy();
-        values::coalesce(self, &coalesced, notices)?;
-        apply_tags(&mut self.declared, &coalesced, notices);
-        apply_conditions(&mut self.declared, &coalesced, path, notices);
-        let disabled: Vec<&str> = self
-            .declared
-            .iter()
-            .filter(|declared| !declared.enabled)
-            .map(|declared| declared.name.as_str())
-            .collect();
-        self.dependencies
-            .retain(|chart| !disabled.contains(&chart.name.as_str()));
-        let disabled: Vec<String> = disabled.into_iter().map(str::to_owned).collect();
-        self.declared
-            .retain(|declared| !disabled.contains(&declared.name));
-        for chart in &mut self.dependencies {
-            let path = format!("{path}{}.", chart.name);
-            chart.choose(&coalesced, &path, notices)?;
-        }
-        Ok(())
     }
 
     /// Takes values of dependencies over into their parents (`import-values`), the innermost
@@ -175,11 +218,12 @@ impl Enabled {
     }
 }
 
-fn apply_tags(declared: &mut [Dependency], given: &Map, notices: &mut Vec<Notice>) {
+/// Which of the declared dependencies their tags leave enabled.
+fn tag_switches(declared: &[Dependency], given: &Map, notices: &mut Vec<Notice>) -> Vec<bool> {
     let Some(Value::Map(tags)) = given.get(b"tags") else {
-        return;
+        return vec![true; declared.len()];
     };
-    for dependency in declared {
+    let mut is_enabled = |dependency: &Dependency| {
         let mut known = Vec::new();
         for tag in &dependency.tags {
             match tags.get(tag.as_bytes()) {
@@ -188,17 +232,25 @@ fn apply_tags(declared: &mut [Dependency], given: &Map, notices: &mut Vec<Notice
                 None => {}
             }
         }
-        dependency.enabled = known.is_empty() || known.contains(&true);
-    }
+        known.is_empty() || known.contains(&true)
+    };
+    declared.iter().map(&mut is_enabled).collect()
 }
 
-fn apply_conditions(declared: &mut [Dependency], given: &Map, path: &str, notices: &mut Vec<Notice>) {
-    for dependency in declared {
+/// Lets conditions overrule tags.
+fn apply_conditions(
+    switches: &mut [bool],
+    declared: &[Dependency],
+    given: &Map,
+    path: &str,
+    notices: &mut Vec<Notice>,
+) {
+    for (switch, dependency) in std::iter::zip(switches, declared) {
         let conditions = dependency.condition.trim();
         for condition in conditions.split(',').filter(|condition| !condition.is_empty()) {
             match at_path(given, &format!("{path}{condition}")) {
                 Some(Value::Bool(enabled)) => {
-                    dependency.enabled = enabled;
+                    *switch = enabled;
                     break;
                 }
                 Some(_) => notices.push(not_bool("path", condition, &dependency.name)),

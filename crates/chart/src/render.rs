@@ -7,7 +7,7 @@ use steersman_gotemplate::{Map, Str};
 
 use crate::chart::{CrdFile, RenderInput};
 use crate::context::Contexts;
-use crate::dependencies::Enabled;
+use crate::dependencies::{Candidates, Choice, Enabled};
 use crate::engine::{self, Templates};
 use crate::error::{RenderError, RenderErrorKind, ValuesError};
 use crate::load::Source;
@@ -33,24 +33,33 @@ pub(crate) struct Arrangement {
 }
 
 /// The arrangements that a chart was rendered in, by the choice of subcharts.
-#[derive(Debug, Default)]
-pub(crate) struct Arrangements(Mutex<BTreeMap<String, Arc<Arrangement>>>);
+#[derive(Debug)]
+pub(crate) struct Arrangements {
+    candidates: Candidates,
+    known: Mutex<BTreeMap<Choice, Arc<Arrangement>>>,
+}
 
 impl Arrangements {
+    /// For a chart that was not rendered yet.
+    pub(crate) fn new(source: &Arc<Source>) -> Self {
+        Self {
+            candidates: Candidates::new(source),
+            known: Mutex::default(),
+        }
+    }
+
     /// The arrangement that these values ask for.
     pub(crate) fn choose(
         &self,
-        source: &Arc<Source>,
         given: &values::Values,
         notices: &mut Vec<Notice>,
     ) -> Result<Arc<Arrangement>, ValuesError> {
-        let mut chart = Enabled::everything(source);
-        chart.choose(&to_map(given), "", notices)?;
-        let choice = chart.choice();
+        let choice = self.candidates.choose(&to_map(given), notices)?;
         if let Some(known) = self.lock().get(&choice) {
             notices.extend(known.notices.iter().cloned());
             return Ok(Arc::clone(known));
         }
+        let mut chart = self.candidates.enabled(&choice);
         let mut imports = Vec::new();
         let imported = chart.import_values(&mut imports);
         notices.extend(imports.iter().cloned());
@@ -64,9 +73,9 @@ impl Arrangements {
         Ok(arrangement)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<Arrangement>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Choice, Arc<Arrangement>>> {
         // Every change is one insertion, so that a panic elsewhere leaves nothing half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
