@@ -29,17 +29,21 @@ impl Value {
 /// them and freed level by level.
 impl Drop for List {
     fn drop(&mut self) {
-        let mut pending = Vec::new();
-        self.take_containers(&mut pending);
-        release(pending);
+        if self.is_unshared() {
+            let mut pending = Vec::new();
+            self.take_containers(&mut pending);
+            release(pending);
+        }
     }
 }
 
 impl Drop for Map {
     fn drop(&mut self) {
-        let mut pending = Vec::new();
-        self.take_containers(&mut pending);
-        release(pending);
+        if self.is_unshared() {
+            let mut pending = Vec::new();
+            self.take_containers(&mut pending);
+            release(pending);
+        }
     }
 }
 
