@@ -54,7 +54,10 @@ fn bytes(arguments: &[Value], place: usize) -> &[u8] {
 
 /// The text of a string argument.
 fn text(arguments: &[Value], place: usize) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(bytes(arguments, place))
+    match argument(arguments, place) {
+        Value::Str(text) => text.text(),
+        _ => "".into(),
+    }
 }
 
 /// Gives a failure the form of the value that Helm's lenient functions give instead: a map with

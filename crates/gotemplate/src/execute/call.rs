@@ -40,7 +40,7 @@ impl Execution<'_> {
         last: Option<Value>,
     ) -> Result<Operand, Error> {
         self.step(template)?;
-        let Some(function) = self.view.set().functions().get(function).copied() else {
+        let Some(function) = self.set.functions().get(function) else {
             return Err(self.fail(template, "function is not in the table"));
         };
         let callee = Callee {

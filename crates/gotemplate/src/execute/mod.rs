@@ -9,7 +9,6 @@ mod range;
 mod runtime;
 mod view;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{At, Error, ErrorKind};
@@ -25,13 +24,12 @@ use view::View;
 
 /// Executions of templates of one set that share a budget: one rendering.
 pub struct Execution<'a> {
+    set: &'a TemplateSet,
     world: &'a dyn World,
     options: Options<'a>,
     budget: Budget,
     /// The templates that can be called, those of the current expansion included.
-    view: View,
-    /// How often each template is among the callers of the current one by `include`.
-    included: BTreeMap<Str, u32>,
+    view: View<'a>,
     output: Vec<u8>,
     /// The variables of all templates that are being executed.
     slots: Vec<Option<Operand>>,
@@ -85,13 +83,13 @@ enum Flow {
 impl<'a> Execution<'a> {
     /// Executions of the templates of `set`.
     #[must_use]
-    pub fn new(set: &TemplateSet, world: &'a dyn World, options: &Options<'a>) -> Self {
+    pub fn new(set: &'a TemplateSet, world: &'a dyn World, options: &Options<'a>) -> Self {
         Self {
+            set,
             world,
             options: *options,
             budget: Budget::new(options),
-            view: View::new(set.clone()),
-            included: BTreeMap::new(),
+            view: View::new(set),
             output: Vec::new(),
             slots: Vec::new(),
             base: 0,
@@ -109,8 +107,7 @@ impl<'a> Execution<'a> {
         let result = self.execute_named(name, data);
         self.slots.clear();
         self.base = 0;
-        self.included.clear();
-        self.view.leave_all();
+        self.view.reset();
         self.exhausted = None;
         let output = std::mem::take(&mut self.output);
         result.map(|()| Str::from_bytes(output))
@@ -118,7 +115,7 @@ impl<'a> Execution<'a> {
 
     fn execute_named(&mut self, name: &str, data: &Value) -> Result<(), Error> {
         let Some(template) = self.view.get(name.as_bytes()) else {
-            return Err(Error::not_found(name, &self.view.set().name().text()));
+            return Err(Error::not_found(name, &self.set.name().text()));
         };
         self.run(&template, Operand::plain(data.clone()).unboxed())
     }
@@ -273,7 +270,7 @@ impl<'a> Execution<'a> {
 impl fmt::Debug for Execution<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Execution")
-            .field("set", self.view.set())
+            .field("set", self.set)
             .field("options", &self.options)
             .finish_non_exhaustive()
     }

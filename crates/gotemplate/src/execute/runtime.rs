@@ -1,7 +1,5 @@
 //! What functions can reach.
 
-use std::sync::Arc;
-
 use crate::error::{Error, ErrorKind};
 use crate::format;
 use crate::function::{Failure, Runtime};
@@ -27,25 +25,18 @@ impl Runtime for Execution<'_> {
     }
 
     fn include(&mut self, name: &str, data: &Value) -> Result<Str, Failure> {
-        let Some(template) = self.view.get(name.as_bytes()) else {
-            let error = Error::not_found(name, &self.view.set().name().text());
+        let Some((template, id)) = self.view.find(name.as_bytes()) else {
+            let error = Error::not_found(name, &self.set.name().text());
             return Err(Failure::new(error.to_string()));
         };
-        let limit = self.budget.limits().include_depth;
-        let depth = match self.included.get_mut(&template.name) {
-            Some(depth) => depth,
-            None => self.included.entry(template.name.clone()).or_default(),
-        };
-        if *depth > limit {
+        if *self.view.included(id) > self.budget.limits().include_depth {
             return Err(Failure::new(format!(
                 "rendering template has a nested reference name: {name}: unable to execute template"
             )));
         }
-        *depth += 1;
+        *self.view.included(id) += 1;
         let result = self.captured(&template, data);
-        if let Some(depth) = self.included.get_mut(&template.name) {
-            *depth = depth.saturating_sub(1);
-        }
+        *self.view.included(id) -= 1;
         result.map_err(|error| self.failure(error, ""))
     }
 
@@ -56,7 +47,7 @@ impl Runtime for Execution<'_> {
         let parsed = crate::set::parsed_bytes(text.as_bytes());
         self.reserve(parsed)?;
         self.spend((parsed / 16) as u64)?;
-        let set = self.view.set().clone();
+        let set = self.set;
         let quoted = || format::quote(text);
         let templates = set
             .parse_expansion(text)
@@ -85,7 +76,7 @@ impl Runtime for Execution<'_> {
 
 impl Execution<'_> {
     /// The output of a template by itself.
-    fn captured(&mut self, template: &Arc<Template>, data: &Value) -> Result<Str, Error> {
+    fn captured(&mut self, template: &Template, data: &Value) -> Result<Str, Error> {
         let start = self.output.len();
         let result = self.run(template, Operand::plain(data.clone()).unboxed());
         let output = self.output.get(start..).unwrap_or_default();
