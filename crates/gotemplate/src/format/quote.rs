@@ -121,7 +121,13 @@ pub(crate) fn unquote(literal: &str) -> Result<Vec<u8>, SyntaxError> {
         .and_then(|text| text.strip_suffix('"'))
         .ok_or(SyntaxError)?;
     let mut out = Vec::with_capacity(rest.len());
-    while !rest.is_empty() {
+    loop {
+        let (plain, tail) = rest.split_at(rest.find(['"', '\\', '\n']).unwrap_or(rest.len()));
+        out.extend_from_slice(plain.as_bytes());
+        rest = tail;
+        if rest.is_empty() {
+            break;
+        }
         if rest.starts_with(['"', '\n']) {
             return Err(SyntaxError);
         }

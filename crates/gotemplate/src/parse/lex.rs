@@ -194,7 +194,7 @@ impl<'t> Lexer<'t> {
     /// Skips what was read.
     fn ignore(&mut self) {
         let skipped = &self.input.as_bytes()[self.start..self.position];
-        self.line += skipped.split(|byte| *byte == b'\n').count() as u32 - 1;
+        self.line += skipped.iter().map(|byte| u32::from(*byte == b'\n')).sum::<u32>();
         self.start = self.position;
     }
 
@@ -397,7 +397,13 @@ impl<'t> Lexer<'t> {
     }
 
     fn skip_alphanumeric(&mut self) {
-        while self.peek().is_some_and(is_alphanumeric) {
+        let is_usual = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        loop {
+            let usual = self.rest().bytes().take_while(is_usual).count();
+            self.position += usual;
+            if !self.peek().is_some_and(is_alphanumeric) {
+                return;
+            }
             self.next();
         }
     }
@@ -506,6 +512,5 @@ fn has_left_marker(text: &str) -> bool {
 }
 
 fn has_right_marker(text: &str) -> bool {
-    let mut characters = text.chars();
-    characters.next().is_some_and(is_space) && characters.next() == Some('-')
+    matches!(text.as_bytes(), [b' ' | b'\t' | b'\r' | b'\n', b'-', ..])
 }
