@@ -123,7 +123,7 @@ func corpusTable(s settings, cases []testCase) (string, error) {
 		}
 		fmt.Fprintf(&text, "Less than %.0f times faster: %d.\n", bound, below)
 	}
-	text.WriteString("The least:\n\n")
+	text.WriteString("\nA key of RSA or a bcrypt hash takes either program as long; charts that make some come last. The least:\n\n")
 	table := newTable("chart", "Helm ms", "ours ms", "times faster", "times less CPU")
 	for _, c := range results[:min(listed, len(results))] {
 		table.row(c.name, milliseconds(c.helm.wall), milliseconds(c.own.wall), times(c.ratio()), times(c.cpuRatio()))
