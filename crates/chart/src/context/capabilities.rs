@@ -130,8 +130,8 @@ impl Object for KubeVersionObject {
         format!("{{{version} {normalized} {major} {minor}}}").into()
     }
 
-    fn written(&self) -> Str {
-        self.0.normalized().into()
+    fn written(&self) -> Option<Str> {
+        Some(self.0.normalized().into())
     }
 
     fn is_stringer(&self) -> bool {

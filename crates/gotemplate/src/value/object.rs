@@ -52,10 +52,10 @@ pub trait Object: fmt::Debug {
     /// What Go's `%v` prints, through `String()` or `Error()` where the type has one.
     fn print(&self) -> Str;
 
-    /// What a template writes for this where it stands alone in an action. Go finds a `String()` there that only the
-    /// pointer to a value has, which functions do not.
-    fn written(&self) -> Str {
-        self.print()
+    /// What a template writes for this where it stands alone in an action, if that is not what functions print. Go
+    /// finds a `String()` there that only the pointer to a value has, which functions do not.
+    fn written(&self) -> Option<Str> {
+        None
     }
 
     /// Whether [`print`](Self::print) is what the type's own `String()` or `Error()` gives,
