@@ -17,7 +17,10 @@ fuzz_target!(|input: &[u8]| {
         ),
         ("templates/t.hbs", template),
         ("templates/_p.hbs", partial),
-        ("templates/_helpers.tpl", b"{{ define \"go\" }}{{ .Values | toYaml }}{{ end }}"),
+        (
+            "templates/_helpers.tpl",
+            b"{{ define \"go\" }}{{ .Values | toYaml }}{{ end }}",
+        ),
         ("values.yaml", b"a: 1\nb: [x, y]\nc: {d: e}\n"),
         ("files/text.txt", b"one\ntwo\n"),
     ])

@@ -9,6 +9,9 @@ use std::cmp::Ordering;
 use libfuzzer_sys::fuzz_target;
 use steersman_sprig::semver::{Constraint, Version};
 
+/// How long a version may be.
+const LONGEST: usize = 256;
+
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
@@ -20,6 +23,10 @@ fuzz_target!(|input: &[u8]| {
         .filter_map(|line| Version::parse(line).ok())
         .collect();
     for version in &versions {
+        // `1` is printed as `1.0.0`, which may be more than is read.
+        if version.to_string().len() > LONGEST {
+            continue;
+        }
         let again = Version::parse(&version.to_string()).expect("what is printed can be read");
         assert_eq!(again.to_string(), version.to_string());
         assert_eq!(version.compare(&again), Ordering::Equal);
