@@ -3,7 +3,15 @@
 //! Each stands for a way to make much of little: text that doubles, values that share others, large things that
 //! many calls look at. How much memory and time the whole process takes is tested in `tests/cli/hostile`.
 
-use steersman_chart::{Capabilities, Chart, Limits, Operation, ReleaseInfo, RenderInput, Rendered, Values};
+use std::any::Any;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use steersman_chart::{
+    Capabilities, Chart, Failure, Limits, LookupQuery, Operation, ReleaseInfo, RenderInput, Rendered,
+    Timestamp, Value, Values, World,
+};
+use steersman_gotemplate::{Object, Str};
 
 mod support;
 
@@ -265,4 +273,85 @@ fn many_definitions_are_parsed_in_a_moment() {
         .map(|number| format!("{{{{define \"{number}\"}}}}x{{{{end}}}}"))
         .collect();
     assert!(render(&definitions.concat()).is_ok());
+}
+
+/// A value that tells when it is freed.
+#[derive(Debug)]
+struct Counted(Rc<Cell<usize>>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+impl Object for Counted {
+    fn type_name(&self) -> &'static str {
+        "counted"
+    }
+
+    fn kind_name(&self) -> &'static str {
+        "struct"
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn print(&self) -> Str {
+        "counted".into()
+    }
+}
+
+struct Counting(Rc<Cell<usize>>);
+
+impl World for Counting {
+    fn now(&self) -> Timestamp {
+        Timestamp::default()
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        buffer.fill(0);
+    }
+
+    fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> {
+        Ok(Value::object(Counted(Rc::clone(&self.0))))
+    }
+}
+
+#[test]
+fn values_that_contain_themselves_are_freed() {
+    for template in [
+        "{{ $d := dict }}{{ $_ := set $d \"self\" $d }}{{ $_ := set $d \"o\" (lookup \"\" \"\" \"\" \"\") }}",
+        "{{ $d := dict }}{{ $_ := set $d \"l\" (list (dict \"up\" $d) (lookup \"\" \"\" \"\" \"\")) }}",
+        "{{ $_ := set .Values \"root\" $ }}{{ $_ := set $ \"o\" (lookup \"\" \"\" \"\" \"\") }}",
+        "{{ $m := dict }}{{ $a := dict \"x\" $m \"o\" 1 }}{{ $b := dict \"y\" $m \"o\" (lookup \"\" \"\" \"\" \"\") }}\
+         {{ $_ := merge $a (dict \"x\" $b) }}",
+    ] {
+        let chart = Chart::from_files([
+            ("Chart.yaml", support::SNIPPET_CHART.as_bytes()),
+            ("templates/t.yaml", template.as_bytes()),
+        ])
+        .unwrap();
+        let freed = Rc::new(Cell::new(0));
+        let release = ReleaseInfo {
+            name: "rel".to_owned(),
+            namespace: "ns".to_owned(),
+            revision: 1,
+            operation: Operation::Install,
+        };
+        chart
+            .render(&RenderInput {
+                release: &release,
+                values: &Values::new(),
+                capabilities: &Capabilities::default(),
+                world: &Counting(Rc::clone(&freed)),
+                limits: Limits::default(),
+                expired: None,
+                skip_schema_validation: false,
+                subchart_notes: false,
+            })
+            .unwrap();
+        assert_eq!(freed.get(), 1, "{template}");
+    }
 }

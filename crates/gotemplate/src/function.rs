@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::value::{Str, Value};
+use crate::value::{Map, Str, Value};
 use crate::world::World;
 
 /// The Go type of a parameter, which decides what an argument is converted to and which
@@ -326,6 +326,12 @@ pub trait Runtime {
     /// # Errors
     /// An exhausted [`Failure`] when the rendering's step budget does not allow it.
     fn spend(&mut self, steps: u64) -> Result<(), Failure>;
+
+    /// Takes note of a map in which something was put. It may contain itself now, which counting
+    /// references does not free: see [`Execution::dismantle`](crate::Execution::dismantle).
+    fn changed(&mut self, map: &Map) {
+        let _ = map;
+    }
 
     /// The output of the template called `name` with `data` as its dot.
     ///

@@ -29,6 +29,7 @@ pub(crate) fn set(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     };
     runtime.reserve(2 * size_of::<Value>())?;
     map.insert(string(arguments, 1), any(arguments, 2).clone());
+    runtime.changed(map);
     Ok(map.clone().into())
 }
 

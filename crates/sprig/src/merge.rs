@@ -107,6 +107,7 @@ fn store(
     }
     runtime.reserve(2 * size_of::<Value>())?;
     destination.insert(key, value);
+    runtime.changed(destination);
     Ok(())
 }
 

@@ -73,6 +73,13 @@ pub(crate) struct Rendering<'a> {
     handlebars: handlebars::Budget,
 }
 
+/// A map that contains itself would stay for ever.
+impl Drop for Rendering<'_> {
+    fn drop(&mut self) {
+        self.go.dismantle();
+    }
+}
+
 impl Rendering<'_> {
     /// The output of a file.
     pub(crate) fn execute(&mut self, name: &str, dot: &Value) -> Result<Str, RenderError> {

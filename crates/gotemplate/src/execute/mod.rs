@@ -16,7 +16,7 @@ use crate::format;
 use crate::limits::Options;
 use crate::set::TemplateSet;
 use crate::tree::{Branch, NodeId, NodeKind, Template};
-use crate::value::{Str, Value};
+use crate::value::{Str, Value, WeakMap};
 use crate::world::World;
 
 use budget::Budget;
@@ -39,6 +39,8 @@ pub struct Execution<'a> {
     node: NodeId,
     /// The spent budget that ended a template called by a function.
     exhausted: Option<Error>,
+    /// The maps in which functions put something.
+    changed: Vec<WeakMap>,
 }
 
 /// A value as an expression sees it.
@@ -95,6 +97,18 @@ impl<'a> Execution<'a> {
             base: 0,
             node: NodeId(0),
             exhausted: None,
+            changed: Vec::new(),
+        }
+    }
+
+    /// Empties the maps that functions have changed and that somebody still has, such as those that
+    /// contain themselves, which would never be freed. Whoever made the data of all executions, and needs
+    /// none of it any longer, calls this when they are over.
+    pub fn dismantle(&mut self) {
+        for map in std::mem::take(&mut self.changed) {
+            if let Some(map) = map.upgrade() {
+                Value::Map(map).dismantle();
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format;
 use crate::function::{Failure, Runtime};
 use crate::tree::Template;
-use crate::value::{Str, Value};
+use crate::value::{Map, Str, Value};
 use crate::world::World;
 
 use super::{Execution, Operand};
@@ -22,6 +22,18 @@ impl Runtime for Execution<'_> {
         self.budget
             .spend(steps, self.options.expired)
             .map_err(Failure::exhausted)
+    }
+
+    fn changed(&mut self, map: &Map) {
+        if self.changed.last().is_some_and(|last| last.is_of(map)) {
+            return;
+        }
+        if self.changed.len() == self.changed.capacity() {
+            self.changed.retain(|map| !map.is_gone());
+            // Not soon again where most of them are still there.
+            self.changed.reserve(self.changed.len() + 64);
+        }
+        self.changed.push(map.downgrade());
     }
 
     fn include(&mut self, name: &str, data: &Value) -> Result<Str, Failure> {

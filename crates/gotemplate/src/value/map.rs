@@ -1,7 +1,7 @@
 //! Go's maps with string keys: shared by reference, ordered by key.
 
 use std::cell::{RefCell, RefMut};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use super::{FrozenMap, Signature, Str, Value};
 use crate::function::{Failure, Runtime};
@@ -67,6 +67,27 @@ impl MapType {
 pub struct Map {
     go_type: MapType,
     entries: Rc<RefCell<Entries>>,
+}
+
+/// A map that is remembered, but not kept.
+#[derive(Debug)]
+pub(crate) struct WeakMap(Weak<RefCell<Entries>>);
+
+impl WeakMap {
+    /// The map, if it is still there.
+    pub(crate) fn upgrade(&self) -> Option<Map> {
+        let entries = self.0.upgrade()?;
+        let go_type = MapType::Any;
+        Some(Map { go_type, entries })
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+
+    pub(crate) fn is_of(&self, map: &Map) -> bool {
+        std::ptr::eq(self.0.as_ptr(), Rc::as_ptr(&map.entries))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -303,6 +324,10 @@ impl Map {
     pub(super) fn take_entries(&self) -> Vec<(Str, Value)> {
         // Nothing that is still frozen can lead back to this map.
         std::mem::take(&mut *self.entries.borrow_mut()).own
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakMap {
+        WeakMap(Rc::downgrade(&self.entries))
     }
 
     /// Whether this is the only handle of the map.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub(crate) use complex::Complex;
 pub use frozen::{Frozen, FrozenMap};
 pub use list::{List, ListType};
+pub(crate) use map::WeakMap;
 pub use map::{Map, MapMethod, MapType, NamedMap};
 pub use object::{Encoded, Object, Signature};
 pub use string::Str;
