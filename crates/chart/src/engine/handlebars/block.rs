@@ -6,8 +6,8 @@ use handlebars::{
 };
 
 use super::compile::{BODY, CAPTURE};
-use super::session::{Session, error};
-use super::value::weight;
+use super::session::{Session, copy_of, error};
+use super::value::Cost;
 
 /// All of them.
 pub(super) const NAMES: &[&str] = &["if", "unless", "each", "with", "raw", BODY, CAPTURE];
@@ -26,9 +26,11 @@ pub(super) fn takes(name: &str, key: &str) -> bool {
     matches!((name, key), ("if" | "unless", "includeZero"))
 }
 
+/// Renders a block. `arguments` is what its arguments take that are copies.
 pub(super) fn call<'reg: 'rc, 'rc>(
     session: &Session<'_, '_>,
     helper: &Helper<'rc>,
+    arguments: usize,
     registry: &'reg Handlebars<'reg>,
     context: &'rc Context,
     scope: &mut RenderContext<'reg, 'rc>,
@@ -53,8 +55,12 @@ pub(super) fn call<'reg: 'rc, 'rc>(
     let Some(branch) = branch else {
         return Ok(());
     };
-    let mut body = |scope: &mut RenderContext<'reg, 'rc>, copied| {
-        session.body(branch, copied, registry, context, scope, output)
+    let mut body = |scope: &mut RenderContext<'reg, 'rc>, copied: Cost| {
+        let held = Cost {
+            bytes: arguments,
+            steps: 0,
+        };
+        session.body(branch, held.and(copied), registry, context, scope, output)
     };
     match (helper.name(), helper.param(0)) {
         ("each", Some(items)) if goes_in => each(helper, items, scope, &mut body),
@@ -65,20 +71,25 @@ pub(super) fn call<'reg: 'rc, 'rc>(
             }
             name_value(&mut block, helper, value, value.value(), None)?;
             scope.push_block(block);
-            body(scope, 0)?;
+            // The copy is `this`, and may have a name, too.
+            let copy = copy_of(value);
+            body(scope, copy.and(copy))?;
             scope.pop_block();
             Ok(())
         }
         (BODY, _) => {
-            // Of a partial, this is the copy of its context that the crate has made.
-            let copied = scope.block().and_then(BlockContext::base_value).map_or(0, weight);
-            body(scope, copied)
+            // A partial has a copy of its context, and of its arguments before they were put into it.
+            let copy = scope
+                .block()
+                .and_then(BlockContext::base_value)
+                .map_or_else(Cost::default, Cost::of);
+            body(scope, copy.and(copy))
         }
         (CAPTURE, _) => {
-            let text = session.captured(branch, 0, registry, context, scope)?;
+            let text = session.captured(branch, Cost::default(), registry, context, scope)?;
             Ok(output.write(&text)?)
         }
-        _ => body(scope, 0),
+        _ => body(scope, Cost::default()),
     }
 }
 
@@ -99,7 +110,7 @@ fn each<'reg: 'rc, 'rc>(
     helper: &Helper<'rc>,
     items: &PathAndJson<'rc>,
     scope: &mut RenderContext<'reg, 'rc>,
-    body: &mut dyn FnMut(&mut RenderContext<'reg, 'rc>, usize) -> HelperResult,
+    body: &mut dyn FnMut(&mut RenderContext<'reg, 'rc>, Cost) -> HelperResult,
 ) -> HelperResult {
     // A list can be long: its items are made as they are needed.
     let entries: &mut dyn Iterator<Item = Entry<'_>> = match items.value() {
@@ -112,6 +123,7 @@ fn each<'reg: 'rc, 'rc>(
             .map(|(key, item)| (key.as_str().into(), key.clone(), item)),
         _ => return Err(error("each takes a list or a map")),
     };
+    let is_copy = items.context_path().is_none();
     let is_map = items.value().is_object();
     let count = match items.value() {
         JsonValue::Array(list) => list.len(),
@@ -135,7 +147,8 @@ fn each<'reg: 'rc, 'rc>(
         }
         name_value(&mut block, helper, items, item, Some(key))?;
         scope.push_block(block);
-        body(scope, 0)?;
+        let copy = if is_copy { Cost::of(item) } else { Cost::default() };
+        body(scope, copy.and(copy))?;
         scope.pop_block();
     }
     Ok(())

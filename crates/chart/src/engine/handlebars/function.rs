@@ -6,8 +6,8 @@ use handlebars::{Helper, JsonValue, PathAndJson, RenderError};
 use steersman_gotemplate::{Failure, Function, Parameter, Runtime, Value};
 
 use super::compile::PRINT;
-use super::session::{BYTES_PER_STEP, State};
-use super::value::{ToJson, from_json, weight};
+use super::session::State;
+use super::value::{Cost, ToJson, from_json};
 use crate::functions;
 
 /// Functions of Go templates that make no sense here: there are no function values.
@@ -97,14 +97,14 @@ pub(super) fn call(state: &mut State<'_>, helper: &Helper<'_>) -> Result<JsonVal
 /// Accounts for the arguments of a function, which are copied for it and looked at.
 fn looked_at(state: &mut State<'_>, arguments: &[PathAndJson<'_>]) -> Result<(), Failure> {
     let limit = state.value_bytes();
-    let mut bytes = 0_usize;
+    let mut cost = Cost::default();
     for argument in arguments {
-        bytes = bytes.saturating_add(weight(argument.value()));
-        if bytes > limit {
+        cost = cost.and(Cost::of(argument.value()));
+        if cost.bytes > limit {
             return Err(Failure::exhausted(format!("values need more than {limit} bytes")));
         }
     }
-    state.runtime.spend((bytes / BYTES_PER_STEP) as u64)
+    state.runtime.spend(cost.steps as u64)
 }
 
 fn call_function(

@@ -9,7 +9,8 @@ use handlebars::{
 };
 use steersman_gotemplate::Failure;
 
-use super::session::{self, SESSION, Session, error};
+use super::session::{self, SESSION, Session, copy_of, error};
+use super::value::Cost;
 use super::{block, function};
 
 impl Session<'_, '_> {
@@ -55,7 +56,8 @@ impl Session<'_, '_> {
         if let Some(data) = data {
             inner.push_block(block::block_of(data));
         }
-        self.captured(partial, 0, registry, context, &mut inner)
+        let copy = data.map_or_else(Cost::default, copy_of);
+        self.captured(partial, copy.and(copy), registry, context, &mut inner)
             .map(JsonValue::String)
     }
 }

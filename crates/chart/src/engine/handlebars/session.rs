@@ -4,13 +4,13 @@ use std::cell::{Cell, RefCell, RefMut};
 
 use fragile::Fragile;
 use handlebars::{
-    Context, Handlebars, Helper, HelperDef, HelperResult, JsonValue, Output, RenderContext, RenderError,
-    RenderErrorReason, Renderable as _, ScopedJson, Template,
+    Context, Handlebars, Helper, HelperDef, HelperResult, JsonValue, Output, PathAndJson, RenderContext,
+    RenderError, RenderErrorReason, Renderable as _, ScopedJson, Template,
 };
 use steersman_gotemplate::{Failure, Runtime, Value};
 
 use super::names::Partials;
-use super::value::{Objects, text, weight};
+use super::value::{Cost, Objects, text};
 use super::{Budget, block, function};
 
 /// The name under which the scope of an execution holds its [`Session`]. No template can name it.
@@ -96,26 +96,25 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// Accounts for the work that it was to find the arguments of a helper.
-    fn evaluated(&mut self, helper: &Helper<'_>) -> Result<(), RenderError> {
+    /// Accounts for the work that it was to find the arguments of a helper. Gives the bytes of those that are
+    /// copies.
+    fn evaluated(&mut self, helper: &Helper<'_>) -> Result<usize, RenderError> {
         let mut steps = 1;
+        let mut copied = Cost::default();
         for argument in helper.params().iter().chain(helper.hash().values()) {
             steps += 1 + argument.context_path().map_or(0, Vec::len);
-            if let Some(path) = argument.relative_path() {
-                steps += path.len() / 8;
-                if argument.context_path().is_none() {
-                    steps += weight(argument.value()) / BYTES_PER_STEP;
-                }
-            }
+            steps += argument.relative_path().map_or(0, String::len) / 8;
+            copied = copied.and(copy_of(argument));
         }
-        self.spend(steps)
+        self.spend(steps + copied.steps)?;
+        Ok(copied.bytes)
     }
 
     /// Enters a block, partial or include; [`leave`](Self::leave) is due if there is no error.
-    fn enter(&mut self, elements: usize, copied: usize) -> Result<(), RenderError> {
-        self.spend(1 + elements + copied / BYTES_PER_STEP)?;
+    fn enter(&mut self, elements: usize, copied: Cost) -> Result<(), RenderError> {
+        self.spend(1 + elements + copied.steps)?;
         self.depth += 1;
-        self.copied = self.copied.saturating_add(copied);
+        self.copied = self.copied.saturating_add(copied.bytes);
         let depth = MAX_DEPTH.min(self.budget.limits.depth);
         if self.depth > depth {
             let message = format!("blocks and partials are nested more than {depth} deep");
@@ -129,10 +128,18 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    fn leave(&mut self, copied: usize) {
+    fn leave(&mut self, copied: Cost) {
         self.depth = self.depth.saturating_sub(1);
-        self.copied = self.copied.saturating_sub(copied);
+        self.copied = self.copied.saturating_sub(copied.bytes);
     }
+}
+
+/// The cost of an argument, if it is a copy and no part of the context or the template.
+pub(super) fn copy_of(argument: &PathAndJson<'_>) -> Cost {
+    if argument.context_path().is_some() || argument.try_get_constant_value().is_some() {
+        return Cost::default();
+    }
+    Cost::of(argument.value())
 }
 
 /// An error with this text.
@@ -189,7 +196,7 @@ impl Session<'_, '_> {
     pub(super) fn body<'reg: 'rc, 'rc>(
         &self,
         template: &'rc Template,
-        copied: usize,
+        copied: Cost,
         registry: &'reg Handlebars<'reg>,
         context: &'rc Context,
         scope: &mut RenderContext<'reg, 'rc>,
@@ -205,7 +212,7 @@ impl Session<'_, '_> {
     pub(super) fn captured<'reg: 'rc, 'rc>(
         &self,
         template: &'rc Template,
-        copied: usize,
+        copied: Cost,
         registry: &'reg Handlebars<'reg>,
         context: &'rc Context,
         scope: &mut RenderContext<'reg, 'rc>,
@@ -250,8 +257,8 @@ impl HelperDef for Session<'_, '_> {
         output: &mut dyn Output,
     ) -> HelperResult {
         if helper.is_block() {
-            self.with_state(|state| state.evaluated(helper))?;
-            return block::call(self, helper, registry, context, scope, output);
+            let copied = self.with_state(|state| state.evaluated(helper))?;
+            return block::call(self, helper, copied, registry, context, scope, output);
         }
         let text = match self.call_inner(helper, registry, context, scope)? {
             ScopedJson::Derived(value) => self.with_state(|state| Ok(text(value, &state.objects)))?,

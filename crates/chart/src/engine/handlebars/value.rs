@@ -95,6 +95,7 @@ impl ToJson<'_> {
     }
 
     fn map(&mut self, entries: Vec<(Str, Value)>, depth: usize) -> Result<Json, Failure> {
+        self.take(room(entries.len()))?;
         let mut json = JsonMap::new();
         for (key, value) in entries {
             self.account(key.as_bytes().len())?;
@@ -108,19 +109,33 @@ impl ToJson<'_> {
 
     /// Accounts for one value, with the bytes of its text.
     fn account(&mut self, bytes: usize) -> Result<(), Failure> {
-        self.bytes = self.bytes.saturating_add(NODE + bytes);
+        self.take(NODE + bytes)?;
+        self.runtime.spend(1 + (bytes / BYTES_PER_STEP) as u64)
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), Failure> {
+        self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.limit {
             return Err(Failure::exhausted(format!(
                 "values need more than {} bytes",
                 self.limit
             )));
         }
-        self.runtime.spend(1 + (bytes / BYTES_PER_STEP) as u64)
+        Ok(())
     }
 }
 
 /// What a value takes up besides its text.
 const NODE: usize = 48;
+
+/// What a map takes up for so many entries: it has room for more.
+const ENTRIES: usize = 6;
+const ROOM: usize = 640;
+
+/// What a map of this size takes up besides its keys and values.
+fn room(entries: usize) -> usize {
+    entries.div_ceil(ENTRIES) * ROOM
+}
 
 /// A whole number is one, whatever type it had.
 fn float(number: f64) -> Json {
@@ -131,13 +146,40 @@ fn float(number: f64) -> Json {
     Number::from_f64(number).map_or_else(|| Json::from(number.to_string()), Json::from)
 }
 
-/// About how many bytes a copy of the value takes.
-pub(super) fn weight(json: &Json) -> usize {
-    NODE + match json {
-        Json::String(text) => text.len(),
-        Json::Array(items) => items.iter().map(weight).sum(),
-        Json::Object(entries) => entries.iter().map(|(key, value)| key.len() + weight(value)).sum(),
-        _ => 0,
+/// About what a copy of a value costs.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cost {
+    pub(super) bytes: usize,
+    pub(super) steps: usize,
+}
+
+impl Cost {
+    pub(super) fn of(json: &Json) -> Self {
+        let alone = |bytes| Self {
+            bytes: NODE + bytes,
+            steps: 1 + bytes / BYTES_PER_STEP,
+        };
+        match json {
+            Json::String(text) => alone(text.len()),
+            Json::Array(items) => items.iter().map(Self::of).fold(alone(0), Self::and),
+            Json::Object(entries) => {
+                let keys = entries.keys().map(String::len).sum();
+                let cost = entries.values().map(Self::of).fold(alone(keys), Self::and);
+                Self {
+                    bytes: cost.bytes.saturating_add(room(entries.len())),
+                    ..cost
+                }
+            }
+            _ => alone(0),
+        }
+    }
+
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_add(other.bytes),
+            steps: self.steps.saturating_add(other.steps),
+        }
     }
 }
 
