@@ -298,8 +298,8 @@ impl Object for Counted {
         self
     }
 
-    fn print(&self) -> Str {
-        "counted".into()
+    fn text(&self) -> Option<Str> {
+        Some("counted".into())
     }
 }
 

@@ -32,6 +32,9 @@ pub enum Parameter {
     List,
     /// `[]string`.
     Strings,
+    /// A named Go type of the kind `int64`, such as `time.Duration`; a constant arrives as
+    /// [`Value::Int64`], any other argument as an object of this type.
+    NamedInt64(&'static str),
     /// A named Go type other than these, such as `time.Time` or `sprig.certificate`;
     /// arguments are objects that answer to this [`type_name`](crate::value::Object::type_name).
     Named(&'static str),

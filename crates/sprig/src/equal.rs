@@ -92,13 +92,13 @@ fn objects_equal(
     if Rc::ptr_eq(left, right) {
         return Ok(true);
     }
-    if left.type_name() != right.type_name() || left.print() != right.print() {
+    if left.type_name() != right.type_name()
+        || left.text() != right.text()
+        || left.integer() != right.integer()
+    {
         return Ok(false);
     }
-    let (left, right) = (
-        left.entries().unwrap_or_default(),
-        right.entries().unwrap_or_default(),
-    );
+    let (left, right) = (parts(left.as_ref()), parts(right.as_ref()));
     if left.len() != right.len() {
         return Ok(false);
     }
@@ -108,6 +108,21 @@ fn objects_equal(
         }
     }
     Ok(true)
+}
+
+/// What an object consists of, in an order of its own, with names.
+fn parts(object: &dyn Object) -> Vec<(Str, Value)> {
+    if let Some(entries) = object.entries() {
+        return entries;
+    }
+    if let Some(items) = object.items() {
+        return items.into_iter().map(|item| (Str::default(), item)).collect();
+    }
+    let members = object.members().unwrap_or_default();
+    members
+        .into_iter()
+        .map(|(name, value)| (name.into(), value))
+        .collect()
 }
 
 /// A copy that shares no map with `value`.

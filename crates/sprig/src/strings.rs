@@ -156,8 +156,11 @@ fn abbreviated(arguments: &[Value], place: usize, offset: i64, width: i64) -> Va
     let mut offset = offset.min(length);
     let shown = width - 3;
     // An offset before the text counts like its start.
-    if length.saturating_sub(offset) < shown {
+    if length.wrapping_sub(offset) < shown {
         offset = length - shown;
+    }
+    if offset > 4 && width < 7 {
+        return "".into();
     }
     let piece = |from: i64, to: i64| {
         source

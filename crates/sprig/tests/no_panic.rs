@@ -195,7 +195,7 @@ fn argument(numbers: &Numbers, parameter: Parameter) -> Value {
         Parameter::List => list(numbers, 0),
         Parameter::Strings => Value::strings([text(numbers)]),
         Parameter::Named("time.Time") => time(numbers),
-        Parameter::Named("time.Duration") => Value::object(Duration {
+        Parameter::NamedInt64(_) => Value::object(Duration {
             nanoseconds: INTEGERS[numbers.below(INTEGERS.len())],
         }),
         Parameter::Named(_) => Value::Nil,

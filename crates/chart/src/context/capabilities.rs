@@ -7,15 +7,15 @@ use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, 
 
 use crate::capabilities::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
 
-const NO_PARAMETERS: Signature = Signature {
-    parameters: &[],
-    variadic: false,
-};
+const NO_PARAMETERS: Signature = Signature::new(&[]);
 
 /// `.Capabilities` as a value.
 pub(super) fn value(capabilities: &Capabilities) -> Value {
     let all = AllCapabilities {
-        kube_version: Rc::new(KubeVersionObject(capabilities.kube_version.clone())),
+        kube_version: Rc::new(KubeVersionObject {
+            version: capabilities.kube_version.clone(),
+            is_copy: false,
+        }),
         api_versions: Rc::new(VersionSet::new(&capabilities.api_versions)),
         helm_version: Rc::new(BuildInfo(capabilities.helm_version.clone())),
     };
@@ -60,19 +60,12 @@ impl Object for AllCapabilities {
         Ok(Value::object(self.clone()))
     }
 
-    fn print(&self) -> Str {
-        let KubeVersion {
-            version,
-            normalized,
-            major,
-            minor,
-        } = &self.kube_version.0;
-        let (api_versions, helm_version) = (self.api_versions.print(), self.helm_version.print());
-        format!("&{{{{{version} {normalized} {major} {minor}}} {api_versions} {helm_version}}}").into()
-    }
-
-    fn is_stringer(&self) -> bool {
-        false
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(vec![
+            ("KubeVersion", Value::Object(self.kube_version.clone())),
+            ("APIVersions", Value::Object(self.api_versions.clone())),
+            ("HelmVersion", Value::Object(self.helm_version.clone())),
+        ])
     }
 
     fn encoded(&self) -> Encoded {
@@ -82,9 +75,12 @@ impl Object for AllCapabilities {
     }
 }
 
-/// `common.KubeVersion`
+/// `common.KubeVersion`, whose methods are those of the pointer to it.
 #[derive(Debug)]
-struct KubeVersionObject(KubeVersion);
+struct KubeVersionObject {
+    version: KubeVersion,
+    is_copy: bool,
+}
 
 impl Object for KubeVersionObject {
     fn type_name(&self) -> &'static str {
@@ -101,41 +97,44 @@ impl Object for KubeVersionObject {
 
     fn field(&self, name: &str) -> Option<Value> {
         let text = match name {
-            "Version" => &self.0.version,
-            "Major" => &self.0.major,
-            "Minor" => &self.0.minor,
+            "Version" => &self.version.version,
+            "Major" => &self.version.major,
+            "Minor" => &self.version.minor,
             _ => return None,
         };
         Some(Value::from(text.as_str()))
     }
 
     fn method(&self, name: &str) -> Option<Signature> {
-        matches!(name, "String" | "GitVersion").then_some(NO_PARAMETERS)
+        (!self.is_copy && matches!(name, "String" | "GitVersion")).then_some(NO_PARAMETERS)
     }
 
     fn call(&self, name: &str, _arguments: &[Value]) -> Result<Value, Failure> {
         Ok(Value::from(match name {
-            "GitVersion" => self.0.version.as_str(),
-            _ => self.0.normalized(),
+            "GitVersion" => self.version.version.as_str(),
+            _ => self.version.normalized(),
         }))
     }
 
-    fn print(&self) -> Str {
-        let KubeVersion {
-            version,
-            normalized,
-            major,
-            minor,
-        } = &self.0;
-        format!("{{{version} {normalized} {major} {minor}}}").into()
-    }
-
     fn written(&self) -> Option<Str> {
-        Some(self.0.normalized().into())
+        (!self.is_copy).then(|| self.version.normalized().into())
     }
 
-    fn is_stringer(&self) -> bool {
-        false
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        let text = |text: &String| Value::from(text.as_str());
+        Some(vec![
+            ("Version", text(&self.version.version)),
+            ("normalizedVersion", text(&self.version.normalized)),
+            ("Major", text(&self.version.major)),
+            ("Minor", text(&self.version.minor)),
+        ])
+    }
+
+    fn copied(&self) -> Option<Value> {
+        Some(Value::object(Self {
+            version: self.version.clone(),
+            is_copy: true,
+        }))
     }
 
     fn encoded(&self) -> Encoded {
@@ -169,10 +168,7 @@ impl Object for VersionSet {
     }
 
     fn method(&self, name: &str) -> Option<Signature> {
-        (name == "Has").then_some(Signature {
-            parameters: &[Parameter::String],
-            variadic: false,
-        })
+        (name == "Has").then_some(Signature::new(&[Parameter::String]))
     }
 
     fn call(&self, _name: &str, arguments: &[Value]) -> Result<Value, Failure> {
@@ -181,18 +177,6 @@ impl Object for VersionSet {
         };
         let is_wanted = |known: &Value| matches!(known, Value::Str(known) if known == wanted);
         Ok(Value::Bool(self.0.iter().any(is_wanted)))
-    }
-
-    fn print(&self) -> Str {
-        let names: Vec<String> = self
-            .0
-            .iter()
-            .map(|version| match version {
-                Value::Str(text) => text.to_string(),
-                _ => String::new(),
-            })
-            .collect();
-        format!("[{}]", names.join(" ")).into()
     }
 
     fn is_true(&self) -> bool {
@@ -237,15 +221,16 @@ impl Object for BuildInfo {
         Some(Value::from(text.as_str()))
     }
 
-    fn print(&self) -> Str {
-        let HelmVersion {
-            version,
-            git_commit,
-            git_tree_state,
-            go_version,
-            kube_client_version,
-        } = &self.0;
-        format!("{{{version} {git_commit} {git_tree_state} {go_version} {kube_client_version}}}").into()
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        let names = [
+            "Version",
+            "GitCommit",
+            "GitTreeState",
+            "GoVersion",
+            "KubeClientVersion",
+        ];
+        let member = |name: &'static str| Some((name, self.field(name)?));
+        Some(names.into_iter().filter_map(member).collect())
     }
 
     fn encoded(&self) -> Encoded {

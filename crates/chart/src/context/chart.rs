@@ -1,9 +1,8 @@
 //! `.Chart`: the contents of `Chart.yaml` under the names that Go's struct has for them.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 
-use steersman_gotemplate::{Encoded, Map, MapType, Object, Str, Value};
+use steersman_gotemplate::{Map, MapType, Value};
 
 use crate::dependencies::Enabled;
 use crate::metadata::{Dependency, Maintainer};
@@ -66,44 +65,10 @@ fn dependency(dependency: &Dependency) -> Value {
 
 fn string_map(entries: Option<&BTreeMap<String, String>>) -> Value {
     let Some(entries) = entries else {
-        return Value::object(NilStringMap);
+        return Map::nil(MapType::String).into();
     };
     let entries = entries
         .iter()
         .map(|(key, value)| (key.as_str(), Value::from(value.as_str())));
     Value::Map(Map::from_entries(MapType::String, entries))
-}
-
-/// A nil `map[string]string`: empty to templates, but null to encoders.
-#[derive(Debug)]
-struct NilStringMap;
-
-impl Object for NilStringMap {
-    fn type_name(&self) -> &'static str {
-        MapType::String.type_name()
-    }
-
-    fn kind_name(&self) -> &'static str {
-        "map"
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn print(&self) -> Str {
-        "map[]".into()
-    }
-
-    fn is_true(&self) -> bool {
-        false
-    }
-
-    fn entries(&self) -> Option<Vec<(Str, Value)>> {
-        Some(Vec::new())
-    }
-
-    fn encoded(&self) -> Encoded {
-        Encoded::Plain(Value::Nil)
-    }
 }

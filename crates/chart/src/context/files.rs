@@ -101,10 +101,7 @@ impl Object for Files {
             "AsConfig" | "AsSecrets" => &[],
             _ => return None,
         };
-        Some(Signature {
-            parameters,
-            variadic: false,
-        })
+        Some(Signature::new(parameters))
     }
 
     fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Failure> {
@@ -120,14 +117,6 @@ impl Object for Files {
             "AsConfig" => self.flat(|content| Str::from_bytes(content.to_vec()))?,
             _ => self.flat(|content| base64(content).into())?,
         })
-    }
-
-    fn print(&self) -> Str {
-        "map[]".into()
-    }
-
-    fn is_stringer(&self) -> bool {
-        false
     }
 
     fn bytes(&self) -> usize {

@@ -27,10 +27,7 @@ const fn method(
 ) -> MapMethod {
     MapMethod {
         name,
-        signature: Signature {
-            parameters,
-            variadic: false,
-        },
+        signature: Signature::new(parameters),
         call,
     }
 }

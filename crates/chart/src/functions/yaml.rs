@@ -1,7 +1,8 @@
 //! YAML.
 
 use steersman_gotemplate::stack::grow;
-use steersman_gotemplate::{Encoded, Failure, Map, MapType, Runtime, Str, Value};
+use steersman_gotemplate::{Encoded, Failure, Map, MapType, Object, Runtime, Str, Value};
+use steersman_sprig::date::{Duration, Time};
 use steersman_yaml::{Content, Emitter, Error, MAX_DEPTH, Node, Style, sort_keys};
 
 use super::json::mismatch;
@@ -84,9 +85,16 @@ fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) -> Result<(), U
         Value::Byte(number) => emitter.int(i64::from(*number)),
         Value::Float(number) => emitter.float(*number),
         Value::Str(text) => emitter.string(&text.text()),
+        Value::Bytes(bytes) if style == Style::V3Pretty => {
+            emitter.begin_sequence(bytes.len());
+            for byte in &**bytes {
+                emitter.int(i64::from(*byte));
+            }
+            emitter.end_sequence();
+        }
         Value::Bytes(bytes) => emitter.string(&super::base64(bytes)),
-        Value::List(list) if list.is_nil() => emitter.null(),
-        Value::Map(map) if map.is_nil() => emitter.null(),
+        Value::List(list) if list.is_nil() && style == Style::V2 => emitter.null(),
+        Value::Map(map) if map.is_nil() && style == Style::V2 => emitter.null(),
         Value::List(list) => {
             emitter.begin_sequence(list.len());
             if emitter.depth() <= MAX_DEPTH {
@@ -97,12 +105,45 @@ fn write(emitter: &mut Emitter<'_>, value: &Value, style: Style) -> Result<(), U
             emitter.end_sequence();
         }
         Value::Map(map) => write_mapping(emitter, map.entries(), style)?,
+        Value::Object(object) if style == Style::V3Pretty => write_directly(emitter, object.as_ref())?,
         Value::Object(object) => match object.encoded() {
             Encoded::Plain(plain) => write(emitter, &plain, style)?,
             Encoded::Fields(fields) => write_mapping(emitter, fields, style)?,
         },
     }
     Ok(())
+}
+
+/// Writes an object as `toYamlPretty` does, which does not go by way of JSON.
+fn write_directly(emitter: &mut Emitter<'_>, object: &dyn Object) -> Result<(), Unwritable> {
+    const STYLE: Style = Style::V3Pretty;
+    if let Some(time) = object.as_any().downcast_ref::<Time>() {
+        emitter.timestamp(&time.format("2006-01-02T15:04:05.999999999Z07:00"));
+        return Ok(());
+    }
+    if let Some(duration) = object.as_any().downcast_ref::<Duration>() {
+        emitter.string(&duration.to_string());
+        return Ok(());
+    }
+    if let Some(entries) = object.entries() {
+        return write_mapping(emitter, entries, STYLE);
+    }
+    match object.encoded() {
+        Encoded::Plain(plain) => write(emitter, &plain, STYLE),
+        Encoded::Fields(_) => {
+            let members = object.members().unwrap_or_default();
+            let exported = members
+                .iter()
+                .filter(|(name, _)| name.starts_with(char::is_uppercase));
+            emitter.begin_mapping(exported.clone().count());
+            for (name, value) in exported {
+                emitter.string(&name.to_lowercase());
+                grow(|| write(emitter, value, STYLE))?;
+            }
+            emitter.end_mapping();
+            Ok(())
+        }
+    }
 }
 
 fn write_mapping(

@@ -1,6 +1,7 @@
 //! Values as JSON, which can be shared by threads, and as templates see them.
 
 use serde_json::Number;
+use steersman_gotemplate::format::print_value;
 use steersman_gotemplate::{Frozen, Map, MapType, Value};
 
 use super::Values;
@@ -68,6 +69,6 @@ fn from_value(value: &Value) -> serde_json::Value {
         Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
         Value::List(list) => list.items().iter().map(from_value).collect(),
         Value::Map(map) => serde_json::Value::Object(from_map(map)),
-        Value::Object(object) => object.print().text().into(),
+        object @ Value::Object(_) => print_value(object).text().into(),
     }
 }

@@ -30,7 +30,7 @@ impl Basic {
             Value::Str(text) => Self::String(text.clone()),
             Value::Object(object) => match object.kind_name() {
                 "complex128" => Self::Complex(*object.as_any().downcast_ref()?),
-                "string" => Self::String(object.print()),
+                "string" => Self::String(object.text()?),
                 _ => Self::Int(object.integer()?),
             },
             _ => return None,

@@ -23,7 +23,7 @@ impl Parameter {
             Self::Map => "map[string]interface {}",
             Self::List => "[]interface {}",
             Self::Strings => "[]string",
-            Self::Named(name) => name,
+            Self::Named(name) | Self::NamedInt64(name) => name,
         }
     }
 
@@ -49,8 +49,8 @@ impl Parameter {
             (Self::Map, Value::Map(map)) => map.map_type() != MapType::String,
             (Self::List, Value::List(list)) => list.list_type() == ListType::Any,
             (Self::Strings, Value::List(list)) => list.list_type() == ListType::String,
-            (Self::Named(_), Value::Nil) => false,
-            (Self::Named(name), value) => {
+            (Self::Named(_) | Self::NamedInt64(_), Value::Nil) => false,
+            (Self::Named(name) | Self::NamedInt64(name), value) => {
                 let found = value.type_name();
                 // A pointer is dereferenced once.
                 found == name || found.strip_prefix('*') == Some(name)
@@ -112,7 +112,9 @@ impl Execution<'_> {
                 _ => (None, "bool"),
             },
             Parameter::Int => (number.and_then(|n| n.int).map(Value::Int), "integer"),
-            Parameter::Int64 => (number.and_then(|n| n.int).map(Value::Int64), "integer"),
+            Parameter::Int64 | Parameter::NamedInt64(_) => {
+                (number.and_then(|n| n.int).map(Value::Int64), "integer")
+            }
             // Go cuts off what a type has no bits for.
             Parameter::Uint32 => (
                 number
@@ -160,8 +162,15 @@ impl Execution<'_> {
                 .nil()
                 .ok_or_else(|| self.fail(template, format!("invalid value; expected {type_name}")));
         }
-        if parameter.accepts(&operand.value) {
-            return Ok(operand.value);
+        match (&operand.value, parameter) {
+            (Value::Map(map), Parameter::Map) if map.map_type() != MapType::String => {
+                return Ok(map.retyped(MapType::Any).into());
+            }
+            (Value::Object(object), Parameter::Any) => {
+                return Ok(object.copied().unwrap_or(operand.value));
+            }
+            (value, parameter) if parameter.accepts(value) => return Ok(operand.value),
+            _ => {}
         }
         let got = match &operand.value {
             Value::Nil => "interface {}",

@@ -104,6 +104,9 @@ impl Execution<'_> {
             variadic: signature.variadic,
         };
         self.check_count(template, &callee, arguments, last.as_ref())?;
+        if let Some(reason) = signature.refusal {
+            return Err(self.fail(template, reason.to_owned()));
+        }
         let values = self.arguments(template, dot, &callee, arguments, last)?;
         let result = match receiver {
             Receiver::Object(object, _) => self

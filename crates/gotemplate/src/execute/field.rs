@@ -131,7 +131,18 @@ impl Execution<'_> {
                     return Ok(Field::Method(Receiver::Object(Rc::clone(object), signature)));
                 }
                 let found = self.object_field(template, object.as_ref(), name, has_arguments)?;
-                let found = found.ok_or_else(|| self.no_field(template, name, receiver))?;
+                let found = found.ok_or_else(|| {
+                    let members = object.members().unwrap_or_default();
+                    if members
+                        .iter()
+                        .any(|(member, _)| member.as_bytes() == name.as_bytes())
+                    {
+                        let type_name = object.type_name();
+                        let message = format!("{name} is an unexported field of struct type {type_name}");
+                        return self.fail(template, message);
+                    }
+                    self.no_field(template, name, receiver)
+                })?;
                 Ok(Field::Value(found))
             }
             Value::Invalid => {

@@ -98,17 +98,8 @@ pub(crate) fn write_value(out: &mut Vec<u8>, value: &Value, room: usize) -> bool
         Value::Int(number) | Value::Int64(number) => _ = write!(out, "{number}"),
         Value::Float(number) if is_small_integer(*number) => _ = write!(out, "{number}"),
         value => {
-            if let Value::Object(object) = value
-                && let Some(text) = object.written()
-            {
-                let fits = text.len() <= room;
-                if fits {
-                    out.extend_from_slice(text.as_bytes());
-                }
-                return fits;
-            }
             let mut printer = Printer::new(out, room);
-            printer.argument(value, 'v');
+            printer.action(value);
             return printer.fits();
         }
     }

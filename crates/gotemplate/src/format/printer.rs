@@ -1,11 +1,14 @@
 //! Values under one verb.
 
-use crate::value::{Str, Value};
+use crate::value::{Object, Str, Value};
 
 use super::quote::{Escape, can_backquote, quote_with};
 
 /// How deeply values may be nested.
 const DEPTH: u32 = 2000;
+
+/// What is printed in place of an address: a real one would differ at each run.
+const ADDRESS: u64 = 0xc0_0000_0000;
 
 /// The flags, width and precision of one directive.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,6 +38,8 @@ pub(super) struct Printer<'o> {
     limit: usize,
     cut_off: bool,
     depth: u32,
+    /// Whether a wrong verb is being reported, which shows a value without its methods.
+    reports_bad_verb: bool,
     pub(super) flags: Flags,
 }
 
@@ -46,6 +51,7 @@ impl<'o> Printer<'o> {
             limit,
             cut_off: false,
             depth: 0,
+            reports_bad_verb: false,
             flags: Flags::default(),
         }
     }
@@ -77,6 +83,21 @@ impl<'o> Printer<'o> {
             self.argument(argument, 'v');
         }
         self.out.push(b'\n');
+    }
+
+    /// A value as an action of a template prints it: what a pointer points to, unless the pointer has
+    /// a text.
+    pub(super) fn action(&mut self, value: &Value) {
+        let Value::Object(object) = value else {
+            return self.argument(value, 'v');
+        };
+        if let Some(text) = object.written() {
+            return self.string(text.as_bytes());
+        }
+        match object.type_name().strip_prefix('*').zip(object.members()) {
+            Some((name, members)) => self.members(name, &members, 'v'),
+            None => self.argument(value, 'v'),
+        }
     }
 
     /// A value that is an argument itself, not part of one.
@@ -130,25 +151,69 @@ impl<'o> Printer<'o> {
             Value::Object(object) if object.kind_name() == "complex128" => {
                 self.complex(value, object.as_any().downcast_ref(), verb);
             }
-            Value::Object(object) if object.kind_name() == "map" && !object.is_stringer() => {
-                let entries = object.entries().unwrap_or_default();
-                self.entries(object.type_name(), &entries, verb);
+            Value::Object(object) => self.object(value, object.as_ref(), verb),
+        }
+    }
+
+    fn object(&mut self, value: &Value, object: &dyn Object, verb: char) {
+        let is_text = matches!(verb, 'v' | 's' | 'x' | 'X' | 'q') && !self.flags.sharp_v;
+        if is_text
+            && !self.reports_bad_verb
+            && let Some(text) = object.text()
+        {
+            return self.text(value, text.as_bytes(), verb);
+        }
+        if self.flags.sharp_v
+            && !self.reports_bad_verb
+            && let Some(text) = object.go_syntax()
+        {
+            return self.string(text.as_bytes());
+        }
+        if let Some(number) = object.integer() {
+            return self.integer_value(value, number.unsigned_abs(), number < 0, true, verb);
+        }
+        if let Some(items) = object.items() {
+            return self.sequence(object.type_name(), items.into_iter(), verb);
+        }
+        if let Some(entries) = object.entries() {
+            return self.entries(object.type_name(), &entries, verb);
+        }
+        let members = object.members().unwrap_or_default();
+        let name = object.type_name();
+        match name.strip_prefix('*') {
+            None => self.members(name, &members, verb),
+            Some(name) if self.depth == 0 => {
+                self.write("&");
+                self.members(name, &members, verb);
             }
             // Go does not follow a pointer that is nested in something else.
-            Value::Object(object)
-                if verb != 'v' && self.depth > 0 && object.kind_name() == "ptr" && !object.is_stringer() =>
-            {
-                self.bad_verb(value, verb);
+            Some(_) => self.address(value, verb),
+        }
+    }
+
+    /// A struct.
+    fn members(&mut self, type_name: &str, members: &[(&str, Value)], verb: char) {
+        let (open, separator, close) = self.brackets(type_name, "{", "}");
+        self.write(open);
+        for (index, (name, value)) in members.iter().enumerate() {
+            self.write(if index > 0 { separator } else { "" });
+            if self.flags.plus_v || self.flags.sharp_v {
+                self.write(name);
+                self.write(":");
             }
-            Value::Object(object) => match verb {
-                'v' | 's' | 'x' | 'X' | 'q' => self.text(value, object.print().as_bytes(), verb),
-                _ => match object.integer() {
-                    Some(number) => {
-                        self.integer_value(value, number.unsigned_abs(), number < 0, true, verb);
-                    }
-                    None => self.bad_verb(value, verb),
-                },
-            },
+            self.nested(value, verb);
+        }
+        self.write(close);
+    }
+
+    fn address(&mut self, value: &Value, verb: char) {
+        match verb {
+            'v' if self.flags.sharp_v => {
+                self.write(&format!("({})({ADDRESS:#x})", value.type_name()));
+            }
+            'v' => self.pad(format!("{ADDRESS:#x}").as_bytes()),
+            'b' | 'o' | 'd' | 'x' | 'X' => self.integer_value(value, ADDRESS, false, false, verb),
+            _ => self.bad_verb(value, verb),
         }
     }
 
@@ -285,9 +350,10 @@ impl<'o> Printer<'o> {
 
     fn pointer(&mut self, value: &Value) {
         match value {
-            // An address means nothing here, and a real one would differ at each run.
-            Value::List(_) | Value::Map(_) | Value::Bytes(_) => self.write("0xc000000000"),
-            Value::Object(object) if object.kind_name() == "ptr" => self.write("0xc000000000"),
+            Value::List(_) | Value::Map(_) | Value::Bytes(_) => self.write(&format!("{ADDRESS:#x}")),
+            Value::Object(object) if matches!(object.kind_name(), "ptr" | "map" | "slice") => {
+                self.write(&format!("{ADDRESS:#x}"));
+            }
             _ => self.bad_verb(value, 'p'),
         }
     }
@@ -301,7 +367,10 @@ impl<'o> Printer<'o> {
         } else {
             self.write(value.type_name());
             self.write("=");
+            let (depth, reported) = (self.depth, self.reports_bad_verb);
+            (self.depth, self.reports_bad_verb) = (0, true);
             self.value(value, 'v');
+            (self.depth, self.reports_bad_verb) = (depth, reported);
         }
         self.write(")");
     }

@@ -25,13 +25,13 @@ impl Object for Complex {
         self
     }
 
-    fn print(&self) -> Str {
+    fn text(&self) -> Option<Str> {
         let real = format::float(self.real, b'g', None);
         let mut imaginary = format::float(self.imaginary, b'g', None);
         if !imaginary.starts_with(['-', '+']) {
             imaginary.insert(0, '+');
         }
-        Str::from(format!("({real}{imaginary}i)"))
+        Some(Str::from(format!("({real}{imaginary}i)")))
     }
 
     fn is_true(&self) -> bool {

@@ -13,6 +13,29 @@ pub struct Signature {
     pub parameters: &'static [Parameter],
     /// Whether the last parameter may be given any number of times, also none.
     pub variadic: bool,
+    /// Why Go's templates refuse to call it, if they do: for results that they cannot use.
+    pub refusal: Option<&'static str>,
+}
+
+impl Signature {
+    /// A method with these parameters and one result.
+    #[must_use]
+    pub const fn new(parameters: &'static [Parameter]) -> Self {
+        Self {
+            parameters,
+            variadic: false,
+            refusal: None,
+        }
+    }
+
+    /// A method without parameters whose results templates cannot use.
+    #[must_use]
+    pub const fn refused(reason: &'static str) -> Self {
+        Self {
+            refusal: Some(reason),
+            ..Self::new(&[])
+        }
+    }
 }
 
 /// A Go value whose type has a name of its own: `.Files`, `.Capabilities`, a time, a version.
@@ -49,19 +72,34 @@ pub trait Object: fmt::Debug {
         Err(Failure::new(format!("{} has no method {name}", self.type_name())))
     }
 
-    /// What Go's `%v` prints, through `String()` or `Error()` where the type has one.
-    fn print(&self) -> Str;
-
-    /// What a template writes for this where it stands alone in an action, if that is not what functions print. Go
-    /// finds a `String()` there that only the pointer to a value has, which functions do not.
-    fn written(&self) -> Option<Str> {
+    /// What the type's own `String()` or `Error()` gives; nothing where it has none, and `%v` shows
+    /// the number, the items, the entries or the members.
+    fn text(&self) -> Option<Str> {
         None
     }
 
-    /// Whether [`print`](Self::print) is what the type's own `String()` or `Error()` gives,
-    /// and not just its fields as Go shows them. Verbs such as `%s` tell these apart.
-    fn is_stringer(&self) -> bool {
-        true
+    /// What a template writes for this where it stands alone in an action. Go finds a `String()` there that only the
+    /// pointer to a value has, which functions do not.
+    fn written(&self) -> Option<Str> {
+        self.text()
+    }
+
+    /// What a function gets for this where it takes any value, if that is less than a template sees:
+    /// Go hands structs over as copies, which have no methods of the pointer to the struct.
+    fn copied(&self) -> Option<Value> {
+        None
+    }
+
+    /// What the type's own `GoString()` gives, which `%#v` shows.
+    fn go_syntax(&self) -> Option<Str> {
+        None
+    }
+
+    /// The fields of a struct, or of the one that a pointer points to: all of them with their
+    /// names, in Go's order, whether or not templates can reach them. `%v` and its like show these
+    /// where no method gives a text.
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        None
     }
 
     /// Go's truth: whether the value is not the zero value of its kind.

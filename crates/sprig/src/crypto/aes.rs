@@ -56,7 +56,11 @@ pub(crate) fn decrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome
     runtime.reserve(encrypted.len())?;
     let mut content = decode_base64(encrypted).map_err(|error| Failure::new(error.to_string()))?;
     let Some((start, content)) = content.split_at_mut_checked(BLOCK) else {
-        return Err(Failure::new("runtime error: slice bounds out of range"));
+        // Go decodes into as many bytes as the base 64 could stand for.
+        let capacity = encrypted.len() / 4 * 3;
+        return Err(Failure::new(format!(
+            "runtime error: slice bounds out of range [:{BLOCK}] with capacity {capacity}"
+        )));
     };
     if content.len() % BLOCK != 0 {
         return Err(Failure::new("crypto/cipher: input not full blocks"));
@@ -65,10 +69,12 @@ pub(crate) fn decrypt(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome
     let plain = DecryptingKey::cbc(key(bytes(arguments, 0))?)
         .and_then(|key| key.decrypt(content, DecryptionContext::Iv128(start)))
         .map_err(unspecified)?;
-    let padding = plain.last().copied().map(usize::from);
-    let plain = padding
-        .and_then(|padding| plain.get(..plain.len().checked_sub(padding)?))
-        .ok_or_else(|| Failure::new("runtime error: slice bounds out of range"))?;
+    let padding = plain.last().copied().map_or(0, i64::from);
+    let length = plain.len() as i64 - padding;
+    let plain = usize::try_from(length)
+        .ok()
+        .and_then(|length| plain.get(..length))
+        .ok_or_else(|| Failure::new(format!("runtime error: slice bounds out of range [:{length}]")))?;
     Ok(Str::from_bytes(plain.to_vec()).into())
 }
 
@@ -97,7 +103,7 @@ mod tests {
         check(
             "decryptAES",
             &["k".into(), "AAAA".into()],
-            "error: runtime error: slice bounds out of range",
+            "error: runtime error: slice bounds out of range [:16] with capacity 3",
         );
     }
 }

@@ -57,8 +57,11 @@ impl Object for Certificate {
         }
     }
 
-    fn print(&self) -> Str {
-        format!("{{{} {}}}", self.certificate, self.key).into()
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(vec![
+            ("Cert", self.certificate.clone().into()),
+            ("Key", self.key.clone().into()),
+        ])
     }
 
     fn encoded(&self) -> Encoded {

@@ -34,7 +34,21 @@ pub enum DurationError {
     },
 }
 
+/// The type of a parameter that takes durations.
+pub(super) const PARAMETER: Parameter = Parameter::NamedInt64("time.Duration");
+
 impl Duration {
+    /// The duration that the first argument is.
+    pub(super) fn argument(arguments: &[Value]) -> Self {
+        match arguments.first() {
+            Some(Value::Int64(nanoseconds)) => Self {
+                nanoseconds: *nanoseconds,
+            },
+            Some(Value::Object(object)) => object.as_any().downcast_ref().copied().unwrap_or_default(),
+            _ => Self::default(),
+        }
+    }
+
     /// One second.
     pub const SECOND: Self = Self {
         nanoseconds: 1_000_000_000,
@@ -243,20 +257,14 @@ impl Object for Duration {
         let parameters: &'static [Parameter] = match name {
             "Hours" | "Minutes" | "Seconds" | "Milliseconds" | "Microseconds" | "Nanoseconds" | "String"
             | "Abs" => &[],
-            "Round" | "Truncate" => &[Parameter::Named("time.Duration")],
+            "Round" | "Truncate" => &[PARAMETER],
             _ => return None,
         };
-        Some(Signature {
-            parameters,
-            variadic: false,
-        })
+        Some(Signature::new(parameters))
     }
 
     fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Failure> {
-        let unit = match arguments.first() {
-            Some(Value::Object(object)) => object.as_any().downcast_ref().copied().unwrap_or_default(),
-            _ => Self::default(),
-        };
+        let unit = Self::argument(arguments);
         let whole = |unit: i64| Value::Int64(self.nanoseconds / unit);
         let object = |duration: Self| Value::Object(Rc::new(duration));
         Ok(match name {
@@ -276,8 +284,8 @@ impl Object for Duration {
         })
     }
 
-    fn print(&self) -> Str {
-        self.to_string().into()
+    fn text(&self) -> Option<Str> {
+        Some(self.to_string().into())
     }
 
     fn is_true(&self) -> bool {

@@ -27,13 +27,13 @@ pub(crate) const TIME: &str = time::TYPE_NAME;
 
 fn present(runtime: &dyn Runtime) -> Time {
     let now = runtime.world().now();
-    Time::new(now.seconds, now.nanoseconds, Zone::Utc)
+    Time::new(now.seconds, now.nanoseconds, Zone::Local)
 }
 
 /// The moment that the value is: a time, or seconds since 1970; anything else is now.
 fn moment(runtime: &dyn Runtime, value: &Value) -> Time {
     match value {
-        Value::Int(seconds) | Value::Int64(seconds) => Time::new(*seconds, 0, Zone::Utc),
+        Value::Int(seconds) | Value::Int64(seconds) => Time::new(*seconds, 0, Zone::Local),
         other => time_in(other).cloned().unwrap_or_else(|| present(runtime)),
     }
 }

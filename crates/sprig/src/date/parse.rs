@@ -356,7 +356,7 @@ impl Parts {
         }
         if let Some(offset) = self.offset {
             let zone = if offset == 0 && matches!(&*self.zone_name, "" | "UTC") {
-                Zone::Utc
+                Zone::Local
             } else {
                 Zone::Fixed {
                     name: self.zone_name,
@@ -366,7 +366,7 @@ impl Parts {
             return Ok(Time::from_parts(day, clock, self.nanosecond, zone));
         }
         if self.zone_name.is_empty() {
-            return Ok(in_utc);
+            return Ok(in_utc.in_zone(Zone::Local));
         }
         // Of abbreviations only `GMT+3` says its offset, and Go shows the time by it, but reads the
         // time as if it were UTC.

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, Value};
+use steersman_gotemplate::{Encoded, Failure, List, ListType, Object, Parameter, Signature, Str, Value};
 
 use super::calendar::{Date, SECONDS_PER_DAY, month_name, weekday_name};
-use super::duration::Duration;
+use super::duration::{Duration, PARAMETER};
 use super::zone::Zone;
 
 const NANOSECONDS: i128 = 1_000_000_000;
@@ -162,16 +162,45 @@ impl Time {
             "UnixMilli" => Value::Int64((self.total() / 1_000_000) as i64),
             "UnixMicro" => Value::Int64((self.total() / 1_000) as i64),
             "UnixNano" => Value::Int64(self.total() as i64),
-            "String" => self.text().into(),
-            "UTC" | "Local" => time(Zone::Utc),
+            "String" => self.shown().into(),
+            "UTC" => time(Zone::Utc),
+            "Local" => time(Zone::Local),
             "IsZero" => (self.total() == Self::zero().total()).into(),
             "IsDST" => self.zone.is_daylight_saving(self.seconds).into(),
-            "Location" => named_location(self.zone.name()),
+            "Location" => location(&self.zone),
+            "GoString" => self.go_syntax().into(),
+            "MarshalText" => Value::Bytes(self.json_text().as_bytes().into()),
+            "MarshalJSON" => Value::Bytes(format!("\"{}\"", self.json_text()).as_bytes().into()),
             _ => return None,
         })
     }
 
-    fn text(&self) -> String {
+    /// What JSON has for the time.
+    fn json_text(&self) -> String {
+        self.format("2006-01-02T15:04:05.999999999Z07:00")
+    }
+
+    /// The time as an expression of Go.
+    fn go_syntax(&self) -> String {
+        let clock = self.clock();
+        let location = match &self.zone {
+            Zone::Utc => "time.UTC".to_owned(),
+            Zone::Local => "time.Local".to_owned(),
+            other => format!("time.Location({})", super::parse::quote(other.name())),
+        };
+        format!(
+            "time.Date({}, time.{}, {}, {}, {}, {}, {}, {location})",
+            clock.day.year,
+            month_name(clock.day.month),
+            clock.day.day,
+            clock.hour,
+            clock.minute,
+            clock.second,
+            self.nanoseconds,
+        )
+    }
+
+    fn shown(&self) -> String {
         self.format("2006-01-02 15:04:05.999999999 -0700 MST")
     }
 }
@@ -190,19 +219,17 @@ impl Object for Time {
     }
 
     fn method(&self, name: &str) -> Option<Signature> {
-        const DURATION: Parameter = Parameter::Named("time.Duration");
         let parameters: &'static [Parameter] = match name {
             "Format" => &[Parameter::String],
-            "Add" | "Round" | "Truncate" => &[DURATION],
+            "AppendFormat" => &[Parameter::Named("[]uint8"), Parameter::String],
+            "Add" | "Round" | "Truncate" => &[PARAMETER],
+            "In" => &[Parameter::Named(LOCATION)],
             "Sub" | "After" | "Before" | "Equal" | "Compare" => &[Parameter::Named(TYPE_NAME)],
             "AddDate" => &[Parameter::Int, Parameter::Int, Parameter::Int],
             other if self.part(other).is_some() => &[],
-            _ => return None,
+            other => return refusal(other).map(Signature::refused),
         };
-        Some(Signature {
-            parameters,
-            variadic: false,
-        })
+        Some(Signature::new(parameters))
     }
 
     fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Failure> {
@@ -210,15 +237,27 @@ impl Object for Time {
             return Ok(part);
         }
         let integer = |place| crate::arguments::integer(arguments, place);
-        let duration = match arguments.first() {
-            Some(Value::Object(object)) => object.as_any().downcast_ref().copied().unwrap_or_default(),
-            _ => Duration::default(),
-        };
+        let duration = Duration::argument(arguments);
         let object = |time: Self| Value::Object(Rc::new(time));
         let since_zero = self.since_zero(duration);
         Ok(match name {
             "Format" => self.format(&crate::arguments::text(arguments, 0)).into(),
+            "AppendFormat" => {
+                let shown = self.format(&crate::arguments::text(arguments, 1));
+                let before: &[u8] = match arguments.first() {
+                    Some(Value::Bytes(bytes)) => bytes,
+                    _ => &[],
+                };
+                Value::Bytes([before, shown.as_bytes()].concat().into())
+            }
             "Add" => object(self.add(duration)),
+            "In" => match arguments.first() {
+                Some(Value::Object(place)) => match place.as_any().downcast_ref::<Location>() {
+                    Some(location) => object(self.in_zone(location.zone.clone())),
+                    None => return Err(Failure::new("time: missing Location in call to Time.In")),
+                },
+                _ => return Err(Failure::new("time: missing Location in call to Time.In")),
+            },
             "AddDate" => object(self.add_date(integer(0), integer(1), integer(2))),
             "Sub" => match super::time_in(crate::arguments::any(arguments, 0)) {
                 Some(other) => Value::Object(Rc::new(self.since(other))),
@@ -246,12 +285,27 @@ impl Object for Time {
         })
     }
 
-    fn print(&self) -> Str {
-        self.text().into()
+    fn text(&self) -> Option<Str> {
+        Some(self.shown().into())
+    }
+
+    fn go_syntax(&self) -> Option<Str> {
+        Some(Self::go_syntax(self).into())
+    }
+
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        Some(vec![
+            ("wall", Value::Uint64(u64::from(self.nanoseconds))),
+            (
+                "ext",
+                Value::Int64(self.seconds.saturating_sub(Self::zero().seconds)),
+            ),
+            ("loc", location(&self.zone)),
+        ])
     }
 
     fn encoded(&self) -> Encoded {
-        Encoded::Plain(self.format("2006-01-02T15:04:05.999999999Z07:00").into())
+        Encoded::Plain(self.json_text().into())
     }
 }
 
@@ -296,18 +350,15 @@ impl Object for NamedInteger {
     }
 
     fn method(&self, name: &str) -> Option<Signature> {
-        (name == "String").then_some(Signature {
-            parameters: &[],
-            variadic: false,
-        })
+        (name == "String").then_some(Signature::new(&[]))
     }
 
     fn call(&self, _: &str, _: &[Value]) -> Result<Value, Failure> {
         Ok(self.name.as_str().into())
     }
 
-    fn print(&self) -> Str {
-        self.name.as_str().into()
+    fn text(&self) -> Option<Str> {
+        Some(self.name.as_str().into())
     }
 
     fn is_true(&self) -> bool {
@@ -323,21 +374,35 @@ impl Object for NamedInteger {
     }
 }
 
+const LOCATION: &str = "*time.Location";
+
 /// A `*time.Location`, which prints as its name.
 #[derive(Debug)]
 struct Location {
-    name: String,
+    zone: Zone,
 }
 
-fn named_location(name: &str) -> Value {
-    Value::Object(Rc::new(Location {
-        name: name.to_owned(),
-    }))
+fn location(zone: &Zone) -> Value {
+    Value::Object(Rc::new(Location { zone: zone.clone() }))
+}
+
+/// Why Go's templates do not call a method, if that is why.
+fn refusal(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "Zone" => "invalid function signature for Zone: second return value should be error; is int",
+        "ISOWeek" => "invalid function signature for ISOWeek: second return value should be error; is int",
+        "ZoneBounds" => {
+            "invalid function signature for ZoneBounds: second return value should be error; is time.Time"
+        }
+        "Clock" => "function Clock has 3 return values; should be 1 or 2",
+        "Date" => "function Date has 3 return values; should be 1 or 2",
+        _ => return None,
+    })
 }
 
 impl Object for Location {
     fn type_name(&self) -> &'static str {
-        "*time.Location"
+        LOCATION
     }
 
     fn kind_name(&self) -> &'static str {
@@ -349,18 +414,28 @@ impl Object for Location {
     }
 
     fn method(&self, name: &str) -> Option<Signature> {
-        (name == "String").then_some(Signature {
-            parameters: &[],
-            variadic: false,
-        })
+        (name == "String").then_some(Signature::new(&[]))
     }
 
     fn call(&self, _: &str, _: &[Value]) -> Result<Value, Failure> {
-        Ok(self.name.as_str().into())
+        Ok(self.zone.name().into())
     }
 
-    fn print(&self) -> Str {
-        self.name.as_str().into()
+    fn text(&self) -> Option<Str> {
+        Some(self.zone.name().into())
+    }
+
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        let none = |name| Value::List(List::nil(ListType::Named(name)));
+        Some(vec![
+            ("name", self.zone.name().into()),
+            ("zone", none("[]time.zone")),
+            ("tx", none("[]time.zoneTrans")),
+            ("extend", "".into()),
+            ("cacheStart", Value::Int64(0)),
+            ("cacheEnd", Value::Int64(0)),
+            ("cacheZone", Value::Nil),
+        ])
     }
 }
 

@@ -8,6 +8,8 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 pub enum Zone {
     /// Coordinated Universal Time.
     Utc,
+    /// The zone of the machine, which here is always UTC.
+    Local,
     /// One of the time zone database.
     Named(TimeZone),
     /// The same offset at all times, with a name that may be empty.
@@ -20,12 +22,14 @@ pub enum Zone {
 }
 
 impl Zone {
-    /// The zone of this name, exactly as the database spells it; the empty name, `UTC` and `Local`
+    /// The zone of this name, exactly as the database spells it; the empty name and `UTC`
     /// are UTC.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        if matches!(name, "" | "UTC" | "Local") {
-            return Some(Self::Utc);
+        match name {
+            "" | "UTC" => return Some(Self::Utc),
+            "Local" => return Some(Self::Local),
+            _ => {}
         }
         thread_local! {
             static DATABASE: TimeZoneDatabase = TimeZoneDatabase::bundled();
@@ -37,7 +41,7 @@ impl Zone {
     /// The zone's abbreviation and offset east of UTC, in seconds, at a moment.
     pub(super) fn at(&self, seconds: i64) -> (String, i64) {
         match self {
-            Self::Utc => ("UTC".to_owned(), 0),
+            Self::Utc | Self::Local => ("UTC".to_owned(), 0),
             Self::Fixed { name, offset } => (name.clone(), *offset),
             Self::Named(zone) => {
                 let least = Timestamp::MIN.as_second();
@@ -59,7 +63,7 @@ impl Zone {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Utc => "UTC",
+            Self::Utc | Self::Local => "UTC",
             Self::Fixed { name, .. } => name,
             Self::Named(zone) => zone.iana_name().unwrap_or_default(),
         }

@@ -102,7 +102,7 @@ impl Encoder<'_> {
             Value::Map(map) if map.is_nil() => self.raw("null"),
             Value::Map(map) => self.object(&map.entries())?,
             Value::Object(object) => match object.encoded() {
-                Encoded::Plain(plain) => self.nested(|encoder| encoder.value(&plain))?,
+                Encoded::Plain(plain) => grow(|| self.value(&plain))?,
                 Encoded::Fields(fields) => self.object(&fields)?,
             },
         }

@@ -191,11 +191,32 @@ pub(crate) fn round(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok((rounded / power).into())
 }
 
-/// Ten to a whole power, a negative one as the inverse of the positive: so does Go.
+/// Ten to a whole power as Go's `math.Pow` has it, which from the 23rd power on is not always the
+/// nearest float: squares of the fraction are multiplied, each of them rounded.
 fn power_of_ten(places: i64) -> f64 {
-    let places = places.clamp(-400, 400) as i32;
-    let power = format!("1e{}", places.abs()).parse().unwrap_or(f64::INFINITY);
-    if places < 0 { 1.0 / power } else { power }
+    let mut left = places.unsigned_abs().min(400);
+    // Ten is 0.625 times two to the fourth.
+    let (mut square, mut exponent) = (0.625_f64, 4);
+    let (mut fraction, mut total) = (1.0_f64, 0);
+    while left > 0 {
+        if left & 1 == 1 {
+            fraction *= square;
+            total += exponent;
+        }
+        square *= square;
+        exponent *= 2;
+        if square < 0.5 {
+            square += square;
+            exponent -= 1;
+        }
+        left >>= 1;
+    }
+    if places < 0 {
+        (fraction, total) = (1.0 / fraction, -total);
+    }
+    // In two steps, as two to the whole exponent may be out of range where the result is not.
+    let half: i32 = total / 2;
+    fraction * 2_f64.powi(half) * 2_f64.powi(total - half)
 }
 
 pub(crate) fn until(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

@@ -1,5 +1,6 @@
 //! Matching, finding, replacing and splitting by regular expressions of Go's syntax.
 
+mod broken;
 mod cost;
 mod expand;
 mod search;
@@ -113,10 +114,12 @@ fn compile(runtime: &mut dyn Runtime, pattern: Str, wrong: Wrong) -> Result<Rc<C
 /// The expression in the syntax of `regex`, or Go's message why it has none.
 fn translated(pattern: &[u8]) -> Result<String, String> {
     let Ok(text) = std::str::from_utf8(pattern) else {
-        return Err(format!(
-            "error parsing regexp: invalid UTF-8: {}",
-            backquoted(pattern)
-        ));
+        let end = pattern
+            .utf8_chunks()
+            .next()
+            .map_or(0, |chunk| chunk.valid().len());
+        let rest = String::from_utf8_lossy(pattern.get(end..).unwrap_or_default());
+        return Err(format!("error parsing regexp: invalid UTF-8: `{rest}`"));
     };
     if pattern.len() > MAX_LENGTH {
         return Err(format!("error parsing regexp: expression too large: `{text}`"));
@@ -145,26 +148,41 @@ pub(crate) fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcom
 }
 
 pub(crate) fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    Ok(search::matches(&regex.regex, bytes(arguments, 1))
-        .next()
-        .is_some()
-        .into())
+    searched(runtime, arguments, Wrong::Fails, |_, regex, arguments| {
+        let mut matches = search::matches(&regex.regex, bytes(arguments, 1));
+        Ok(matches.next().is_some().into())
+    })
+}
+
+/// What a search does once its expression is compiled.
+type Body = fn(&mut dyn Runtime, &Compiled, &[Value]) -> Outcome;
+
+/// Searches the second argument by the expression that the first one is.
+fn searched(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong, body: Body) -> Outcome {
+    let regex = compiled(runtime, arguments, wrong)?;
+    let source = bytes(arguments, 1);
+    if std::str::from_utf8(source).is_ok() {
+        return body(runtime, &regex, arguments);
+    }
+    runtime.reserve(source.len().saturating_mul(4))?;
+    let mut arguments = arguments.to_vec();
+    if let Some(text) = arguments.get_mut(1) {
+        *text = broken::hidden(source).into();
+    }
+    body(runtime, &regex, &arguments).map(broken::shown)
 }
 
 pub(crate) fn find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Panics)?;
-    Ok(first_match(&regex, arguments))
+    searched(runtime, arguments, Wrong::Panics, first_match)
 }
 
 pub(crate) fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    Ok(first_match(&regex, arguments))
+    searched(runtime, arguments, Wrong::Fails, first_match)
 }
 
-fn first_match(regex: &Compiled, arguments: &[Value]) -> Value {
+fn first_match(_: &mut dyn Runtime, regex: &Compiled, arguments: &[Value]) -> Outcome {
     let found = search::matches(&regex.regex, bytes(arguments, 1)).next();
-    text(found.map(|found| found.as_bytes()).unwrap_or_default()).into()
+    Ok(text(found.map(|found| found.as_bytes()).unwrap_or_default()).into())
 }
 
 fn text(bytes: &[u8]) -> Str {
@@ -172,13 +190,11 @@ fn text(bytes: &[u8]) -> Str {
 }
 
 pub(crate) fn find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Panics)?;
-    all_matches(runtime, &regex, arguments)
+    searched(runtime, arguments, Wrong::Panics, all_matches)
 }
 
 pub(crate) fn must_find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    all_matches(runtime, &regex, arguments)
+    searched(runtime, arguments, Wrong::Fails, all_matches)
 }
 
 /// The number that a negative one stands for: as many as there are.
@@ -209,23 +225,27 @@ fn all_matches(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value])
 }
 
 pub(crate) fn replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Panics)?;
-    replaced(runtime, &regex, arguments, expand::expand)
+    searched(runtime, arguments, Wrong::Panics, |runtime, regex, arguments| {
+        replaced(runtime, regex, arguments, expand::expand)
+    })
 }
 
 pub(crate) fn must_replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    replaced(runtime, &regex, arguments, expand::expand)
+    searched(runtime, arguments, Wrong::Fails, |runtime, regex, arguments| {
+        replaced(runtime, regex, arguments, expand::expand)
+    })
 }
 
 pub(crate) fn replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Panics)?;
-    replaced(runtime, &regex, arguments, literally)
+    searched(runtime, arguments, Wrong::Panics, |runtime, regex, arguments| {
+        replaced(runtime, regex, arguments, literally)
+    })
 }
 
 pub(crate) fn must_replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    replaced(runtime, &regex, arguments, literally)
+    searched(runtime, arguments, Wrong::Fails, |runtime, regex, arguments| {
+        replaced(runtime, regex, arguments, literally)
+    })
 }
 
 fn literally(result: &mut Vec<u8>, replacement: &[u8], _: &Captures<'_>) {
@@ -257,13 +277,11 @@ fn replaced(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value], re
 }
 
 pub(crate) fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Panics)?;
-    parts(runtime, &regex, arguments)
+    searched(runtime, arguments, Wrong::Panics, parts)
 }
 
 pub(crate) fn must_split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let regex = compiled(runtime, arguments, Wrong::Fails)?;
-    parts(runtime, &regex, arguments)
+    searched(runtime, arguments, Wrong::Fails, parts)
 }
 
 fn parts(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value]) -> Outcome {

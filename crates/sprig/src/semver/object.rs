@@ -70,9 +70,9 @@ impl Object for VersionObject {
     fn method(&self, name: &str) -> Option<Signature> {
         let parameters: &'static [Parameter] = match name {
             "Major" | "Minor" | "Patch" | "Prerelease" | "Metadata" | "String" | "IncMajor" | "IncMinor"
-            | "IncPatch" => &[],
+            | "IncPatch" | "MarshalText" => &[],
             "SetPrerelease" | "SetMetadata" => &[Parameter::String],
-            "Original" if self.is_pointer => &[],
+            "Original" | "MarshalJSON" if self.is_pointer => &[],
             "Compare" | "Equal" | "LessThan" | "LessThanEqual" | "GreaterThan" | "GreaterThanEqual"
                 if self.is_pointer =>
             {
@@ -80,10 +80,7 @@ impl Object for VersionObject {
             }
             _ => return None,
         };
-        Some(Signature {
-            parameters,
-            variadic: false,
-        })
+        Some(Signature::new(parameters))
     }
 
     fn call(&self, name: &str, arguments: &[Value]) -> Result<Value, Failure> {
@@ -98,6 +95,8 @@ impl Object for VersionObject {
             "Metadata" => version.metadata.as_str().into(),
             "Original" => version.original.as_str().into(),
             "String" => version.to_string().into(),
+            "MarshalText" => Value::Bytes(version.to_string().as_bytes().into()),
+            "MarshalJSON" => Value::Bytes(format!("\"{version}\"").as_bytes().into()),
             "IncMajor" => structure(version.next_major()),
             "IncMinor" => structure(version.next_minor()),
             "IncPatch" => structure(version.next_patch()),
@@ -113,8 +112,27 @@ impl Object for VersionObject {
         })
     }
 
-    fn print(&self) -> Str {
-        self.version.to_string().into()
+    fn text(&self) -> Option<Str> {
+        Some(self.version.to_string().into())
+    }
+
+    fn members(&self) -> Option<Vec<(&'static str, Value)>> {
+        let Version {
+            major,
+            minor,
+            patch,
+            prerelease,
+            metadata,
+            original,
+        } = &self.version;
+        Some(vec![
+            ("major", Value::Uint64(*major)),
+            ("minor", Value::Uint64(*minor)),
+            ("patch", Value::Uint64(*patch)),
+            ("pre", prerelease.as_str().into()),
+            ("metadata", metadata.as_str().into()),
+            ("original", original.as_str().into()),
+        ])
     }
 
     fn encoded(&self) -> Encoded {

@@ -188,6 +188,11 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Writes a time as it stands, such as `2006-01-02T15:04:05Z`, without the quotes that tell a string from it.
+    pub fn timestamp(&mut self, value: &str) {
+        self.number(value);
+    }
+
     /// Writes a string, in quotes or as a block where it needs them.
     pub fn string(&mut self, value: &str) {
         if !self.imitates_json {

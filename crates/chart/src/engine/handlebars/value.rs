@@ -1,6 +1,7 @@
 //! Values of templates as JSON, which the crate works on, and back.
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
+use steersman_gotemplate::format::print_value;
 use steersman_gotemplate::{Encoded, Failure, Map, MapType, Runtime, Str, Value};
 
 use super::session::BYTES_PER_STEP;
@@ -211,7 +212,7 @@ pub(super) fn text(json: Json, objects: &Objects) -> String {
         Json::Null => String::new(),
         Json::String(text) => text,
         Json::Object(entries) => match objects.get(&entries) {
-            Some(Value::Object(object)) => object.print().text().into_owned(),
+            Some(object) => print_value(object).text().into_owned(),
             _ => Json::Object(entries).to_string(),
         },
         other => other.to_string(),

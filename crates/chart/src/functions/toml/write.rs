@@ -145,6 +145,8 @@ impl Writer {
                     self.push(quoted(&duration.to_string()));
                 } else if let Some(items) = object.items() {
                     self.list(&items, depth)?;
+                } else if let Encoded::Plain(plain) = object.encoded() {
+                    self.element(&plain, depth + 1)?;
                 } else {
                     self.inline_table(&fields(value).unwrap_or_default(), depth)?;
                 }
@@ -239,7 +241,7 @@ fn fields(value: &Value) -> Option<Vec<(Str, Value)>> {
             Some(entries) => Some(entries),
             None if object.as_any().is::<Time>() || object.integer().is_some() => None,
             None => match object.encoded() {
-                Encoded::Fields(fields) => Some(fields),
+                Encoded::Fields(_) => Some(exported(object.members()?)),
                 Encoded::Plain(_) => None,
             },
         },
@@ -255,6 +257,15 @@ fn layout(time: &Time) -> &'static str {
         LOCAL_TIME => "15:04:05.999999999",
         _ => "2006-01-02T15:04:05.999999999Z07:00",
     }
+}
+
+/// The fields of a struct that other packages see.
+fn exported(members: Vec<(&'static str, Value)>) -> Vec<(Str, Value)> {
+    members
+        .into_iter()
+        .filter(|(name, _)| name.starts_with(char::is_uppercase))
+        .map(|(name, value)| (name.into(), value))
+        .collect()
 }
 
 fn indentation(key: &[&str]) -> String {
