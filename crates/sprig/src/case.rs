@@ -5,8 +5,8 @@ use std::cell::LazyCell;
 use regex::Regex;
 use steersman_gotemplate::{Runtime, Value};
 
+use crate::Outcome;
 use crate::arguments::{bytes, text};
-use crate::table::Outcome;
 use crate::text::{is_title, lower, title, upper};
 
 pub(crate) fn to_title(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

@@ -2,8 +2,8 @@
 
 use steersman_gotemplate::{Failure, Runtime, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, boolean, rest, text};
-use crate::table::Outcome;
 
 /// Sprig's emptiness: nothing, zero, false, or without content; never a struct.
 pub(crate) fn is_empty(value: &Value) -> bool {

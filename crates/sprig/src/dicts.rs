@@ -2,9 +2,9 @@
 
 use steersman_gotemplate::{Failure, Map, MapType, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, bytes, map, map_or_empty, rest, string};
 use crate::merge::{Overwrite, merge_into};
-use crate::table::Outcome;
 use crate::text::strval;
 
 pub(crate) fn dict(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

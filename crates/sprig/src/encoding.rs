@@ -8,8 +8,8 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 use steersman_gotemplate::{Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::bytes;
-use crate::table::Outcome;
 
 pub(crate) fn b64enc(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let source = bytes(arguments, 0);

@@ -55,6 +55,9 @@ pub mod semver;
 
 pub use equal::{deep_copy, deep_equal};
 
+/// What a function gives.
+pub(crate) type Outcome = Result<steersman_gotemplate::Value, steersman_gotemplate::Failure>;
+
 /// About how many places a regular expression has at which a search can be, as `(a{10}b){20}` has 220: compiling
 /// it takes time and about a hundred bytes of memory for each. Next to nothing where the expression is wrong.
 pub fn expression_places(expression: &str) -> u64 {

@@ -2,8 +2,8 @@
 
 use steersman_gotemplate::{Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{bytes, string};
-use crate::table::Outcome;
 
 pub(crate) fn base(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let path = bytes(arguments, 0);

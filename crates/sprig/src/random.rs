@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use steersman_gotemplate::{Failure, Runtime, Value, World};
 
+use crate::Outcome;
 use crate::arguments::{integer, text};
-use crate::table::Outcome;
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: &str = "0123456789";

@@ -3,8 +3,8 @@
 use bstr::ByteSlice;
 use steersman_gotemplate::{Failure, List, ListType, Map, MapType, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, bytes, integer};
-use crate::table::Outcome;
 use crate::text::{items, strings, strval};
 
 pub(crate) fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {

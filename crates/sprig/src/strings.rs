@@ -3,8 +3,8 @@
 use bstr::ByteSlice;
 use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{bytes, integer, rest, string, text};
-use crate::table::Outcome;
 use crate::text::{printed, strval};
 use crate::{arguments, text};
 

@@ -2,9 +2,9 @@
 
 use steersman_gotemplate::{Failure, Runtime, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, text};
 use crate::equal::{deep_copy, deep_equal};
-use crate::table::Outcome;
 
 pub(crate) fn type_of(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(any(arguments, 0).type_name().into())

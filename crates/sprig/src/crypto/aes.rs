@@ -8,9 +8,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::bytes;
 use crate::encoding::decode_base64;
-use crate::table::Outcome;
 
 const BLOCK: usize = 16;
 

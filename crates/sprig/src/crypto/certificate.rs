@@ -13,9 +13,9 @@ use steersman_gotemplate::{Encoded, Failure, Object, Runtime, Str, Value};
 use time::OffsetDateTime;
 
 use super::key::{PrivateKey, STEPS};
+use crate::Outcome;
 use crate::arguments::{any, bytes, integer, text};
 use crate::encoding::decode_base64;
-use crate::table::Outcome;
 use crate::text::items;
 
 pub(crate) const TYPE_NAME: &str = "sprig.certificate";

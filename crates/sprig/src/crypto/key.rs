@@ -14,8 +14,8 @@ use rustls_pki_types::PrivateKeyDer;
 use steersman_gotemplate::{Runtime, Value};
 
 use super::{der, dsa};
+use crate::Outcome;
 use crate::arguments::text;
-use crate::table::Outcome;
 
 const PKCS8: &str = "PRIVATE KEY";
 const RSA: &str = "RSA PRIVATE KEY";

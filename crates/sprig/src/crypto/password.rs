@@ -4,8 +4,8 @@ use scrypt::Params;
 use sha2::{Digest, Sha256};
 use steersman_gotemplate::{Failure, Runtime, Value};
 
+use crate::Outcome;
 use crate::arguments::{bytes, string, text};
-use crate::table::Outcome;
 
 /// The work of one hash, in steps of a template: both kinds take about a tenth of a second.
 const STEPS: u64 = 400_000;

@@ -14,9 +14,9 @@ use std::rc::Rc;
 
 use steersman_gotemplate::{Failure, Runtime, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, text};
 use crate::cast::{IntegerError, parse_int};
-use crate::table::Outcome;
 
 pub use duration::{Duration, DurationError};
 pub use parse::TimeError;

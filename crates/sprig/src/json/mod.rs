@@ -5,8 +5,8 @@ mod encode;
 
 use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, bytes};
-use crate::table::Outcome;
 
 pub use decode::{DecodeError, decode};
 pub use encode::{EncodeError, Escape, Layout, encode, encode_into, format_float};

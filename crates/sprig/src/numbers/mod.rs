@@ -4,9 +4,9 @@ mod decimal;
 
 use steersman_gotemplate::{Failure, List, ListType, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{any, float, integer, rest, text};
 use crate::cast::{IntegerError, parse_int, to_float64, to_int64};
-use crate::table::Outcome;
 use crate::text::printed;
 use decimal::Decimal;
 

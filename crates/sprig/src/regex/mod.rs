@@ -12,8 +12,8 @@ use std::rc::Rc;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use steersman_gotemplate::{Failure, List, ListType, Runtime, Str, Value, format};
 
+use crate::Outcome;
 use crate::arguments::{bytes, integer, string};
-use crate::table::Outcome;
 use cost::Cost;
 
 /// How many expressions a thread keeps compiled: charts use few, in many places.

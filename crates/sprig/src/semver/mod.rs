@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use steersman_gotemplate::{Failure, Runtime, Value};
 
+use crate::Outcome;
 use crate::arguments::text;
-use crate::table::Outcome;
 
 pub use constraint::{Constraint, ConstraintError};
 pub use object::VersionObject;

@@ -24,10 +24,7 @@ mod url;
 
 use std::sync::LazyLock;
 
-use steersman_gotemplate::{Failure, Function, Value};
-
-/// What a function gives.
-pub(crate) type Outcome = Result<Value, Failure>;
+use steersman_gotemplate::Function;
 
 /// All functions, each name once.
 pub fn functions() -> &'static [Function] {

@@ -5,8 +5,8 @@ mod parse;
 
 use steersman_gotemplate::{Failure, Map, Runtime, Str, Value};
 
+use crate::Outcome;
 use crate::arguments::{map_or_empty, text};
-use crate::table::Outcome;
 use parse::{Url, UserInfo};
 
 /// Whether Go's `net/url` can read `text` as a URL.
