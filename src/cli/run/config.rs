@@ -1,0 +1,208 @@
+//! What the flags of `run` and the environment mean together.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use super::flags::Args;
+use crate::config::{
+    Config, ConfigError, ConfigProblem, Environment, LeaderElection, MetricsAccess, Namespaces, parse_address,
+};
+use crate::duration::parse_duration;
+use crate::telemetry::{Encoder, LogOptions, Verbosity};
+
+impl Args {
+    /// What the flags and the environment mean together.
+    pub(super) fn into_config(
+        self,
+        environment: &Environment,
+        is_terminal: bool,
+    ) -> Result<Config, ConfigError> {
+        let mut problems = Problems::default();
+        let mut notices = Vec::new();
+        let config = Config {
+            reconcile_period: self.reconcile_period(&mut problems),
+            max_concurrent_reconciles: self.max_concurrent_reconciles(),
+            metrics_address: self.metrics_address(&mut problems, &mut notices),
+            metrics_access: self.metrics_access(&mut problems),
+            health_address: problems
+                .check(
+                    "--health-probe-bind-address",
+                    parse_address(&self.health_probe_bind_address),
+                )
+                .flatten(),
+            leader_election: self.leader_election(environment, &mut problems, &mut notices),
+            suppress_override_values: self.suppress_override_values,
+            namespaces: problems
+                .check(
+                    "WATCH_NAMESPACE",
+                    Namespaces::parse(environment.get("WATCH_NAMESPACE")),
+                )
+                .unwrap_or(Namespaces::All),
+            log: self.log(is_terminal),
+            watches_file: self.watches_file,
+            kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
+            notices: Vec::new(),
+        };
+        for word in &self.ignored {
+            notices.push(format!(
+                "argument `{}` is ignored; a value belongs to its flag with `=`",
+                word.escape_debug()
+            ));
+        }
+        problems.or(Config { notices, ..config })
+    }
+
+    fn reconcile_period(&self, problems: &mut Problems) -> Option<Duration> {
+        let period = parse_duration(&self.reconcile_period).map_err(|error| error.to_string());
+        problems
+            .check("--reconcile-period", period)
+            .filter(|period| !period.is_zero())
+    }
+
+    /// controller-runtime takes everything below one as one.
+    fn max_concurrent_reconciles(&self) -> NonZeroUsize {
+        match self.max_concurrent_reconciles {
+            Some(number) => usize::try_from(number)
+                .ok()
+                .and_then(NonZeroUsize::new)
+                .unwrap_or(NonZeroUsize::MIN),
+            None => std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        }
+    }
+
+    fn metrics_address(
+        &self,
+        problems: &mut Problems,
+        notices: &mut Vec<String>,
+    ) -> Option<std::net::SocketAddr> {
+        let (name, text) = match (&self.metrics_bind_address, &self.metrics_addr) {
+            (Some(_), Some(_)) => {
+                problems.add(
+                    "--metrics-addr",
+                    "is an old name of --metrics-bind-address; give only that one",
+                );
+                return None;
+            }
+            (None, Some(old)) => {
+                notices.push("flag `--metrics-addr` is deprecated; use `--metrics-bind-address`".to_owned());
+                ("--metrics-addr", old.as_str())
+            }
+            (new, None) => ("--metrics-bind-address", new.as_deref().unwrap_or(":8080")),
+        };
+        problems.check(name, parse_address(text)).flatten()
+    }
+
+    fn metrics_access(&self, problems: &mut Problems) -> MetricsAccess {
+        match (self.metrics_secure, self.metrics_require_rbac) {
+            (false, false) => MetricsAccess::Plain,
+            (true, false) => MetricsAccess::Tls,
+            (true, true) => MetricsAccess::TlsWithRbac,
+            (false, true) => {
+                problems.add(
+                    "--metrics-require-rbac",
+                    "needs --metrics-secure: a token must not be sent in the clear",
+                );
+                MetricsAccess::Plain
+            }
+        }
+    }
+
+    fn leader_election(
+        &self,
+        environment: &Environment,
+        problems: &mut Problems,
+        notices: &mut Vec<String>,
+    ) -> Option<LeaderElection> {
+        if self.enable_leader_election.is_some() {
+            if self.leader_elect.is_some() {
+                problems.add(
+                    "--enable-leader-election",
+                    "is an old name of --leader-elect; give only that one",
+                );
+                return None;
+            }
+            notices.push("flag `--enable-leader-election` is deprecated; use `--leader-elect`".to_owned());
+        }
+        let old_name = environment.get("OPERATOR_NAME").unwrap_or_default();
+        if !old_name.is_empty() {
+            let effect = if self.leader_election_id.is_empty() {
+                ""
+            } else {
+                " and ignored"
+            };
+            notices.push(format!(
+                "OPERATOR_NAME is deprecated{effect}; use `--leader-election-id`"
+            ));
+        }
+        if !self
+            .leader_elect
+            .or(self.enable_leader_election)
+            .unwrap_or_default()
+        {
+            return None;
+        }
+        let id = if self.leader_election_id.is_empty() {
+            old_name
+        } else {
+            &self.leader_election_id
+        };
+        if id.is_empty() {
+            problems.add(
+                "--leader-elect",
+                "needs --leader-election-id, the name of the Lease",
+            );
+        }
+        let namespace =
+            Some(self.leader_election_namespace.clone()).filter(|namespace| !namespace.is_empty());
+        Some(LeaderElection {
+            id: id.to_owned(),
+            namespace,
+        })
+    }
+
+    fn log(&self, is_terminal: bool) -> LogOptions {
+        let for_people = self.zap_devel || is_terminal;
+        let (encoder, verbosity) = (
+            if for_people {
+                Encoder::Console
+            } else {
+                Encoder::Json
+            },
+            if self.zap_devel {
+                Verbosity::Debug
+            } else {
+                Verbosity::Info
+            },
+        );
+        LogOptions {
+            encoder: self.zap_encoder.unwrap_or(encoder),
+            verbosity: self.zap_log_level.unwrap_or(verbosity),
+            time: self.zap_time_encoding.unwrap_or_default(),
+        }
+    }
+}
+
+/// What is wrong so far.
+#[derive(Default)]
+struct Problems(Vec<ConfigProblem>);
+
+impl Problems {
+    fn add(&mut self, name: &str, message: impl Into<String>) {
+        self.0.push(ConfigProblem {
+            name: name.to_owned(),
+            message: message.into(),
+        });
+    }
+
+    fn check<T>(&mut self, name: &str, result: Result<T, String>) -> Option<T> {
+        result.map_err(|message| self.add(name, message)).ok()
+    }
+
+    fn or(self, config: Config) -> Result<Config, ConfigError> {
+        if self.0.is_empty() {
+            Ok(config)
+        } else {
+            Err(ConfigError::new(self.0))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `run`: the operator.
+
+mod config;
+mod flags;
+#[cfg(test)]
+mod tests;
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+pub(super) use flags::Args;
+
+use super::Failure;
+use crate::config::Environment;
+use crate::controller;
+use crate::telemetry;
+use crate::watches::Watches;
+
+/// Runs the operator until a signal, or until it cannot go on.
+pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
+    let is_terminal = std::io::stderr().is_terminal();
+    let config = arguments.into_config(environment, is_terminal).map_err(|error| {
+        Failure::usage(
+            error,
+            Some("`steersman run --help` explains the flags".to_owned()),
+        )
+    })?;
+    let watches = Watches::load(&config.watches_file, environment).map_err(|error| {
+        let hint = error.hint();
+        Failure::usage(error, hint)
+    })?;
+    telemetry::start(config.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("failed to start the threads of the operator")?;
+    let result = runtime.block_on(async {
+        let shutdown = CancellationToken::new();
+        stop_on_signals(shutdown.clone()).context("failed to listen for signals")?;
+        let running = crate::run::run(config, environment, watches, shutdown, controller::run);
+        running.await.map_err(|error| {
+            let hint = error.hint().map(str::to_owned);
+            Failure::failed(error, hint)
+        })
+    });
+    // Work that blocks, such as a look-up of a template, is not waited for.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    result
+}
+
+/// Cancels the token at the first SIGTERM or SIGINT, and ends the process at the second.
+fn stop_on_signals(shutdown: CancellationToken) -> std::io::Result<()> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::spawn(async move {
+        for count in 1.. {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if count > 1 {
+                std::process::exit(1);
+            }
+            shutdown.cancel();
+        }
+    });
+    Ok(())
+}
