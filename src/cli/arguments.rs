@@ -2,14 +2,16 @@
 
 use std::ffi::OsString;
 
-use clap::{Command, CommandFactory};
+use clap::{ArgAction, Args, Command, CommandFactory};
 
+use super::helm::GlobalFlags;
 use super::{Cli, FOLLOWING_HELM};
 
 /// Turns `-flag` and `-flag=value`, which Go's own flag package takes, into `--flag` and `--flag=value`, for the flags
 /// that the command has. All other arguments stay as they are.
 pub(super) fn normalize(arguments: Vec<OsString>) -> Vec<OsString> {
     let root = Cli::command();
+    let arguments = move_global_flags(arguments, &root);
     let mut command = None;
     let mut is_literal = false;
     let mut normalized = Vec::with_capacity(arguments.len());
@@ -29,6 +31,56 @@ pub(super) fn normalize(arguments: Vec<OsString>) -> Vec<OsString> {
         });
     }
     normalized
+}
+
+/// Moves Helm's global flags that stand before a command after Helm (`-n shop template`) behind it. Everything stays as
+/// it is where another flag or another command is among them.
+fn move_global_flags(mut arguments: Vec<OsString>, root: &Command) -> Vec<OsString> {
+    let known = GlobalFlags::augment_args(Command::new("global"));
+    let word = |index: usize| arguments.get(index).and_then(|argument| argument.to_str());
+    let mut end = 1;
+    while let Some(flag) = word(end).filter(|text| text.starts_with('-')) {
+        match words_of_flag(&known, flag) {
+            Some(count) => end += count,
+            None => return arguments,
+        }
+    }
+    let follows = |command: &&Command| FOLLOWING_HELM.contains(&command.get_name());
+    let Some(command) = word(end)
+        .and_then(|name| root.find_subcommand(name))
+        .filter(follows)
+    else {
+        return arguments;
+    };
+    let inner = word(end + 1).and_then(|name| command.find_subcommand(name));
+    let names = if inner.is_some() { 2 } else { 1 };
+    if let Some(moved) = arguments.get_mut(1..end + names) {
+        moved.rotate_right(names);
+    }
+    arguments
+}
+
+/// How many words this flag of the command takes, with its value; nothing where the command has no such flag.
+fn words_of_flag(command: &Command, text: &str) -> Option<usize> {
+    let (argument, has_value) = if let Some(name) = text.strip_prefix("--") {
+        let (name, value) = name
+            .split_once('=')
+            .map_or((name, None), |(name, value)| (name, Some(value)));
+        let named = |argument: &&clap::Arg| {
+            argument.get_long() == Some(name)
+                || argument.get_all_aliases().unwrap_or_default().contains(&name)
+        };
+        (command.get_arguments().find(named)?, value.is_some())
+    } else {
+        let mut letters = text.chars().skip(1);
+        let short = letters.next()?;
+        let argument = command
+            .get_arguments()
+            .find(|argument| argument.get_short() == Some(short))?;
+        (argument, letters.next().is_some())
+    };
+    let wants_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+    Some(if wants_value && !has_value { 2 } else { 1 })
 }
 
 fn is_single_dash_flag(command: &Command, text: &str) -> bool {
@@ -75,6 +127,26 @@ mod tests {
             "s run --watches-file x --leader-elect",
         );
         check("s run --watches-file -x", "s run --watches-file -x");
+    }
+
+    #[test]
+    fn global_flags_may_stand_before_a_command_after_helm() {
+        check("s -n shop template r c", "s template -n shop r c");
+        check(
+            "s --namespace=shop --debug lint c",
+            "s lint --namespace=shop --debug c",
+        );
+        check(
+            "s -nshop --kube-context x dep list c",
+            "s dep list -nshop --kube-context x c",
+        );
+        check("s -n shop run", "s -n shop run");
+        check(
+            "s -n shop --set a=b template r c",
+            "s -n shop --set a=b template r c",
+        );
+        check("s -n template r c", "s -n template r c");
+        check("s -n", "s -n");
     }
 
     #[test]
