@@ -25,6 +25,15 @@ use crate::values::{self, Values};
 #[derive(Clone, Debug)]
 pub struct Chart(Arc<Inner>);
 
+/// Charts are equal when everything that decides what they render is.
+impl PartialEq for Chart {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest() == other.digest()
+    }
+}
+
+impl Eq for Chart {}
+
 #[derive(Debug)]
 struct Inner {
     source: Arc<Source>,
