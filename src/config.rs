@@ -34,6 +34,8 @@ pub struct Config {
     pub suppress_override_values: bool,
     /// The namespaces whose custom resources are reconciled.
     pub namespaces: Namespaces,
+    /// Whether changes of watches.yaml and of charts are taken at once.
+    pub follow_files: bool,
     /// The kubeconfig of `--kubeconfig`, before all other ways to find the API server.
     pub kubeconfig: Option<PathBuf>,
     /// What is logged, and how.

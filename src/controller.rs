@@ -1,11 +1,10 @@
-//! One controller for each watched kind: it follows the custom resources and reconciles them.
+//! The controller of one watch: it follows the custom resources and reconciles them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{SelectAll, StreamExt};
-use jiff::Timestamp;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
@@ -13,16 +12,15 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::apply::{Applier, RequestError};
+use crate::apply::RequestError;
 use crate::config::Namespaces;
 use crate::context::Context;
-use crate::dependents::{Dependents, watch_error};
-use crate::discovery::{Discovery, Resource};
+use crate::dependents::watch_error;
+use crate::discovery::Resource;
 use crate::duration::parse_duration;
 use crate::metrics;
 use crate::reconcile::{Memory, Next, Outcome, Queue, Reconciler, Settings, Shared, backoff, jitter, spread};
-use crate::status::Events;
-use crate::watches::{Watch, Watches};
+use crate::watches::Watch;
 
 /// Helm's own time for a hook.
 const HOOK_TIMEOUT: Duration = Duration::from_mins(5);
@@ -36,54 +34,9 @@ const KIND_POLL: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(20);
 const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
-/// Runs a controller for each of `watches` until the context's shutdown.
-///
-/// # Guarantees
-/// A kind that is not served is waited for; the trouble of one watch does not touch another.
-pub async fn run(context: Context, watches: Watches) {
-    let discovery = Arc::new(Discovery::new(context.client.clone()));
-    let charts: BTreeSet<String> = watches
-        .iter()
-        .map(|watch| watch.chart.name().to_owned())
-        .collect();
-    let namespaces = match &context.config.namespaces {
-        Namespaces::All => BTreeSet::new(),
-        Namespaces::Listed(names) => names.clone(),
-    };
-    let dependents = Arc::new(Dependents::new(
-        context.client.clone(),
-        &charts,
-        namespaces,
-        context.shutdown.clone(),
-    ));
-    let shared = Shared {
-        client: context.client.clone(),
-        applier: Applier::new(
-            context.client.clone(),
-            Arc::clone(&discovery),
-            Arc::clone(&dependents),
-        ),
-        discovery,
-        dependents,
-        events: Events::new(context.client.clone()),
-        now: Timestamp::now,
-    };
-    match &context.config.namespaces {
-        Namespaces::All => tracing::info!("Watching all namespaces"),
-        Namespaces::Listed(names) => tracing::info!(Namespaces = ?names, "Watching namespaces"),
-    }
-    let mut controllers = JoinSet::new();
-    for watch in watches {
-        controllers.spawn(control(context.clone(), shared.clone(), watch));
-    }
-    while let Some(ended) = controllers.join_next().await {
-        if let Err(error) = ended {
-            tracing::error!(%error, "a controller has stopped unexpectedly");
-        }
-    }
-}
-
-async fn control(context: Context, shared: Shared, watch: Watch) {
+/// Follows the custom resources of one watch and reconciles them, until the context's shutdown. Its kind is waited for
+/// while it is not served.
+pub(crate) async fn control(context: Context, shared: Shared, watch: Watch) {
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
         .run_until_cancelled(wait_for_kind(&context, &watch))
@@ -219,6 +172,7 @@ impl Controller {
                 () = tokio::time::sleep_until(next.unwrap_or_else(far_off)), if next.is_some() => {}
             }
         }
+        self.leave();
         // What is in work is brought to an end, if that does not take too long; what is not
         // is taken up by the next process.
         let _ = tokio::time::timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
@@ -359,6 +313,14 @@ impl Controller {
                 .resource_deleted(&self.watch.gvk, namespace, &key.name);
         }
         self.queue.remove(key);
+    }
+
+    /// Forgets everything: another controller may follow these resources from now on.
+    fn leave(&mut self) {
+        let known: Vec<Key> = self.known.keys().cloned().collect();
+        for key in &known {
+            self.forget(key);
+        }
     }
 
     fn start_due(&mut self) {

@@ -4,7 +4,8 @@
 //! flags, environment --cli--> Config                     config.rs      checked before anything else happens
 //! watches.yaml       --Watches::load--> Watch            watches/       every problem at once, charts loaded
 //! Config, Watches    --run--> Context                    run.rs         logs, ports, client, lease, signals
-//! Context, Watches   --controller::run--> reconciles     controller.rs  one controller for each watched kind
+//! Context, Watches   --supervisor--> controllers         supervisor.rs  others when the files have changed
+//! Context, Watch     --controller--> reconciles          controller.rs  one controller for each watched kind
 //! ```
 
 pub mod apply;
@@ -27,6 +28,7 @@ pub mod run;
 pub mod server;
 pub mod status;
 mod suggest;
+pub mod supervisor;
 pub mod telemetry;
 pub mod values;
 pub mod version;

@@ -3,7 +3,7 @@
 mod process;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
@@ -34,9 +34,12 @@ pub struct Metrics {
     families: Arc<Families>,
 }
 
+/// Group, version and kind.
+type KindKey = (String, String, String);
+
 #[derive(Debug)]
 struct Families {
-    controllers: BTreeMap<(String, String, String), String>,
+    controllers: RwLock<BTreeMap<KindKey, String>>,
     reconcile_total: IntCounterVec,
     reconcile_errors: IntCounterVec,
     reconcile_time: HistogramVec,
@@ -81,7 +84,8 @@ impl Metrics {
 
     /// Shows the families of a controller with zeros before it does anything, as controller-runtime does: a rate
     /// over a counter that appears with 1 misses the first event.
-    fn start_controller(&self, gvk: &GroupVersionKind, limit: usize) {
+    pub fn start_controller(&self, gvk: &GroupVersionKind, limit: usize) {
+        self.name_controller(gvk);
         let (families, controller) = (&self.families, self.controller(gvk));
         let controller = controller.as_str();
         for outcome in [
@@ -180,12 +184,21 @@ impl Metrics {
     /// The name of a kind's controller: helm-operator's, `memcached-controller`, where no other watched kind has
     /// the same.
     pub fn controller(&self, gvk: &GroupVersionKind) -> String {
-        let key = (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone());
-        self.families
-            .controllers
-            .get(&key)
-            .cloned()
-            .unwrap_or_else(|| short_name(gvk))
+        let names = self.families.controllers.read();
+        let names = names.unwrap_or_else(PoisonError::into_inner);
+        names.get(&key(gvk)).cloned().unwrap_or_else(|| short_name(gvk))
+    }
+
+    /// Gives a kind that was not watched from the start a name that no other one has.
+    fn name_controller(&self, gvk: &GroupVersionKind) {
+        let names = self.families.controllers.write();
+        let mut names = names.unwrap_or_else(PoisonError::into_inner);
+        if names.contains_key(&key(gvk)) {
+            return;
+        }
+        let short = short_name(gvk);
+        let is_taken = names.values().any(|name| *name == short);
+        names.insert(key(gvk), if is_taken { long_name(gvk) } else { short });
     }
 
     /// All numbers in the text format of Prometheus, version 0.0.4.
@@ -227,7 +240,7 @@ impl Outcome {
 impl Families {
     fn register(
         registry: &Registry,
-        controllers: BTreeMap<(String, String, String), String>,
+        controllers: BTreeMap<KindKey, String>,
     ) -> Result<Self, prometheus::Error> {
         let counter = |name: &str, help: &str, labels: &[&str]| {
             let family = IntCounterVec::new(Opts::new(name, help), labels)?;
@@ -258,7 +271,7 @@ impl Families {
         registry.register(Box::new(reconcile_time.clone()))?;
         register_build_info(registry)?;
         Ok(Self {
-            controllers,
+            controllers: RwLock::new(controllers),
             reconcile_total: counter(
                 "controller_runtime_reconcile_total",
                 "Total number of reconciliations per controller",
@@ -321,26 +334,27 @@ fn short_name(gvk: &GroupVersionKind) -> String {
     format!("{}-controller", gvk.kind.to_lowercase())
 }
 
+fn long_name(gvk: &GroupVersionKind) -> String {
+    let kind = gvk.kind.to_lowercase();
+    format!("{kind}-{}-{}-controller", gvk.version, gvk.group)
+}
+
+fn key(gvk: &GroupVersionKind) -> KindKey {
+    (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone())
+}
+
 /// A name for each kind's controller. Kinds that differ only in version or group would share helm-operator's name,
 /// so theirs are extended by both.
-fn controller_names<'a>(
-    watched: impl Iterator<Item = &'a GroupVersionKind>,
-) -> BTreeMap<(String, String, String), String> {
+fn controller_names<'a>(watched: impl Iterator<Item = &'a GroupVersionKind>) -> BTreeMap<KindKey, String> {
     let watched: Vec<_> = watched.collect();
     let mut uses = BTreeMap::<String, usize>::new();
     for gvk in &watched {
         *uses.entry(short_name(gvk)).or_default() += 1;
     }
     let name = |gvk: &GroupVersionKind| match uses.get(&short_name(gvk)) {
-        Some(2..) => format!(
-            "{}-{}-{}-controller",
-            gvk.kind.to_lowercase(),
-            gvk.version,
-            gvk.group
-        ),
+        Some(2..) => long_name(gvk),
         _ => short_name(gvk),
     };
-    let key = |gvk: &GroupVersionKind| (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone());
     watched.into_iter().map(|gvk| (key(gvk), name(gvk))).collect()
 }
 
@@ -426,6 +440,13 @@ mod tests {
             metrics.controller(&v1),
             "memcached-v1-cache.example.com-controller"
         );
+        assert_eq!(
+            metrics.controller(&v2),
+            "memcached-v2-cache.example.com-controller"
+        );
+        let metrics = Metrics::new([(&v1, 1)]).unwrap();
+        metrics.start_controller(&v2, 1);
+        assert_eq!(metrics.controller(&v1), "memcached-controller");
         assert_eq!(
             metrics.controller(&v2),
             "memcached-v2-cache.example.com-controller"

@@ -31,6 +31,11 @@ impl Readiness {
         self.lock().insert(check_name(gvk), None);
     }
 
+    /// Forgets a watch that is no longer wanted.
+    pub fn forget(&self, gvk: &GroupVersionKind) {
+        self.lock().remove(&check_name(gvk));
+    }
+
     /// Whether every watch that was noted is ready.
     pub fn is_ready(&self) -> bool {
         self.lock().values().all(Option::is_none)

@@ -7,6 +7,7 @@
 mod error;
 mod expand;
 mod fields;
+pub mod follow;
 mod load;
 mod names;
 mod selector;
@@ -21,7 +22,7 @@ use steersman_chart::Chart;
 pub use error::{Notice, Problem, WatchesError};
 
 /// One checked entry of watches.yaml.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// The kind of the custom resources.
     pub gvk: GroupVersionKind,
@@ -64,7 +65,33 @@ pub struct Watches {
     notices: Vec<Notice>,
 }
 
+impl Watch {
+    /// Whether `other` says the same, wherever it stands in its file.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let moved = Self {
+            line: self.line,
+            ..other.clone()
+        };
+        *self == moved
+    }
+}
+
 impl Watches {
+    /// The entry for a kind.
+    pub fn get(&self, gvk: &GroupVersionKind) -> Option<&Watch> {
+        self.watches.iter().find(|watch| watch.gvk == *gvk)
+    }
+
+    /// Whether `other` has the same entries, in whatever order.
+    pub fn say_the_same(&self, other: &Self) -> bool {
+        let known = |watch: &Watch| {
+            other
+                .get(&watch.gvk)
+                .is_some_and(|other| watch.says_the_same(other))
+        };
+        self.watches.len() == other.watches.len() && self.watches.iter().all(known)
+    }
+
     /// The entries in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, Watch> {
         self.watches.iter()

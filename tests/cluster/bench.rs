@@ -201,6 +201,19 @@ impl Bench {
     }
 }
 
+/// Waits until the operator has logged `line`.
+pub(crate) async fn wait_for_line(operator: &OperatorProcess, line: &str) {
+    let begun = Instant::now();
+    while !operator.log_text().contains(line) {
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "no `{line}` in:\n{}",
+            operator.log_text()
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 /// Status and reason of a condition.
 pub(crate) fn condition(web: &Value, kind: &str) -> Option<(String, String, String)> {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();

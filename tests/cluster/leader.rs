@@ -9,7 +9,7 @@ use steersman::leader::{Elector, new_identity};
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster};
 use tokio::time::{sleep, timeout};
 
-use crate::bench;
+use crate::bench::{self, wait_for_line};
 
 /// Far more than a lease that is free takes to be taken.
 const SOON: Duration = Duration::from_secs(8);
@@ -142,16 +142,6 @@ fn replica(bench: &bench::Bench, name: &str) -> OperatorProcess {
         log: &bench.folder.path().join(name),
     };
     OperatorProcess::start(&command).unwrap()
-}
-
-async fn wait_for_line(replica: &OperatorProcess, line: &str) {
-    for _ in 0..100 {
-        if replica.log_text().contains(line) {
-            return;
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
-    panic!("no `{line}` in:\n{}", replica.log_text());
 }
 
 #[tokio::test]

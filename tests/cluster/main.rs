@@ -10,6 +10,7 @@ mod bench;
 mod controls;
 mod drift;
 mod failure;
+mod follow;
 mod hooks;
 mod leader;
 mod lifecycle;

@@ -38,6 +38,7 @@ impl Args {
                     Namespaces::parse(environment.get("WATCH_NAMESPACE")),
                 )
                 .unwrap_or(Namespaces::All),
+            follow_files: self.watch_files.unwrap_or_else(|| !is_in_pod(environment)),
             log: self.log(is_terminal),
             watches_file: self.watches_file,
             kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
@@ -180,6 +181,13 @@ impl Args {
             time: self.zap_time_encoding.unwrap_or_default(),
         }
     }
+}
+
+/// In a pod, files change with the image alone.
+fn is_in_pod(environment: &Environment) -> bool {
+    environment
+        .get("KUBERNETES_SERVICE_HOST")
+        .is_some_and(|host| !host.is_empty())
 }
 
 /// What is wrong so far.

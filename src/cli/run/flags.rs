@@ -12,6 +12,9 @@ Examples:
   # Use ./watches.yaml and the cluster of KUBECONFIG, the pod or ~/.kube/config
   steersman run
 
+  # Work on the charts: what is saved is released at once
+  steersman run --watch-files
+
   # Only two namespaces, and a log for people
   WATCH_NAMESPACE=team-a,team-b steersman run --zap-devel
 
@@ -39,6 +42,11 @@ pub(in crate::cli) struct Args {
     /// The watches.yaml to use
     #[arg(long, value_name = "FILE", default_value = "./watches.yaml")]
     pub(super) watches_file: PathBuf,
+
+    /// Take changes of watches.yaml and of the charts at once [default: true outside of a pod]
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_missing_value = "true", hide_possible_values = true, value_parser = parse_bool)]
+    pub(super) watch_files: Option<bool>,
 
     /// How often every custom resource is reconciled without a change; 0 is never
     #[arg(long, value_name = "DURATION", default_value = "1m")]

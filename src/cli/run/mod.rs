@@ -15,10 +15,11 @@ use tokio_util::sync::CancellationToken;
 pub(super) use flags::Args;
 
 use super::Failure;
-use crate::config::Environment;
-use crate::controller;
+use crate::config::{Config, Environment};
+use crate::supervisor;
 use crate::telemetry;
 use crate::watches::Watches;
+use crate::watches::follow::{Updates, follow};
 
 /// Runs the operator until a signal, or until it cannot go on.
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
@@ -41,7 +42,9 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     let result = runtime.block_on(async {
         let shutdown = CancellationToken::new();
         stop_on_signals(shutdown.clone()).context("failed to listen for signals")?;
-        let running = crate::run::run(config, environment, watches, shutdown, controller::run);
+        let updates = updates(&config, environment, &watches);
+        let control = |context, watches| supervisor::run(context, watches, updates);
+        let running = crate::run::run(config, environment, watches, shutdown, control);
         running.await.map_err(|error| {
             let hint = error.hint().map(str::to_owned);
             Failure::failed(error, hint)
@@ -50,6 +53,20 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     // Work that blocks, such as a look-up of a template, is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
+}
+
+/// The changes of the files, where they are to be followed and can be.
+fn updates(config: &Config, environment: &Environment, watches: &Watches) -> Option<Updates> {
+    if !config.follow_files {
+        return None;
+    }
+    match follow(&config.watches_file, environment, watches) {
+        Ok(updates) => Some(updates),
+        Err(error) => {
+            tracing::warn!(%error, "changes of watches.yaml and charts are not followed");
+            None
+        }
+    }
 }
 
 /// Cancels the token at the first SIGTERM or SIGINT, and ends the process at the second.

@@ -64,6 +64,7 @@ fn the_defaults_are_those_of_helm_operator() {
             leader_election: None,
             suppress_override_values: false,
             namespaces: All,
+            follow_files: true,
             kubeconfig: None,
             log: LogOptions {
                 encoder: Json,
@@ -362,6 +363,24 @@ fn fewer_than_one_at_a_time_is_one() {
             config(flags, &[]).unwrap().max_concurrent_reconciles.get(),
             1,
             "{flags}"
+        );
+    }
+}
+
+#[test]
+fn files_are_followed_outside_of_a_pod() {
+    let in_pod = [("KUBERNETES_SERVICE_HOST", "10.0.0.1")];
+    for (flags, variables, expect) in [
+        ("", &[] as &[_], true),
+        ("", &in_pod, false),
+        ("", &[("KUBERNETES_SERVICE_HOST", "")], true),
+        ("--watch-files", &in_pod, true),
+        ("--watch-files=false", &[], false),
+    ] {
+        assert_eq!(
+            config(flags, variables).unwrap().follow_files,
+            expect,
+            "{flags} {variables:?}"
         );
     }
 }
