@@ -49,6 +49,13 @@ pub struct Live {
 /// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
 pub type Wake = Box<dyn Fn(Duration) + Send + Sync>;
 
+/// Where changes of an owner's objects are told. A later one takes the place of an earlier one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Route {
+    owner: String,
+    number: u64,
+}
+
 /// All watches on dependents, shared by all controllers.
 pub struct Dependents {
     client: Client,
@@ -62,7 +69,9 @@ pub struct Dependents {
 struct State {
     /// By the UID of their owner.
     live: BTreeMap<String, BTreeMap<ObjectId, Live>>,
-    wakes: BTreeMap<String, Wake>,
+    /// By the UID of the owner, each with the number of its route.
+    wakes: BTreeMap<String, (u64, Wake)>,
+    routes: u64,
     watches: BTreeMap<Scope, watch::Receiver<Listed>>,
 }
 
@@ -111,8 +120,15 @@ impl Dependents {
     }
 
     /// Calls `wake` from now on when an object of the owner with this UID changes.
-    pub fn route(&self, owner: &str, wake: Wake) {
-        self.lock().wakes.insert(owner.to_owned(), wake);
+    pub fn route(&self, owner: &str, wake: Wake) -> Route {
+        let mut state = self.lock();
+        state.routes += 1;
+        let number = state.routes;
+        state.wakes.insert(owner.to_owned(), (number, wake));
+        Route {
+            owner: owner.to_owned(),
+            number,
+        }
     }
 
     /// Whether the process is to stop, so that nothing is to be waited for.
@@ -120,11 +136,17 @@ impl Dependents {
         self.stop.is_cancelled()
     }
 
-    /// Wakes nobody any longer for this owner. What is live of it stays known until the watches
-    /// say that it is gone: the owner may come back.
-    pub fn forget(&self, owner: &str) {
+    /// Wakes nobody any longer by this route. What is live of the owner stays known until the
+    /// watches say that it is gone: the owner may come back.
+    pub fn forget(&self, route: &Route) {
         let mut state = self.lock();
-        state.wakes.remove(owner);
+        if state
+            .wakes
+            .get(&route.owner)
+            .is_some_and(|(number, _)| *number == route.number)
+        {
+            state.wakes.remove(&route.owner);
+        }
         state.live.retain(|_, objects| !objects.is_empty());
     }
 
@@ -319,7 +341,7 @@ impl Dependents {
         };
         known.insert(id.clone(), new);
         if let Some(pause) = pause
-            && let Some(wake) = state.wakes.get(&owner)
+            && let Some((_, wake)) = state.wakes.get(&owner)
         {
             wake(pause);
         }
@@ -341,7 +363,7 @@ impl Dependents {
             return;
         }
         if known.remove(&key.1).is_some()
-            && let Some(wake) = state.wakes.get(&key.0)
+            && let Some((_, wake)) = state.wakes.get(&key.0)
         {
             wake(Duration::ZERO);
         }
@@ -355,7 +377,7 @@ impl Dependents {
         };
         if known.get(&key.1) == Some(seen) {
             known.remove(&key.1);
-            if let Some(wake) = state.wakes.get(&key.0) {
+            if let Some((_, wake)) = state.wakes.get(&key.0) {
                 wake(Duration::ZERO);
             }
         }
@@ -372,7 +394,7 @@ impl State {
         for (other, objects) in &mut self.live {
             if other != owner
                 && objects.remove(id).is_some()
-                && let Some(wake) = self.wakes.get(other)
+                && let Some((_, wake)) = self.wakes.get(other)
             {
                 wake(Duration::ZERO);
             }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::apply::Applier;
 use crate::config::Namespaces;
 use crate::context::Context;
-use crate::controller;
+use crate::controller::{self, Versions};
 use crate::dependents::Dependents;
 use crate::discovery::Discovery;
 use crate::reconcile::Shared;
@@ -35,8 +35,8 @@ pub async fn run(context: Context, watches: Watches, updates: Option<Updates>) {
         Namespaces::Listed(names) => tracing::info!(Namespaces = ?names, "Watching namespaces"),
     }
     let mut supervisor = Supervisor::new(context, &watches);
-    for watch in watches {
-        supervisor.start(watch);
+    for watch in &watches {
+        supervisor.start(watch.clone(), Versions::of(watch, &watches));
     }
     supervisor.run(updates).await;
 }
@@ -55,6 +55,7 @@ struct Supervisor {
 /// A controller.
 struct Running {
     watch: Watch,
+    versions: Versions,
     stop: CancellationToken,
     /// Cancelled when it has ended.
     ended: CancellationToken,
@@ -98,7 +99,7 @@ impl Supervisor {
         }
     }
 
-    fn start(&mut self, watch: Watch) {
+    fn start(&mut self, watch: Watch, versions: Versions) {
         let stop = self.context.shutdown.child_token();
         let context = Context {
             shutdown: stop.clone(),
@@ -112,13 +113,14 @@ impl Supervisor {
         self.context.metrics.start_controller(&watch.gvk, limit);
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
-        let work = controller::control(context, self.shared.clone(), watch.clone());
+        let work = controller::control(context, self.shared.clone(), watch.clone(), versions.clone());
         let task = self.controllers.spawn(async move {
             let _ended = guard;
             work.await;
         });
         self.running.push(Running {
             watch,
+            versions,
             stop,
             ended,
             task,
@@ -133,7 +135,11 @@ impl Supervisor {
         for running in std::mem::take(&mut self.running) {
             let gvk = &running.watch.gvk;
             match watches.get(gvk) {
-                Some(watch) if watch.says_the_same(&running.watch) && !select_anew => {
+                Some(watch)
+                    if watch.says_the_same(&running.watch)
+                        && Versions::of(watch, &watches) == running.versions
+                        && !select_anew =>
+                {
                     self.running.push(running);
                 }
                 Some(watch) => {
@@ -165,9 +171,9 @@ impl Supervisor {
             self.shared = share(&self.context, &names, self.stop_shared.clone());
             self.charts = names;
         }
-        for watch in watches {
+        for watch in &watches {
             if self.running.iter().all(|running| running.watch.gvk != watch.gvk) {
-                self.start(watch);
+                self.start(watch.clone(), Versions::of(watch, &watches));
             }
         }
     }

@@ -156,6 +156,7 @@ async fn start_operator(user: &User, once: bool, screen: &Screen) -> Result<Oper
         } else {
             "--zap-encoder=console"
         }],
+        environment: &[],
         log: &log,
     })?;
     operator.wait_until_ready(Duration::from_secs(30)).await?;

@@ -24,8 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
+use kube::core::Selector;
 use serde_json::Value;
 use steersman_chart::Chart;
 use tokio::time::Instant;
@@ -48,12 +50,25 @@ pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
 /// What older versions of helm-operator and its successor write.
 pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
 
+/// The selector of the watch under which a custom resource is held. It tells resources that no
+/// longer match from those that another operator holds.
+pub const SELECTOR_ANNOTATION: &str = "steersman.dev/selector";
+
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
 /// One observation leads to at most so many actions before the resource is looked at afresh.
 const MAX_ACTIONS: usize = 5;
 /// How soon to look again at what blocks an uninstallation, if nothing happens before.
 const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+
+/// Whether a custom resource carries our finalizer, by any of its names.
+pub fn is_held(metadata: &ObjectMeta) -> bool {
+    metadata.finalizers.iter().flatten().any(|name| is_ours(name))
+}
+
+fn is_ours(finalizer: &str) -> bool {
+    finalizer == FINALIZER || finalizer == OTHER_FINALIZER
+}
 
 /// What all reconcilers share.
 #[derive(Clone)]
@@ -81,6 +96,8 @@ impl std::fmt::Debug for Shared {
 /// How the custom resources of one kind are released.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Which custom resources are meant.
+    pub selector: Selector,
     /// The chart.
     pub chart: Chart,
     /// Values on top of the spec, as with `--set-string`.
@@ -112,6 +129,17 @@ pub struct Outcome {
     pub object: Option<DynamicObject>,
     /// How many objects were put back.
     pub corrected: usize,
+}
+
+impl Outcome {
+    /// The outcome of a reconcile that wrote nothing.
+    fn of(next: Next) -> Self {
+        Self {
+            next,
+            object: None,
+            corrected: 0,
+        }
+    }
 }
 
 /// When to look at a resource again.
@@ -158,11 +186,7 @@ impl Reconciler {
                 (report, next)
             }
             Ok(None) => {
-                return Outcome {
-                    next: Next::Never,
-                    object: None,
-                    corrected: 0,
-                };
+                return Outcome::of(Next::Never);
             }
             Err(error) if error.is_interruption() => {
                 return Outcome {

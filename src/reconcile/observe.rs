@@ -30,7 +30,7 @@ impl Reconciler {
         let inputs = session.inputs.unwrap_or_else(|| self.inputs(session));
         // What these two lead to does not hang on the revisions.
         if deleting || paused {
-            let guarded = session.guarded();
+            let guarded = session.held();
             return Ok(Observed {
                 deleting,
                 guarded,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use steersman_chart::Values;
 
 use super::error::ReconcileError;
-use super::{FINALIZER, OTHER_FINALIZER, Settings, Shared};
+use super::{FINALIZER, SELECTOR_ANNOTATION, Settings, Shared, is_held, is_ours};
 use crate::apply::{FIELD_MANAGER, Owner, RequestError};
 use crate::controls::{Controls, DeletionPolicy};
 use crate::discovery::Resource;
@@ -32,6 +32,8 @@ pub(super) struct Session {
     pub(super) inputs: Option<Inputs>,
     /// Whether no revision was ever deployed.
     pub(super) first: bool,
+    /// The selector under which the resource is held; empty where the watch has none.
+    selector: String,
     /// Masks what must not be shown.
     pub(super) redactor: Redactor,
     /// How many objects were put back.
@@ -102,6 +104,7 @@ impl Session {
             ),
             redactor: Redactor::new([], &spec),
             controls,
+            selector: settings.selector.to_string(),
             object,
             api,
             owner,
@@ -120,14 +123,21 @@ impl Session {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether the resource carries our finalizer, by any of its names.
+    /// Whether the resource carries our finalizer, and says under which selector.
     pub(super) fn guarded(&self) -> bool {
-        self.object
-            .metadata
-            .finalizers
-            .iter()
-            .flatten()
-            .any(|name| is_ours(name))
+        self.held() && self.held_under() == self.selector
+    }
+
+    /// Whether the resource carries our finalizer, by any of its names.
+    pub(super) fn held(&self) -> bool {
+        is_held(&self.object.metadata)
+    }
+
+    /// The selector under which the resource says that it is held; empty where it says none.
+    pub(super) fn held_under(&self) -> &str {
+        let annotations = self.object.metadata.annotations.as_ref();
+        let selector = annotations.and_then(|all| all.get(SELECTOR_ANNOTATION));
+        selector.map(String::as_str).unwrap_or_default()
     }
 
     /// What its deletion does to its objects: an annotation says so, or `kubectl delete
@@ -143,7 +153,7 @@ impl Session {
     /// Whether nothing says that anybody has dealt with the resource before.
     pub(super) fn is_new(&self) -> bool {
         let status = self.object.data.get("status");
-        !self.guarded() && status.and_then(|status| status.get("deployedRelease")).is_none()
+        !self.held() && status.and_then(|status| status.get("deployedRelease")).is_none()
     }
 
     /// The resource, if it was written in this reconcile.
@@ -151,10 +161,18 @@ impl Session {
         self.written.then_some(self.object)
     }
 
-    /// Puts the finalizer on the resource.
+    /// Puts the finalizer on the resource, and the selector under which it is held.
     pub(super) async fn guard(&mut self) -> Result<(), ReconcileError> {
         tracing::debug!(namespace = self.namespace(), name = %self.owner.name, "Adding finalizer");
-        self.edit_finalizers(|finalizers| finalizers.push(FINALIZER.to_owned()))
+        let held = |session: &Self| {
+            let mut finalizers = session.finalizers();
+            if !session.held() {
+                finalizers.push(FINALIZER.to_owned());
+            }
+            let selector = Some(session.selector.clone()).filter(|selector| !selector.is_empty());
+            Some((finalizers, selector))
+        };
+        self.edit_hold(held)
             .await
             .map_err(|source| ReconcileError::Finalizer {
                 attempt: "add",
@@ -165,33 +183,69 @@ impl Session {
     /// Takes the finalizer off the resource, which lets it go.
     pub(super) async fn release_hold(&mut self) -> Result<(), ReconcileError> {
         self.log("Removing finalizer");
-        match self
-            .edit_finalizers(|finalizers| finalizers.retain(|name| !is_ours(name)))
+        self.edit_hold(|session| Some((session.other_finalizers(), None)))
             .await
-        {
-            Err(source) if !source.is_not_found() => Err(ReconcileError::Finalizer {
-                attempt: "remove",
-                source,
-            }),
-            _ => Ok(()),
+            .or_else(removed)
+    }
+
+    /// Takes the finalizer off the resource if it is still held under our selector.
+    pub(super) async fn leave(&mut self) -> Result<(), ReconcileError> {
+        self.log("Removing finalizer");
+        let ours = |session: &Self| session.guarded().then(|| (session.other_finalizers(), None));
+        self.edit_hold(ours).await.or_else(removed)
+    }
+
+    /// Reads the resource again. `false` when it is gone, or another one has its name.
+    pub(super) async fn reload(&mut self) -> Result<bool, ReconcileError> {
+        let found = self.api.get_opt(&self.owner.name).await;
+        let found = found.map_err(|error| ReconcileError::Finalizer {
+            attempt: "look for",
+            source: error.into(),
+        })?;
+        match found {
+            Some(object) if object.metadata.uid == self.object.metadata.uid => {
+                self.take(object);
+                self.written = false;
+                Ok(true)
+            }
+            _ => Ok(false),
         }
     }
 
+    fn finalizers(&self) -> Vec<String> {
+        self.object.metadata.finalizers.clone().unwrap_or_default()
+    }
+
+    fn other_finalizers(&self) -> Vec<String> {
+        let mut finalizers = self.finalizers();
+        finalizers.retain(|name| !is_ours(name));
+        finalizers
+    }
+
+    /// Writes the finalizers and the selector that `wanted` gives; nothing where it gives nothing.
+    ///
     /// Others write finalizers too, so the list is written only over the one that was read. When
     /// that is out of date it is read again.
-    async fn edit_finalizers(&mut self, edit: impl Fn(&mut Vec<String>)) -> Result<(), RequestError> {
+    async fn edit_hold(
+        &mut self,
+        wanted: impl Fn(&Self) -> Option<(Vec<String>, Option<String>)>,
+    ) -> Result<(), RequestError> {
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
         let mut attempts = 0;
         loop {
+            let Some((finalizers, selector)) = wanted(self) else {
+                return Ok(());
+            };
             let metadata = &self.object.metadata;
-            let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
-            edit(&mut finalizers);
-            let patch = json!({ "metadata": {
+            let mut patch = json!({ "metadata": {
                 "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
             }});
+            if self.held_under() != selector.as_deref().unwrap_or_default() {
+                patch["metadata"]["annotations"] = json!({ SELECTOR_ANNOTATION: selector });
+            }
             let answer = self
                 .api
                 .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
@@ -262,6 +316,13 @@ impl Session {
     }
 }
 
-fn is_ours(finalizer: &str) -> bool {
-    finalizer == FINALIZER || finalizer == OTHER_FINALIZER
+/// A finalizer of a resource that is gone is gone.
+fn removed(source: RequestError) -> Result<(), ReconcileError> {
+    if source.is_not_found() {
+        return Ok(());
+    }
+    Err(ReconcileError::Finalizer {
+        attempt: "remove",
+        source,
+    })
 }

@@ -38,6 +38,8 @@ pub struct Watch {
     /// Which custom resources are meant: by default all. `Display` gives the form of `kubectl --selector`,
     /// [`kube::core::SelectorExt::matches`] decides locally.
     pub selector: Selector,
+    /// The namespace of the releases of cluster-scoped custom resources, where the entry says so.
+    pub release_namespace: Option<String>,
     /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.
     pub reconcile_period: Option<Duration>,
     /// Whether `lookup` sees the cluster while the operator only asks what would change.

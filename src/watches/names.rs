@@ -1,4 +1,4 @@
-//! Which texts can be groups, versions and kinds.
+//! Which texts can be groups, versions, kinds and namespaces.
 
 /// Whether a text is a DNS subdomain (RFC 1123) of at most 253 characters: an API group.
 pub(super) fn is_dns_subdomain(text: &str) -> bool {
@@ -16,6 +16,11 @@ pub(super) fn is_version(text: &str) -> bool {
 /// Whether a text can be a kind: in lower case, what a version can be.
 pub(super) fn is_kind(text: &str) -> bool {
     text.is_ascii() && is_version(&text.to_ascii_lowercase())
+}
+
+/// Whether a text can be the name of a namespace: a DNS label.
+pub(super) fn is_namespace(text: &str) -> bool {
+    text.len() <= 63 && is_dns_label(text)
 }
 
 fn is_dns_label(label: &str) -> bool {

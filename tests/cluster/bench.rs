@@ -11,7 +11,7 @@ use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, 
 use tempfile::TempDir;
 
 /// How long anything may take. The machine may be busy.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A namespace, a kind, a folder with watches.yaml and the chart, and a user for the operator.
 pub(crate) struct Bench {
@@ -59,15 +59,32 @@ impl Bench {
     }
 
     pub(crate) async fn define(&self, kind: &str, plural: &str) {
-        let group = &self.group;
+        self.define_as(&self.group, "Namespaced", kind, plural, &["v1"])
+            .await;
+    }
+
+    /// Defines a kind with some versions, the first of which is stored.
+    pub(crate) async fn define_as(
+        &self,
+        group: &str,
+        scope: &str,
+        kind: &str,
+        plural: &str,
+        versions: &[&str],
+    ) {
+        let versions: Vec<Value> = versions
+            .iter()
+            .map(|version| {
+                json!({"name": version, "served": true, "storage": *version == versions[0], "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
+            })
+            .collect();
         let definition = json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": format!("{plural}.{group}")},
             "spec": {
-                "group": group, "scope": "Namespaced",
+                "group": group, "scope": scope, "versions": versions,
                 "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
-                "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
             },
         });
         self.cluster.apply(&definition.to_string()).await.unwrap();
@@ -80,20 +97,39 @@ impl Bench {
 
     /// Starts the operator.
     pub(crate) fn operator(&self) -> OperatorProcess {
+        self.operator_in(self.folder.path(), &[])
+    }
+
+    /// Starts an operator in a folder with a watches.yaml, with variables in its environment.
+    pub(crate) fn operator_in(&self, folder: &Path, environment: &[(&str, &str)]) -> OperatorProcess {
         OperatorProcess::start(&OperatorCommand {
             binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
-            folder: self.folder.path(),
+            folder,
             kubeconfig: self.user.kubeconfig(),
             arguments: &["--zap-log-level=debug"],
-            log: &self.folder.path().join(format!("operator-{}.log", random())),
+            environment,
+            log: &folder.join(format!("operator-{}.log", random())),
         })
         .unwrap()
+    }
+
+    /// Writes another watches.yaml.
+    pub(crate) fn watches(&self, text: &str) {
+        fs::write(self.folder.path().join("watches.yaml"), text).unwrap();
     }
 
     pub(crate) async fn ready_operator(&self) -> OperatorProcess {
         let operator = self.operator();
         operator.wait_until_ready(PATIENCE).await.unwrap();
         operator
+    }
+
+    /// Merges `patch` into a custom resource of the kind that is always there.
+    pub(crate) async fn patch_web(&self, name: &str, patch: Value) {
+        self.webs()
+            .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .unwrap();
     }
 
     pub(crate) fn webs(&self) -> Api<DynamicObject> {
@@ -226,7 +262,7 @@ pub(crate) fn condition(web: &Value, kind: &str) -> Option<(String, String, Stri
     ))
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

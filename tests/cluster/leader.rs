@@ -139,6 +139,7 @@ fn replica(bench: &bench::Bench, name: &str) -> OperatorProcess {
         folder: bench.folder.path(),
         kubeconfig: bench.user.kubeconfig(),
         arguments: &arguments,
+        environment: &[],
         log: &bench.folder.path().join(name),
     };
     OperatorProcess::start(&command).unwrap()

@@ -16,4 +16,6 @@ mod leader;
 mod lifecycle;
 mod metrics;
 mod public_charts;
+mod selection;
 mod template;
+mod watching;

@@ -92,6 +92,7 @@ async fn metrics_are_for_bearers_of_tokens_with_the_role() {
             "--metrics-require-rbac",
             "--zap-log-level=debug",
         ],
+        environment: &[],
         log: &bench.folder.path().join("operator.log"),
     })
     .unwrap();

@@ -37,6 +37,7 @@ async fn an_owner() {
         folder: cluster.folder(),
         kubeconfig: cluster.admin().kubeconfig(),
         arguments: &[],
+        environment: &[],
         log: &cluster.folder().join("operator.log"),
     };
     // Forgotten, as by a test that is killed before it can drop it.

@@ -5,5 +5,6 @@ mod deploy;
 mod install;
 mod let_go;
 mod recover;
+mod step_back;
 mod uninstall;
 mod upgrade;

@@ -15,7 +15,7 @@ use crate::telemetry::error_chain;
 use crate::watches::error::{Problem, WatchesError};
 use crate::watches::expand::{Templates, expand_environment};
 use crate::watches::fields::{Fields, Findings, join, scalar_text};
-use crate::watches::names::{is_dns_subdomain, is_kind, is_version};
+use crate::watches::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
 use crate::watches::selector::read_selector;
 use crate::watches::{DryRun, Watch, Watches};
 
@@ -30,6 +30,7 @@ const FIELDS: &[&str] = &[
     "reconcilePeriod",
     "dryRunOption",
     "maxConcurrentReconciles",
+    "releaseNamespace",
 ];
 
 /// The smallest file that works, for those who have none.
@@ -135,6 +136,7 @@ struct Rest {
     override_values: BTreeMap<String, String>,
     watch_dependents: bool,
     selector: Selector,
+    release_namespace: Option<String>,
     reconcile_period: Option<Duration>,
     dry_run: DryRun,
     max_concurrent_reconciles: Option<usize>,
@@ -150,6 +152,7 @@ impl Draft {
             override_values: rest.override_values,
             watch_dependents: rest.watch_dependents,
             selector: rest.selector,
+            release_namespace: rest.release_namespace,
             reconcile_period: rest.reconcile_period,
             dry_run: rest.dry_run,
             max_concurrent_reconciles: rest.max_concurrent_reconciles,
@@ -181,6 +184,12 @@ impl Loader<'_> {
             Some((_, node)) => read_selector(node, fields.key("selector"), &mut self.findings),
             None => Selector::default(),
         };
+        let release_namespace = self.name(
+            &fields,
+            "releaseNamespace",
+            "(at most 63 lower-case letters, digits and `-`)",
+            is_namespace,
+        );
         let reconcile_period = self.reconcile_period(&fields);
         let dry_run = self.dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
@@ -190,6 +199,7 @@ impl Loader<'_> {
             override_values,
             watch_dependents,
             selector,
+            release_namespace,
             reconcile_period,
             dry_run,
             max_concurrent_reconciles,

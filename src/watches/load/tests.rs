@@ -45,6 +45,9 @@ fn describe(watches: &Watches) -> String {
             reconcile_period,
             ..
         } = watch;
+        if let Some(namespace) = &watch.release_namespace {
+            let _ = write!(text, "releases in {namespace}: ");
+        }
         let (dry_run, limit) = (watch.dry_run, watch.max_concurrent_reconciles);
         let _ = writeln!(
             text,
@@ -84,6 +87,7 @@ fn every_field_is_read() {
   reconcilePeriod: 1h30m
   dryRunOption: server
   maxConcurrentReconciles: 3
+  releaseNamespace: sites
   selector:
     matchLabels: {app: web, tier: 1}
     matchExpressions:
@@ -99,7 +103,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
+            releases in sites: 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
         "#]],
     );
 }

@@ -27,6 +27,8 @@ pub struct OperatorCommand<'a> {
     pub kubeconfig: &'a Path,
     /// More arguments, after `run`, the watches file and the ports.
     pub arguments: &'a [&'a str],
+    /// Variables on top of the environment of this process.
+    pub environment: &'a [(&'a str, &'a str)],
     /// The file that gets what it prints.
     pub log: &'a Path,
 }
@@ -58,6 +60,7 @@ impl OperatorProcess {
             .arg(format!("--health-probe-bind-address=127.0.0.1:{probes}"))
             .arg(format!("--metrics-bind-address=127.0.0.1:{metrics}"))
             .args(command.arguments)
+            .envs(command.environment.iter().copied())
             .env("KUBECONFIG", command.kubeconfig)
             .current_dir(command.folder)
             .stdin(Stdio::null())

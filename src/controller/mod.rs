@@ -1,10 +1,15 @@
 //! The controller of one watch: it follows the custom resources and reconciles them.
 
+mod changes;
+mod strays;
+mod versions;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{SelectAll, StreamExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
@@ -15,28 +20,31 @@ use tokio::time::Instant;
 use crate::apply::RequestError;
 use crate::config::Namespaces;
 use crate::context::Context;
-use crate::dependents::watch_error;
+use crate::dependents::{Route, watch_error};
 use crate::discovery::Resource;
-use crate::duration::parse_duration;
 use crate::metrics;
-use crate::reconcile::{Memory, Next, Outcome, Queue, Reconciler, Settings, Shared, backoff, jitter, spread};
+use crate::reconcile::{
+    Memory, Next, Outcome, Queue, Reconciler, Settings, Shared, backoff, is_held, jitter, spread,
+};
 use crate::watches::Watch;
+use changes::{is_older, is_other, period_of};
+use strays::find_strays;
+pub(crate) use versions::Versions;
 
 /// Helm's own time for a hook.
 const HOOK_TIMEOUT: Duration = Duration::from_mins(5);
 /// Helm's own number of revisions.
 const HISTORY_MAX: usize = 10;
-/// A cluster-scoped custom resource has its release here.
+/// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
 const CLUSTER_RELEASE_NAMESPACE: &str = "default";
 /// How often a kind that is not served is looked for.
 const KIND_POLL: Duration = Duration::from_secs(2);
 /// How long a reconcile in work may go on when the process is to stop.
 const GRACE: Duration = Duration::from_secs(20);
-const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
 /// Follows the custom resources of one watch and reconciles them, until the context's shutdown. Its kind is waited for
-/// while it is not served.
-pub(crate) async fn control(context: Context, shared: Shared, watch: Watch) {
+/// while it is not served. `versions` says which resources are another controller's.
+pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, versions: Versions) {
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
         .run_until_cancelled(wait_for_kind(&context, &watch))
@@ -55,12 +63,19 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch) {
         reconcilePeriod = ?period.unwrap_or_default(),
         "Watching resource"
     );
+    if let (true, Some(namespace)) = (resource.namespaced, &watch.release_namespace) {
+        tracing::warn!(kind = %resource.api.kind, %namespace, "releaseNamespace is ignored: releases are where their resources are");
+    }
     let settings = Settings {
+        selector: watch.selector.clone(),
         chart: watch.chart.clone(),
         override_values: watch.override_values.clone(),
         hook_timeout: HOOK_TIMEOUT,
         history_max: HISTORY_MAX,
-        cluster_release_namespace: CLUSTER_RELEASE_NAMESPACE.to_owned(),
+        cluster_release_namespace: watch
+            .release_namespace
+            .clone()
+            .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
         suppress_override_values: context.config.suppress_override_values,
     };
     let limit = watch
@@ -73,6 +88,7 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch) {
         context,
         shared,
         watch,
+        versions,
         resource,
         period,
         limit,
@@ -128,6 +144,10 @@ struct Known {
     memory: Option<Memory>,
     /// Whether it was in the list that is arriving.
     listed: bool,
+    /// Whether the watch may no longer select it, so that it is to be let go.
+    left: bool,
+    /// Where changes of its objects are told.
+    route: Option<Route>,
 }
 
 struct Controller {
@@ -135,6 +155,7 @@ struct Controller {
     context: Context,
     shared: Shared,
     watch: Watch,
+    versions: Versions,
     resource: Resource,
     period: Option<Duration>,
     limit: usize,
@@ -147,6 +168,8 @@ struct Controller {
 struct Finished {
     key: Key,
     uid: Option<String>,
+    /// Whether it was to be let go.
+    left: bool,
     /// `None` when the reconcile panicked.
     result: Option<(Memory, Outcome)>,
     took: Duration,
@@ -156,6 +179,7 @@ impl Controller {
     async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
+        let mut strays = self.strays();
         loop {
             self.start_due();
             let next = if self.queue.running() < self.limit {
@@ -168,6 +192,7 @@ impl Controller {
                 () = shutdown.cancelled() => break,
                 Some(finished) = self.tasks.join_next() => self.finished(finished),
                 Some((scope, event)) = events.next() => self.observed(scope.as_ref(), event),
+                Some(metadata) = strays.recv() => self.strayed(metadata),
                 Some((key, pause)) = woken.recv() => self.queue.add(key, Instant::now() + pause),
                 () = tokio::time::sleep_until(next.unwrap_or_else(far_off)), if next.is_some() => {}
             }
@@ -178,20 +203,25 @@ impl Controller {
         let _ = tokio::time::timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
     }
 
+    /// The watched parts of the cluster: some namespaces, or all of it.
+    fn scopes(&self) -> Vec<(Option<String>, Api<DynamicObject>)> {
+        let client = &self.context.client;
+        let kind = &self.resource.api;
+        match &self.context.config.namespaces {
+            Namespaces::Listed(names) if self.resource.namespaced => names
+                .iter()
+                .map(|name| {
+                    let api = Api::namespaced_with(client.clone(), name, kind);
+                    (Some(name.clone()), api)
+                })
+                .collect(),
+            _ => vec![(None, Api::all_with(client.clone(), kind))],
+        }
+    }
+
     /// The events of all namespaces that are watched, each with the namespace of its watch.
     fn events(&self) -> SelectAll<futures::stream::BoxStream<'static, Observation>> {
-        let client = &self.context.client;
-        let scopes: Vec<Option<String>> = match &self.context.config.namespaces {
-            Namespaces::Listed(names) if self.resource.namespaced => {
-                names.iter().cloned().map(Some).collect()
-            }
-            _ => vec![None],
-        };
-        let streams = scopes.into_iter().map(|scope| {
-            let api: Api<DynamicObject> = match &scope {
-                Some(namespace) => Api::namespaced_with(client.clone(), namespace, &self.resource.api),
-                None => Api::all_with(client.clone(), &self.resource.api),
-            };
+        let streams = self.scopes().into_iter().map(|(scope, api)| {
             let config = watcher::Config::default()
                 .labels_from(&self.watch.selector)
                 .page_size(100);
@@ -199,6 +229,20 @@ impl Controller {
             events.map(move |event| (scope.clone(), event)).boxed()
         });
         futures::stream::select_all(streams)
+    }
+
+    /// Looks once for custom resources that stopped matching the selector before this process
+    /// began.
+    fn strays(&self) -> mpsc::UnboundedReceiver<ObjectMeta> {
+        let (found, strays) = mpsc::unbounded_channel();
+        if !self.watch.selector.selects_all() {
+            for (_, api) in self.scopes() {
+                let search = find_strays(api, self.watch.selector.clone(), found.clone());
+                let shutdown = self.context.shutdown.clone();
+                tokio::spawn(async move { shutdown.run_until_cancelled(search).await });
+            }
+        }
+        strays
     }
 
     fn observed(&mut self, scope: Option<&String>, event: Result<Event<DynamicObject>, watcher::Error>) {
@@ -212,7 +256,7 @@ impl Controller {
                     .get(&key)
                     .is_some_and(|known| known.object.metadata.uid == uid)
                 {
-                    self.forget(&key);
+                    self.unseen(&key);
                 }
             }
             Ok(Event::Init) => {
@@ -223,11 +267,11 @@ impl Controller {
                 let gone: Vec<Key> = self
                     .known
                     .iter()
-                    .filter(|(key, known)| inside(key) && !known.listed)
+                    .filter(|(key, known)| inside(key) && !known.listed && !known.left)
                     .map(|(key, _)| key.clone())
                     .collect();
                 for key in gone {
-                    self.forget(&key);
+                    self.unseen(&key);
                 }
             }
             Err(error) => {
@@ -246,8 +290,13 @@ impl Controller {
 
     /// Takes in a custom resource and makes it due if more than its status has changed.
     fn seen(&mut self, mut object: DynamicObject) {
-        object.metadata.managed_fields = None;
         let key = key(&object);
+        if !self.versions.claims(&object.metadata) {
+            // The controller of another version has it, with its finalizer.
+            self.forget(&key);
+            return;
+        }
+        object.metadata.managed_fields = None;
         let Some(known) = self.known.get_mut(&key) else {
             self.add(key, object);
             return;
@@ -263,8 +312,16 @@ impl Controller {
         if is_older(&object, &known.object) {
             return;
         }
-        let matters = is_other(&object, &known.object);
+        let back = std::mem::take(&mut known.left);
+        let matters = back || is_other(&object, &known.object);
         known.object = object;
+        if back {
+            let uid = known.object.metadata.uid.clone();
+            let route = self.route(&key, uid);
+            if let Some(known) = self.known.get_mut(&key) {
+                known.route = route;
+            }
+        }
         if matters {
             self.queue.add(key, Instant::now());
         }
@@ -280,23 +337,65 @@ impl Controller {
         self.context
             .metrics
             .resource_created(&self.watch.gvk, namespace, &key.name, created as f64);
-        if self.watch.watch_dependents
-            && let Some(uid) = object.metadata.uid.clone()
-        {
-            let wake = self.wake.clone();
-            let woken = key.clone();
-            self.shared.dependents.route(
-                &uid,
-                Box::new(move |pause| {
-                    // The receiver is gone when the controller stops.
-                    let _ = wake.send((woken.clone(), pause));
-                }),
-            );
+        let known = Known {
+            route: self.route(&key, object.metadata.uid.clone()),
+            object,
+            memory: Some(Memory::default()),
+            listed: true,
+            left: false,
+        };
+        self.known.insert(key.clone(), known);
+        self.queue.add(key, Instant::now());
+    }
+
+    /// Lets changes of the objects of a custom resource make it due, if the watch says so.
+    fn route(&self, key: &Key, uid: Option<String>) -> Option<Route> {
+        let uid = uid.filter(|_| self.watch.watch_dependents)?;
+        let wake = self.wake.clone();
+        let woken = key.clone();
+        Some(self.shared.dependents.route(
+            &uid,
+            Box::new(move |pause| {
+                // The receiver is gone when the controller stops.
+                let _ = wake.send((woken.clone(), pause));
+            }),
+        ))
+    }
+
+    /// The watch shows a custom resource no longer: it is gone, or does not match the selector.
+    /// In the second case it must not be held any longer.
+    fn unseen(&mut self, key: &Key) {
+        let selective = !self.watch.selector.selects_all();
+        match self.known.get_mut(key) {
+            // One that is being reconciled may be getting its finalizer.
+            Some(known) if selective && (known.memory.is_none() || is_held(&known.object.metadata)) => {
+                known.left = true;
+                if let Some(route) = known.route.take() {
+                    self.shared.dependents.forget(&route);
+                }
+                self.queue.add(key.clone(), Instant::now());
+            }
+            _ => self.forget(key),
+        }
+    }
+
+    /// A custom resource was left before this process began.
+    fn strayed(&mut self, metadata: ObjectMeta) {
+        let object = DynamicObject {
+            types: None,
+            metadata,
+            data: serde_json::Value::Null,
+        };
+        let key = key(&object);
+        if self.known.contains_key(&key) {
+            return;
         }
         let known = Known {
             object,
             memory: Some(Memory::default()),
             listed: true,
+            left: true,
+            route: None,
         };
         self.known.insert(key.clone(), known);
         self.queue.add(key, Instant::now());
@@ -304,9 +403,9 @@ impl Controller {
 
     fn forget(&mut self, key: &Key) {
         if let Some(known) = self.known.remove(key) {
-            self.shared
-                .dependents
-                .forget(known.object.metadata.uid.as_deref().unwrap_or_default());
+            if let Some(route) = &known.route {
+                self.shared.dependents.forget(route);
+            }
             let namespace = key.namespace.as_deref().unwrap_or_default();
             self.context
                 .metrics
@@ -334,6 +433,7 @@ impl Controller {
             };
             let mut memory = known.memory.take().unwrap_or_default();
             let object = known.object.clone();
+            let left = known.left;
             let reconciler = self.reconciler.clone();
             let busy = self.context.metrics.reconcile_started(&self.watch.gvk);
             self.tasks.spawn(async move {
@@ -341,7 +441,11 @@ impl Controller {
                 let uid = object.metadata.uid.clone();
                 // A task of its own: a panic is the end of this reconcile and of nothing else.
                 let work = tokio::spawn(async move {
-                    let outcome = reconciler.reconcile(object, &mut memory).await;
+                    let outcome = if left {
+                        reconciler.step_back(object, &mut memory).await
+                    } else {
+                        reconciler.reconcile(object, &mut memory).await
+                    };
                     (memory, outcome)
                 });
                 let result = AbortOnDrop(work).join().await.ok();
@@ -349,6 +453,7 @@ impl Controller {
                 Finished {
                     key,
                     uid,
+                    left,
                     result,
                     took: started.elapsed(),
                 }
@@ -360,6 +465,7 @@ impl Controller {
         let Ok(Finished {
             key,
             uid,
+            left,
             result,
             took,
         }) = finished
@@ -414,6 +520,15 @@ impl Controller {
             object.metadata.managed_fields = None;
             known.object = object;
         }
+        if left && outcome.next == Next::Never {
+            if known.left {
+                self.forget(&key);
+            } else {
+                // It matches again.
+                self.queue.add(key, now);
+            }
+            return;
+        }
         if let Some(pause) = pause {
             self.queue.add(key, now + pause);
         }
@@ -444,81 +559,6 @@ fn key(object: &DynamicObject) -> Key {
     }
 }
 
-/// Whether `object` is an earlier version than `known` of the same object.
-fn is_older(object: &DynamicObject, known: &DynamicObject) -> bool {
-    let version = |object: &DynamicObject| object.metadata.resource_version.as_ref()?.parse::<u64>().ok();
-    matches!((version(object), version(known)), (Some(new), Some(old)) if new < old)
-}
-
-/// Whether more than the status has changed.
-fn is_other(object: &DynamicObject, known: &DynamicObject) -> bool {
-    let (new, old) = (&object.metadata, &known.metadata);
-    new.generation != old.generation
-        || new.deletion_timestamp != old.deletion_timestamp
-        || new.finalizers != old.finalizers
-        || new.annotations != old.annotations
-        || new.labels != old.labels
-        || object.data.get("spec") != known.data.get("spec")
-}
-
-/// How often to look at a resource without a change: its annotation goes before `default`.
-fn period_of(object: &DynamicObject, default: Option<Duration>) -> Option<Duration> {
-    let Some(text) = object
-        .metadata
-        .annotations
-        .as_ref()
-        .and_then(|all| all.get(PERIOD_ANNOTATION))
-    else {
-        return default;
-    };
-    match parse_duration(text) {
-        // Shorter ones would be a hot loop.
-        Ok(period) if period.is_zero() => None,
-        Ok(period) => Some(period.max(Duration::from_secs(1))),
-        Err(error) => {
-            let name = object.metadata.name.as_deref().unwrap_or_default();
-            tracing::warn!(name, %error, "annotation {PERIOD_ANNOTATION} is ignored");
-            default
-        }
-    }
-}
-
 fn far_off() -> Instant {
     Instant::now() + Duration::from_hours(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn object(value: serde_json::Value) -> DynamicObject {
-        serde_json::from_value(value).unwrap()
-    }
-
-    #[test]
-    fn a_status_alone_is_no_reason_to_reconcile() {
-        let with = |version: &str, status: &str, generation: i64| {
-            object(json!({"apiVersion": "a/v1", "kind": "A",
-                "metadata": {"name": "a", "resourceVersion": version, "generation": generation}, "spec": {},
-                "status": {"x": status}}))
-        };
-        assert!(!is_other(&with("2", "new", 1), &with("1", "old", 1)));
-        assert!(is_other(&with("2", "old", 2), &with("1", "old", 1)));
-        assert!(is_older(&with("9", "", 1), &with("10", "", 1)));
-    }
-
-    #[test]
-    fn the_annotation_sets_the_period() {
-        let with = |text: &str| {
-            object(json!({"apiVersion": "a/v1", "kind": "A",
-                "metadata": {"name": "a", "annotations": {PERIOD_ANNOTATION: text}}}))
-        };
-        let default = Some(Duration::from_mins(1));
-        assert_eq!(period_of(&with("30s"), default), Some(Duration::from_secs(30)));
-        assert_eq!(period_of(&with("1ns"), default), Some(Duration::from_secs(1)));
-        assert_eq!(period_of(&with("0s"), default), None);
-        assert_eq!(period_of(&with("soon"), default), default);
-    }
 }

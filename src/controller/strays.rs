@@ -1,0 +1,79 @@
+//! Custom resources that stopped matching the selector while nobody watched.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{Selector, SelectorExt};
+use tokio::sync::mpsc;
+
+use crate::apply::RequestError;
+use crate::reconcile::{SELECTOR_ANNOTATION, backoff, is_held, jitter};
+
+const PAGE: u32 = 500;
+
+/// Sends every custom resource of `api` that is held under `selector` and does not match it.
+/// Nothing but metadata is read, a page at a time. A server that refuses is asked again.
+pub(super) async fn find_strays(
+    api: Api<DynamicObject>,
+    selector: Selector,
+    found: mpsc::UnboundedSender<ObjectMeta>,
+) {
+    let mut failures = 0;
+    let mut parameters = ListParams::default().limit(PAGE);
+    loop {
+        match api.list_metadata(&parameters).await {
+            Ok(page) => {
+                failures = 0;
+                let next = page.metadata.continue_.filter(|token| !token.is_empty());
+                let all = page.items.into_iter().map(|object| object.metadata);
+                for metadata in all.filter(|metadata| is_stray(metadata, &selector)) {
+                    // The receiver is gone when the controller stops.
+                    let _ = found.send(metadata);
+                }
+                let Some(next) = next else { return };
+                parameters.continue_token = Some(next);
+            }
+            Err(error) => {
+                failures += 1;
+                // The continuation may have expired.
+                parameters.continue_token = None;
+                let error = RequestError::from(error);
+                tracing::warn!(%error, "failed to look for resources that no longer match the selector, trying again");
+                tokio::time::sleep(backoff(failures, jitter()).max(Duration::from_secs(1))).await;
+            }
+        }
+    }
+}
+
+fn is_stray(metadata: &ObjectMeta, selector: &Selector) -> bool {
+    let nothing = BTreeMap::new();
+    let annotations = metadata.annotations.as_ref().unwrap_or(&nothing);
+    is_held(metadata)
+        && annotations.get(SELECTOR_ANNOTATION) == Some(&selector.to_string())
+        && !selector.matches(metadata.labels.as_ref().unwrap_or(&nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::reconcile::FINALIZER;
+
+    #[test]
+    fn only_what_was_held_under_this_selector_is_a_stray() {
+        let selector = Selector::from_iter([("team".to_owned(), "a".to_owned())]);
+        let check = |finalizer: &str, held_under: &str, team: &str, expect: bool| {
+            let metadata = json!({"finalizers": [finalizer], "labels": {"team": team},
+                "annotations": {SELECTOR_ANNOTATION: held_under}});
+            let metadata = serde_json::from_value(metadata).unwrap();
+            assert_eq!(is_stray(&metadata, &selector), expect, "{metadata:?}");
+        };
+        check(FINALIZER, "team=a", "b", true);
+        check(FINALIZER, "team=a", "a", false);
+        check(FINALIZER, "team=b", "b", false);
+        check("example.com/other", "team=a", "b", false);
+    }
+}

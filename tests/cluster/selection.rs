@@ -1,0 +1,188 @@
+//! Which custom resources are released, and what becomes of those that no longer match.
+
+use kube::api::{DeleteParams, DynamicObject};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, PATIENCE};
+
+const SELECTOR: &str = "  selector: {matchLabels: {team: a}}\n";
+
+fn watch(bench: &Bench, more: &str) -> String {
+    let group = &bench.group;
+    format!("- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n{more}")
+}
+
+async fn label(bench: &Bench, name: &str, team: Value) {
+    bench
+        .patch_web(name, json!({"metadata": {"labels": {"team": team}}}))
+        .await;
+}
+
+fn is_held(web: &Value) -> bool {
+    web["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Waits until the resource is let go, and gives it.
+async fn wait_let_go(bench: &Bench, name: &str) -> Value {
+    bench
+        .wait("the end of the hold", &bench.webs(), name, |web| {
+            (web["metadata"]["name"] == name && !is_held(web)).then(|| web.clone())
+        })
+        .await
+}
+
+async fn map_of(bench: &Bench, name: &str) -> Option<DynamicObject> {
+    let name = format!("{name}-config");
+    bench.config_maps().get_opt(&name).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_resource_that_stops_matching_is_let_go_and_taken_up_again() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, SELECTOR));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.apply_web("witness", json!({})).await;
+    label(&bench, "witness", "a".into()).await;
+    bench.wait_revision("witness", 1).await;
+    let shop = serde_json::to_value(bench.webs().get("shop").await.unwrap()).unwrap();
+    assert!(!is_held(&shop) && shop.get("status").is_none(), "{shop:#}");
+
+    label(&bench, "shop", "a".into()).await;
+    let shop = bench.wait_revision("shop", 1).await;
+    assert_eq!(
+        shop["metadata"]["annotations"]["steersman.dev/selector"],
+        "team=a"
+    );
+
+    label(&bench, "shop", Value::Null).await;
+    let shop = wait_let_go(&bench, "shop").await;
+    assert_eq!(
+        shop["metadata"]["annotations"].get("steersman.dev/selector"),
+        None
+    );
+    let map = map_of(&bench, "shop").await.unwrap();
+    assert_eq!(
+        map.metadata.owner_references.unwrap()[0].uid,
+        shop["metadata"]["uid"].as_str().unwrap()
+    );
+    // Nobody looks after it.
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .config_maps()
+        .delete("shop-config", &DeleteParams::default())
+        .await
+        .unwrap();
+    bench.apply_web("shop", json!({"message": "later"})).await;
+    bench.apply_web("witness", json!({"message": "later"})).await;
+    bench.wait_revision("witness", 2).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let touched = audit
+        .by_user(bench.user.name())
+        .writes()
+        .filter(|request| request.name.starts_with("shop") || request.name.contains(".shop."));
+    assert!(touched.is_empty(), "{touched}");
+    assert!(map_of(&bench, "shop").await.is_none());
+
+    label(&bench, "shop", "a".into()).await;
+    bench.wait_revision("shop", 2).await;
+    let map = map_of(&bench, "shop").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "later");
+
+    // What is let go can be deleted without the operator.
+    label(&bench, "shop", Value::Null).await;
+    wait_let_go(&bench, "shop").await;
+    operator.stop().await.unwrap();
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+}
+
+#[tokio::test]
+async fn a_resource_that_stopped_matching_while_nobody_watched_is_let_go_at_the_start() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, SELECTOR));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    label(&bench, "shop", "a".into()).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+    label(&bench, "shop", "b".into()).await;
+
+    let operator = bench.ready_operator().await;
+    wait_let_go(&bench, "shop").await;
+    assert!(map_of(&bench, "shop").await.is_some());
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_operator_with_another_selector_takes_over_what_it_selects() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, SELECTOR));
+    let other = tempfile::tempdir().unwrap();
+    crate::bench::copy(&bench.folder.path().join("web"), &other.path().join("web"));
+    let text = watch(&bench, &SELECTOR.replace("team: a", "team: b"));
+    std::fs::write(other.path().join("watches.yaml"), text).unwrap();
+    let first = bench.ready_operator().await;
+    let second = bench.operator_in(other.path(), &[]);
+    second.wait_until_ready(PATIENCE).await.unwrap();
+
+    bench.apply_web("shop", json!({})).await;
+    label(&bench, "shop", "a".into()).await;
+    bench.wait_revision("shop", 1).await;
+    for team in ["b", "a", "b"] {
+        label(&bench, "shop", team.into()).await;
+        let selector = format!("team={team}");
+        bench
+            .wait("the other hold", &bench.webs(), "shop", |web| {
+                let held_under = &web["metadata"]["annotations"]["steersman.dev/selector"];
+                (is_held(web) && *held_under == selector).then_some(())
+            })
+            .await;
+    }
+    first.stop().await.unwrap();
+    let role = format!("clusterrole/{}-shop", bench.namespace);
+    bench.cluster.kubectl(&["get", &role]).await.unwrap();
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    second.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_selector_is_honoured_however_many_namespaces_are_watched() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, SELECTOR));
+    let one = bench.namespace.clone();
+    let many = format!("kube-public,{one}");
+    for (turn, namespaces) in [String::new(), one, many].into_iter().enumerate() {
+        let operator = bench.operator_in(bench.folder.path(), &[("WATCH_NAMESPACE", &namespaces)]);
+        operator.wait_until_ready(PATIENCE).await.unwrap();
+        let (shop, witness) = (format!("shop-{turn}"), format!("witness-{turn}"));
+        bench.apply_web(&shop, json!({})).await;
+        bench.apply_web(&witness, json!({})).await;
+        label(&bench, &witness, "a".into()).await;
+        bench.wait_revision(&witness, 1).await;
+        let web = serde_json::to_value(bench.webs().get(&shop).await.unwrap()).unwrap();
+        assert!(!is_held(&web), "{namespaces}: {web:#}");
+        label(&bench, &shop, "a".into()).await;
+        bench.wait_revision(&shop, 1).await;
+        label(&bench, &shop, "c".into()).await;
+        wait_let_go(&bench, &shop).await;
+        operator.stop().await.unwrap();
+    }
+}

@@ -1,0 +1,198 @@
+//! Which namespaces, scopes, groups and versions are watched.
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, PATIENCE, copy};
+
+/// Custom resources of any kind, in a namespace or in the whole cluster.
+fn resources(
+    bench: &Bench,
+    group: &str,
+    version: &str,
+    plural: &str,
+    namespace: Option<&str>,
+) -> Api<DynamicObject> {
+    let gvk = GroupVersionKind::gvk(group, version, "Web");
+    let resource = ApiResource::from_gvk_with_plural(&gvk, plural);
+    match namespace {
+        Some(namespace) => Api::namespaced_with(bench.client.clone(), namespace, &resource),
+        None => Api::all_with(bench.client.clone(), &resource),
+    }
+}
+
+async fn apply(api: &Api<DynamicObject>, api_version: &str, name: &str, spec: Value) {
+    let object = json!({"apiVersion": api_version, "kind": "Web", "metadata": {"name": name}, "spec": spec});
+    let parameters = PatchParams::apply("test").force();
+    api.patch(name, &parameters, &Patch::Apply(&object))
+        .await
+        .unwrap();
+}
+
+async fn wait_revision(bench: &Bench, api: &Api<DynamicObject>, name: &str, revision: u64) {
+    bench
+        .wait("the revision", api, name, |web| {
+            let current = web["status"]["observedGeneration"] == web["metadata"]["generation"];
+            (current && web["status"]["revision"] == revision).then_some(())
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn listed_namespaces_are_watched_whether_they_exist_or_come_or_go() {
+    let Some(bench) = Bench::with_kind("watching").await else {
+        return;
+    };
+    let here = bench.namespace.as_str();
+    let going = bench.cluster.unique_namespace("going").await.unwrap();
+    let unwatched = bench.cluster.unique_namespace("unwatched").await.unwrap();
+    let coming = format!("{here}-coming");
+    let api_version = format!("{}/v1", bench.group);
+    let webs = |namespace: &str| resources(&bench, &bench.group, "v1", "webs", Some(namespace));
+    let list = format!(" {here} ,{coming},{going}, {here},,");
+    let operator = bench.operator_in(bench.folder.path(), &[("WATCH_NAMESPACE", &list)]);
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+
+    apply(&webs(&unwatched), &api_version, "shop", json!({})).await;
+    for namespace in [here, &going] {
+        apply(&webs(namespace), &api_version, "shop", json!({})).await;
+        wait_revision(&bench, &webs(namespace), "shop", 1).await;
+    }
+    bench
+        .cluster
+        .kubectl(&["create", "namespace", &coming])
+        .await
+        .unwrap();
+    apply(&webs(&coming), &api_version, "shop", json!({})).await;
+    wait_revision(&bench, &webs(&coming), "shop", 1).await;
+    let ignored = webs(&unwatched).get("shop").await.unwrap();
+    assert_eq!(ignored.metadata.finalizers, None);
+
+    // A namespace that is being deleted waits for its release, and ends.
+    bench
+        .cluster
+        .kubectl(&["delete", "namespace", &going, "--timeout=60s"])
+        .await
+        .unwrap();
+    let role = format!("clusterrole/{going}-shop");
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    apply(&webs(here), &api_version, "shop", json!({"message": "later"})).await;
+    wait_revision(&bench, &webs(here), "shop", 2).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_cluster_scoped_resource_has_its_release_in_the_namespace_of_its_watch() {
+    let Some(bench) = Bench::new("watching").await else {
+        return;
+    };
+    let (group, namespace) = (&bench.group, bench.namespace.as_str());
+    bench.define_as(group, "Cluster", "Web", "webs", &["v1"]).await;
+    bench.watches(&format!(
+        "- {{group: {group}, version: v1, kind: Web, chart: web, releaseNamespace: {namespace}}}\n"
+    ));
+    // Kinds of the whole cluster are watched whatever the namespaces.
+    let operator = bench.operator_in(bench.folder.path(), &[("WATCH_NAMESPACE", namespace)]);
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    let webs = resources(&bench, group, "v1", "webs", None);
+    let name = format!("{namespace}-site");
+    apply(&webs, &format!("{group}/v1"), &name, json!({"message": "hi"})).await;
+    wait_revision(&bench, &webs, &name, 1).await;
+    let config = format!("{name}-config");
+    let map = bench.config_maps().get(&config).await.unwrap();
+    let owner = map.metadata.owner_references.unwrap().remove(0);
+    assert_eq!((owner.kind.as_str(), owner.name.as_str()), ("Web", name.as_str()));
+    let list = bench
+        .cluster
+        .helm(&["list", "--namespace", namespace, "--short"])
+        .await
+        .unwrap();
+    assert_eq!(list.trim(), name);
+
+    bench
+        .config_maps()
+        .delete(&config, &Default::default())
+        .await
+        .unwrap();
+    bench
+        .wait("the object", &bench.config_maps(), &config, |map| {
+            map.get("data").map(|_| ())
+        })
+        .await;
+    webs.delete(&name, &Default::default()).await.unwrap();
+    bench.wait_gone(&webs, &name).await;
+    assert!(bench.config_maps().get_opt(&config).await.unwrap().is_none());
+    assert_eq!(bench.revisions().await, [""; 0]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_kind_in_two_groups_and_two_versions_has_one_release_for_each_resource() {
+    let Some(bench) = Bench::new("watching").await else {
+        return;
+    };
+    let group = &bench.group;
+    let other = format!("other.{group}");
+    bench
+        .define_as(group, "Namespaced", "Web", "webs", &["v1", "v2"])
+        .await;
+    bench
+        .define_as(&other, "Namespaced", "Web", "webs", &["v1"])
+        .await;
+    let newer = bench.folder.path().join("newer");
+    copy(&bench.folder.path().join("web"), &newer);
+    let values = newer.join("values.yaml");
+    let text = std::fs::read_to_string(&values).unwrap();
+    std::fs::write(&values, text.replace("message: hello", "message: newer")).unwrap();
+    let watches = [
+        (group.as_str(), "v1", "web"),
+        (group, "v2", "newer"),
+        (&other, "v1", "web"),
+    ];
+    let watches = watches.map(|(group, version, chart)| {
+        format!("- {{group: {group}, version: {version}, kind: Web, chart: {chart}}}\n")
+    });
+    bench.watches(&watches.concat());
+    let operator = bench.ready_operator().await;
+    let namespace = Some(bench.namespace.as_str());
+    let message = async |name: &str, expect: &str| {
+        bench
+            .wait(
+                "the message",
+                &bench.config_maps(),
+                &format!("{name}-config"),
+                |map| (map["data"]["message"] == expect).then_some(()),
+            )
+            .await;
+    };
+    for (group, version, name, expect) in [
+        (group, "v1", "old", "hello"),
+        (group, "v2", "new", "newer"),
+        (&other, "v1", "foreign", "hello"),
+    ] {
+        let webs = resources(&bench, group, version, "webs", namespace);
+        apply(&webs, &format!("{group}/{version}"), name, json!({})).await;
+        wait_revision(&bench, &webs, name, 1).await;
+        message(name, expect).await;
+    }
+    // Who writes the spec in another version moves the resource to that version's chart.
+    let webs = resources(&bench, group, "v1", "webs", namespace);
+    apply(&webs, &format!("{group}/v1"), "new", json!({"port": 81})).await;
+    wait_revision(&bench, &webs, "new", 2).await;
+    message("new", "hello").await;
+    let history = bench.revisions().await;
+    assert_eq!(
+        history,
+        ["1 deployed", "1 deployed", "1 superseded", "2 deployed"],
+        "one release for each resource"
+    );
+    let log = operator.log_text();
+    assert!(!log.contains("\"level\":\"error\""), "{log}");
+    webs.delete("new", &Default::default()).await.unwrap();
+    bench.wait_gone(&webs, "new").await;
+    operator.stop().await.unwrap();
+}
