@@ -16,6 +16,7 @@ use super::heal::{HealError, replace_lists};
 use super::mark::{Owner, Ownership};
 use super::object::{ApiKind, ObjectId, RenderedObject};
 use super::request::RequestError;
+use super::takeover::take_over_fields;
 use crate::dependents::Dependents;
 use crate::discovery::{Discovery, DiscoveryError, Resource, Served};
 use crate::release::Digest;
@@ -117,6 +118,14 @@ pub struct Applied {
 /// What an application did, per object.
 pub type ChangeSet = BTreeMap<ObjectId, Applied>;
 
+/// What an application does besides applying.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ApplyOptions<'a> {
+    /// Objects that carry our mark may have been written by managers of these names since: each
+    /// object is read, and what they manage in it becomes ours.
+    pub formers: &'a [String],
+}
+
 /// An object with the address to send it to.
 #[derive(Debug)]
 struct Planned {
@@ -149,6 +158,19 @@ impl Applier {
     /// # Cancellation
     /// Safe at any await.
     pub async fn apply(&self, owner: &Owner, objects: Vec<RenderedObject>) -> Result<ChangeSet, ApplyError> {
+        self.apply_with(owner, objects, ApplyOptions::default()).await
+    }
+
+    /// As [`Applier::apply`], with what goes beyond.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn apply_with(
+        &self,
+        owner: &Owner,
+        objects: Vec<RenderedObject>,
+        options: ApplyOptions<'_>,
+    ) -> Result<ChangeSet, ApplyError> {
         let served = self
             .discovery
             .served_with(objects.iter().map(|object| &object.api))
@@ -167,12 +189,12 @@ impl Applier {
             .filter(|one| is_definition(&one.object))
             .map(|one| one.id.name.clone())
             .collect();
-        let mut changes = self.apply_planned(owner, planned).await?;
+        let mut changes = self.apply_planned(owner, planned, options).await?;
         if !later.is_empty() {
             self.wait_established(&definitions).await?;
             let served = self.served_eventually(&later).await?;
             let planned = plan(later, &served, owner, &mut seen)?;
-            changes.extend(self.apply_planned(owner, planned).await?);
+            changes.extend(self.apply_planned(owner, planned, options).await?);
         }
         Ok(changes)
     }
@@ -247,12 +269,17 @@ impl Applier {
         }
     }
 
-    async fn apply_planned(&self, owner: &Owner, planned: Vec<Planned>) -> Result<ChangeSet, ApplyError> {
+    async fn apply_planned(
+        &self,
+        owner: &Owner,
+        planned: Vec<Planned>,
+        options: ApplyOptions<'_>,
+    ) -> Result<ChangeSet, ApplyError> {
         let mut changes = ChangeSet::new();
         for group in planned.chunk_by(|a, b| a.object.api.kind == b.object.api.kind) {
             let requests: Vec<_> = group
                 .iter()
-                .map(|one| self.apply_one(owner, one).boxed())
+                .map(|one| self.apply_one(owner, one, options).boxed())
                 .collect();
             let applied: Vec<Applied> = futures::stream::iter(requests)
                 .buffered(PARALLEL)
@@ -264,7 +291,12 @@ impl Applier {
         Ok(changes)
     }
 
-    async fn apply_one(&self, owner: &Owner, planned: &Planned) -> Result<Applied, ApplyError> {
+    async fn apply_one(
+        &self,
+        owner: &Owner,
+        planned: &Planned,
+        options: ApplyOptions<'_>,
+    ) -> Result<Applied, ApplyError> {
         let Planned { id, object, resource } = planned;
         let api = self.api(resource, id.namespace.as_deref());
         let kept = object.is_kept();
@@ -279,8 +311,8 @@ impl Applier {
         };
 
         let mut uid = match known {
-            Some(live) => Some(live.uid),
-            None => self.find(owner, &api, id).await?,
+            Some(live) if options.formers.is_empty() => Some(live.uid),
+            _ => self.find(owner, &api, id, options).await?,
         };
         // Each turn follows what the last answer said of the object; two writers that create and
         // delete it all the time are left to the next reconcile.
@@ -301,7 +333,7 @@ impl Applier {
                     return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
                 }
                 (Err(error), _) if error.is_other_uid() || error.is_field_conflict() => {
-                    uid = self.find(owner, &api, id).await?;
+                    uid = self.find(owner, &api, id, options).await?;
                 }
                 (Err(error), _) => {
                     if error.is_not_found() {
@@ -316,28 +348,39 @@ impl Applier {
         )))
     }
 
-    /// The UID of the object of this name, if there is one and it may be written.
+    /// The UID of the object of this name, if there is one and it may be written. What Helm or
+    /// helm-operator manage in it becomes ours.
     async fn find(
         &self,
         owner: &Owner,
         api: &Api<DynamicObject>,
         id: &ObjectId,
+        options: ApplyOptions<'_>,
     ) -> Result<Option<String>, ApplyError> {
-        let found = existing(api, &id.name).await;
-        let found = found.map_err(|source| ApplyError::Request {
-            attempt: "read",
-            id: Box::new(id.clone()),
-            source,
-        })?;
-        match found {
-            None => Ok(None),
-            Some(metadata) => match owner.judge(&metadata) {
-                Ownership::Foreign(reason) => Err(ApplyError::Foreign {
+        let failed = |attempt| {
+            move |source| ApplyError::Request {
+                attempt,
+                id: Box::new(id.clone()),
+                source,
+            }
+        };
+        let mut attempts = 0;
+        loop {
+            let Some(metadata) = existing(api, &id.name).await.map_err(failed("read"))? else {
+                return Ok(None);
+            };
+            if let Ownership::Foreign(reason) = owner.judge(&metadata) {
+                return Err(ApplyError::Foreign {
                     id: Box::new(id.clone()),
                     reason,
-                }),
-                Ownership::Ours | Ownership::Adoptable => Ok(metadata.uid),
-            },
+                });
+            }
+            match take_over_fields(api, &id.name, &metadata, options.formers).await {
+                Ok(()) => return Ok(metadata.uid),
+                // Others write the object, too.
+                Err(error) if (error.is_conflict() || error.is_not_found()) && attempts < 3 => attempts += 1,
+                Err(error) => return Err(failed("take over the fields of")(error)),
+            }
         }
     }
 

@@ -15,8 +15,9 @@ mod mark;
 mod object;
 mod prune;
 mod request;
+mod takeover;
 
-pub use applier::{Applied, Applier, ApplyError, Change, ChangeSet};
+pub use applier::{Applied, Applier, ApplyError, ApplyOptions, Change, ChangeSet};
 pub use crds::CrdError;
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use fields::{FIELD_MANAGER, owned_fields};

@@ -94,7 +94,7 @@ impl Reconciler {
             },
             config: Some(session.values.clone()),
             manifest,
-            hooks: Some(rendered.hooks.iter().map(hook).collect()),
+            hooks: Some(hook_records(rendered)),
             version: revision,
             namespace: session.owner.release_namespace.clone(),
             apply_method: "ssa".to_owned(),
@@ -123,6 +123,11 @@ pub(super) fn manifest(rendered: &Rendered) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The hooks of a rendering as Helm stores them.
+pub(super) fn hook_records(rendered: &Rendered) -> Vec<HookRecord> {
+    rendered.hooks.iter().map(hook).collect()
 }
 
 fn hook(hook: &Hook) -> HookRecord {

@@ -26,6 +26,9 @@ const SNAPSHOT_KEY: &str = "steersman";
 /// The API server's limit for a Secret's data.
 const MAX_SECRET_BYTES: usize = 1024 * 1024;
 
+/// What Helm and helm-operator call themselves if nobody renames them.
+const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
+
 /// The history of a release can't be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
@@ -128,6 +131,27 @@ pub struct Stored {
     pub record: ReleaseRecord,
     /// What we know besides.
     pub snapshot: Snapshot,
+    /// Who has written the Secret: the names of its field managers. Helm and operators made with it
+    /// go by their program's name.
+    pub managers: Vec<String>,
+}
+
+impl Stored {
+    /// Whether Helm or helm-operator wrote it.
+    pub fn is_of_others(&self) -> bool {
+        self.snapshot.inputs.is_none()
+    }
+
+    /// The field managers whose objects the revision consists of, if others wrote it. Helm's own
+    /// Secrets do not always carry the name under which it writes objects, so that is among them.
+    pub fn former_managers(&self) -> Vec<String> {
+        if !self.is_of_others() {
+            return Vec::new();
+        }
+        let others = self.managers.iter().filter(|name| *name != FIELD_MANAGER);
+        let usual = FORMER_MANAGERS.iter().map(|&name| name.to_owned());
+        others.cloned().chain(usual).collect()
+    }
 }
 
 /// The revisions of one release.
@@ -204,6 +228,8 @@ impl History {
                 owner: format!("{} {}", other.kind, other.name),
             });
         }
+        let managers = secret.metadata.managed_fields.into_iter().flatten();
+        let managers = managers.filter_map(|entry| entry.manager).collect();
         let data = secret.data.unwrap_or_default();
         let text = data
             .get(RELEASE_KEY)
@@ -222,6 +248,7 @@ impl History {
         Ok(Stored {
             record,
             snapshot: snapshot.unwrap_or_default(),
+            managers,
         })
     }
 
@@ -266,6 +293,32 @@ impl History {
             // Somebody deleted it while it was in use.
             Err(kube::Error::Api(status)) if status.is_not_found() => self.create(stored, now).await,
             Err(error) => Err(self.failed("write", error)),
+        }
+    }
+
+    /// Makes a revision that somebody else wrote ours: it gets our snapshot and our owner, and the
+    /// record stays as it is.
+    ///
+    /// # Errors
+    /// The server refuses it.
+    pub async fn take_over(&self, stored: &Stored) -> Result<(), HistoryError> {
+        let snapshot = ByteString(serde_json::to_vec(&stored.snapshot).unwrap_or_default());
+        let patch = json!({
+            "metadata": { "ownerReferences": [self.owner] },
+            "data": { SNAPSHOT_KEY: snapshot },
+        });
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let name = self.key(stored.record.version);
+        match self
+            .secrets
+            .patch_metadata(&name, &parameters, &Patch::Merge(patch))
+            .await
+        {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failed("take over", error)),
         }
     }
 

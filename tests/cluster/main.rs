@@ -17,5 +17,6 @@ mod lifecycle;
 mod metrics;
 mod public_charts;
 mod selection;
+mod takeover;
 mod template;
 mod watching;

@@ -8,7 +8,9 @@ use super::super::error::ReconcileError;
 use super::super::memory::{Memory, was_ever_deployed};
 use super::super::render::{definitions, manifest};
 use super::super::session::Session;
-use crate::apply::{ChangeSet, Deletion, Moment, ObjectId, RenderedObject, chain, objects_of_manifest};
+use crate::apply::{
+    ApplyOptions, ChangeSet, Deletion, Moment, ObjectId, RenderedObject, chain, objects_of_manifest,
+};
 use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored, surplus};
 use crate::status::{EventKind, Redactor};
 
@@ -55,7 +57,11 @@ impl Reconciler {
             inputs: Some(inputs),
             objects: Vec::new(),
         };
-        let stored = Stored { record, snapshot };
+        let stored = Stored {
+            record,
+            snapshot,
+            managers: Vec::new(),
+        };
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
         session.history.create(&stored, (self.shared.now)()).await?;
@@ -116,7 +122,12 @@ impl Reconciler {
         let applier = &self.shared.applier;
         let timeout = self.settings.hook_timeout;
         applier.run_hooks(&session.owner, hooks, before, timeout).await?;
-        let changes = applier.apply(&session.owner, objects).await?;
+        let formers: Vec<String> = in_effect(earlier)
+            .iter()
+            .flat_map(Stored::former_managers)
+            .collect();
+        let options = ApplyOptions { formers: &formers };
+        let changes = applier.apply_with(&session.owner, objects, options).await?;
         self.prune(session, &changes, earlier).await?;
         applier.run_hooks(&session.owner, hooks, after, timeout).await?;
         Ok(changes)

@@ -6,5 +6,6 @@ mod install;
 mod let_go;
 mod recover;
 mod step_back;
+mod take_over;
 mod uninstall;
 mod upgrade;

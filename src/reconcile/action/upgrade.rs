@@ -7,7 +7,8 @@ use super::super::session::Session;
 use super::super::state::Cause;
 
 impl Reconciler {
-    /// Renders and applies another revision, because of `cause`.
+    /// Renders and applies another revision, because of `cause`. A revision of somebody else's that
+    /// already is what another one would be is taken over instead.
     pub(in super::super) async fn upgrade(
         &self,
         session: &mut Session,
@@ -15,6 +16,9 @@ impl Reconciler {
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
+        if cause == Cause::TakenOver && self.take_over(session, memory, &earlier).await? {
+            return Ok(());
+        }
         let first = session.first;
         let revision = self.roll_out(session, memory, earlier).await?;
         tracing::debug!(release = %session.release, ?cause, "upgraded");

@@ -1,0 +1,211 @@
+//! Releases that Helm or helm-operator made go on as ours, and back.
+
+use std::path::Path;
+
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, condition};
+
+/// Runs Helm under a name of choice: the name is what Helm, and helm-operator with it, writes its
+/// objects as.
+async fn helm_as(bench: &Bench, name: &str, arguments: &[&str]) -> String {
+    let helm = bench.cluster.helm_command(bench.cluster.admin());
+    let program = bench.folder.path().join(name);
+    if !program.exists() {
+        let original = Path::new(helm.get_program()).canonicalize().unwrap();
+        std::os::unix::fs::symlink(original, &program).unwrap();
+    }
+    let mut command = tokio::process::Command::new(program);
+    for (key, value) in helm.get_envs() {
+        command.env(key, value.unwrap_or_default());
+    }
+    let chart = bench.folder.path().join("web");
+    let output = command
+        .args(helm.get_args())
+        .args(arguments)
+        .args(["shop", chart.to_str().unwrap(), "--namespace", &bench.namespace])
+        .output()
+        .await
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What tells an object from one of the same name, and whether its spec was written.
+fn incarnation(object: &DynamicObject) -> (Option<String>, Option<i64>) {
+    (object.metadata.uid.clone(), object.metadata.generation)
+}
+
+/// Manager and operation of each entry but that of the status.
+fn managers(object: &DynamicObject) -> Vec<String> {
+    let entries = object.metadata.managed_fields.iter().flatten();
+    entries
+        .filter(|entry| entry.subresource.is_none())
+        .map(|entry| {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            format!("{} {}", text(&entry.manager), text(&entry.operation))
+        })
+        .collect()
+}
+
+const VARIABLE: &str = "          env: [{name: A, value: b}]\n";
+
+/// Replaces a part of a template.
+fn edit(bench: &Bench, template: &str, from: &str, to: &str) {
+    let file = bench.folder.path().join("web/templates").join(template);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{template} has no {from}");
+    std::fs::write(&file, text.replace(from, to)).unwrap();
+}
+
+/// Gives the chart's container an environment variable.
+fn add_variable(bench: &Bench) {
+    let image = "          image: registry.example.com/web:1\n";
+    edit(bench, "workload.yaml", image, &format!("{image}{VARIABLE}"));
+}
+
+async fn taken_over_and_back(arguments: &[&str], manager: &str) {
+    let Some(bench) = Bench::with_kind("takeover").await else {
+        return;
+    };
+    add_variable(&bench);
+    let values = ["--set", "password=canary,message=hi"];
+    helm_as(&bench, manager, &[&["install"], arguments, &values].concat()).await;
+    let (deployment, service) = (
+        bench.deployments().get("shop").await.unwrap(),
+        bench.services().get("shop").await.unwrap(),
+    );
+
+    let operator = bench.ready_operator().await;
+    let spec = json!({"password": "canary", "message": "hi"});
+    bench.apply_web("shop", spec.clone()).await;
+    let web = bench.wait_revision("shop", 1).await;
+    assert_eq!(bench.revisions().await, ["1 deployed"], "nothing has changed");
+    assert_eq!(condition(&web, "Deployed").unwrap().1, "InstallSuccessful");
+    for (api, name, before) in [
+        (bench.deployments(), "shop", &deployment),
+        (bench.services(), "shop", &service),
+    ] {
+        let now = api.get(name).await.unwrap();
+        assert_eq!(incarnation(&now), incarnation(before));
+        let ours = managers(&now);
+        let expected = ["steersman Apply".to_owned()];
+        assert!(
+            ours.starts_with(&expected) && !ours.iter().any(|entry| entry.starts_with(manager)),
+            "{ours:?}"
+        );
+    }
+    operator.stop().await.unwrap();
+
+    edit(&bench, "workload.yaml", VARIABLE, "");
+    edit(&bench, "configmap.yaml", "  labels:\n    tier: config\n", "");
+    let key = "  revision: {{ .Release.Revision | quote }}\n";
+    edit(&bench, "configmap.yaml", key, "");
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 2).await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"], json!({"message": "hi"}), "dropped keys go");
+    assert_eq!(map.metadata.labels.unwrap().get("tier"), None);
+    let now = bench.deployments().get("shop").await.unwrap();
+    assert_eq!(now.metadata.uid, deployment.metadata.uid);
+    assert_eq!(now.data.pointer("/spec/template/spec/containers/0/env"), None);
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+    operator.stop().await.unwrap();
+
+    // Back, with a chart and values of its own, and over again.
+    add_variable(&bench);
+    let values = ["--set", "password=canary,message=hi,extra=true"];
+    let force: &[&str] = if arguments.is_empty() {
+        &["--force-conflicts"]
+    } else {
+        &[]
+    };
+    helm_as(
+        &bench,
+        manager,
+        &[&["upgrade"], arguments, force, &values].concat(),
+    )
+    .await;
+    bench.config_maps().get("shop-extra").await.unwrap();
+    edit(&bench, "workload.yaml", VARIABLE, "");
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 4).await;
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    let now = bench.deployments().get("shop").await.unwrap();
+    assert_eq!(now.metadata.uid, deployment.metadata.uid);
+    assert_eq!(now.data.pointer("/spec/template/spec/containers/0/env"), None);
+    assert!(!operator.log_text().contains("canary"));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_release_of_helm_operator_is_taken_over_in_place_and_can_go_back() {
+    taken_over_and_back(&["--server-side=false"], "helm-operator").await;
+}
+
+#[tokio::test]
+async fn a_release_that_helm_applied_is_taken_over_in_place_and_can_go_back() {
+    taken_over_and_back(&[], "helm").await;
+}
+
+#[tokio::test]
+async fn other_values_at_the_takeover_are_another_revision() {
+    let Some(bench) = Bench::with_kind("takeover").await else {
+        return;
+    };
+    let arguments = [
+        "install",
+        "--server-side=false",
+        "--set",
+        "password=canary,extra=true",
+    ];
+    helm_as(&bench, "manager", &arguments).await;
+    let before = bench.deployments().get("shop").await.unwrap();
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"password": "canary", "replicas": 2}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    let now = bench.deployments().get("shop").await.unwrap();
+    assert_eq!(now.metadata.uid, before.metadata.uid);
+    assert_eq!(now.data["spec"]["replicas"], Value::from(2));
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+    operator.stop().await.unwrap();
+
+    // An operator of a name of its own, which its Secrets tell, adds to an object of ours.
+    edit(&bench, "configmap.yaml", "data:\n", "data:\n  more: here\n");
+    let arguments = [
+        "upgrade",
+        "--server-side=false",
+        "--set",
+        "password=canary,replicas=2",
+    ];
+    helm_as(&bench, "manager", &arguments).await;
+    let secret = "secret/sh.helm.release.v1.shop.v3";
+    let label = [
+        "label",
+        secret,
+        "-n",
+        &bench.namespace,
+        "some=label",
+        "--field-manager=manager",
+    ];
+    bench.cluster.kubectl(&label).await.unwrap();
+    edit(&bench, "configmap.yaml", "data:\n  more: here\n", "data:\n");
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 4).await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["more"], Value::Null, "{:#?}", managers(&map));
+
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert_eq!(bench.revisions().await, [""; 0]);
+    assert!(bench.deployments().get_opt("shop").await.unwrap().is_none());
+    operator.stop().await.unwrap();
+}
