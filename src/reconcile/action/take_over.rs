@@ -158,8 +158,8 @@ mod tests {
         let plain = hook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: h}");
         let block = hook("kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: h\n");
         let other = hook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}");
-        assert!(same_hooks(&[plain.clone()], &[block]).unwrap());
-        assert!(!same_hooks(&[plain.clone()], &[other]).unwrap());
+        assert!(same_hooks(std::slice::from_ref(&plain), &[block]).unwrap());
+        assert!(!same_hooks(std::slice::from_ref(&plain), &[other]).unwrap());
         assert!(!same_hooks(&[plain], &[]).unwrap());
     }
 }
