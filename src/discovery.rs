@@ -56,6 +56,27 @@ impl Served {
             .map(|(_, resource)| resource)
     }
 
+    /// The kinds that a user may mean by `name`: a kind, its plural or singular in any case, with the group after a
+    /// dot or without it. One version of each, the first that the server names.
+    pub fn named(&self, name: &str) -> Vec<(&ApiKind, &Resource)> {
+        let name = name.to_ascii_lowercase();
+        let means = |api: &ApiKind, resource: &Resource| {
+            [&api.kind, &resource.api.plural].into_iter().any(|word| {
+                let word = word.to_ascii_lowercase();
+                word == name || format!("{word}.{}", api.group) == name
+            })
+        };
+        let mut found: Vec<(&ApiKind, &Resource)> = Vec::new();
+        for (api, resource) in &self.kinds {
+            let is_known =
+                |(other, _): &(&ApiKind, &Resource)| other.group == api.group && other.kind == api.kind;
+            if means(api, resource) && !found.iter().any(is_known) {
+                found.push((api, resource));
+            }
+        }
+        found
+    }
+
     /// `.Capabilities` of templates.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities

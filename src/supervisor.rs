@@ -1,22 +1,16 @@
 //! One controller for each watch, and another set of them when the watches change.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use kube::core::GroupVersionKind;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::apply::Applier;
 use crate::config::Namespaces;
 use crate::context::Context;
 use crate::controller::{self, Versions};
-use crate::dependents::Dependents;
-use crate::discovery::Discovery;
 use crate::reconcile::Shared;
-use crate::status::Events;
 use crate::watches::follow::Updates;
 use crate::watches::{Watch, Watches};
 
@@ -197,16 +191,7 @@ fn share(context: &Context, charts: &BTreeSet<String>, stop: CancellationToken) 
         Namespaces::All => BTreeSet::new(),
         Namespaces::Listed(names) => names.clone(),
     };
-    let discovery = Arc::new(Discovery::new(client.clone()));
-    let dependents = Arc::new(Dependents::new(client.clone(), charts, namespaces, stop));
-    Shared {
-        applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
-        events: Events::new(client.clone()),
-        now: Timestamp::now,
-        client,
-        discovery,
-        dependents,
-    }
+    Shared::new(client, charts, namespaces, stop)
 }
 
 fn chart_names(watches: &Watches) -> BTreeSet<String> {

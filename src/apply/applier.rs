@@ -516,7 +516,7 @@ pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_nam
     }
 }
 
-fn unknown_kind(object: &RenderedObject) -> ApplyError {
+pub(super) fn unknown_kind(object: &RenderedObject) -> ApplyError {
     ApplyError::UnknownKind {
         origin: object.source.clone(),
         api: object.api.clone(),
@@ -528,7 +528,7 @@ fn is_definition(object: &RenderedObject) -> bool {
 }
 
 /// The kinds that definitions among `objects` bring.
-pub(super) fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
+pub(crate) fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
     let mut kinds = BTreeSet::new();
     for definition in objects.iter().filter(|object| is_definition(object)) {
         let text = |pointer: &str| {

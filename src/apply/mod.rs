@@ -8,6 +8,7 @@
 mod applier;
 mod crds;
 mod documents;
+mod dry_run;
 mod fields;
 mod heal;
 mod hooks;
@@ -17,9 +18,11 @@ mod prune;
 mod request;
 mod takeover;
 
+pub(crate) use applier::kinds_defined_by;
 pub use applier::{Applied, Applier, ApplyError, ApplyOptions, Change, ChangeSet};
 pub use crds::CrdError;
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
+pub use dry_run::Tried;
 pub use fields::{FIELD_MANAGER, owned_fields};
 pub use hooks::{HookError, Moment};
 pub(crate) use mark::disowning;

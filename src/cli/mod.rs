@@ -1,13 +1,17 @@
 //! The command line.
 
 mod arguments;
+mod cluster;
 mod dependency;
+mod diff;
 mod functions;
 mod helm;
 mod lint;
 mod report;
 mod run;
 mod show;
+mod status;
+mod style;
 mod template;
 
 use std::ffi::OsString;
@@ -22,6 +26,9 @@ const EXAMPLES: &str = "\
 Examples:
   # Run the operator of the project in this directory
   steersman run
+
+  # What would this resource change in the cluster?
+  steersman diff -f museum.yaml
 
   # Render a chart as the operator would
   steersman template my-release helm-charts/visitors --set frontend.replicas=3
@@ -46,6 +53,10 @@ struct Cli {
 enum Command {
     /// Run the operator: release a chart for each custom resource that watches.yaml names
     Run(Box<run::Args>),
+    /// Show what the operator would change in the cluster
+    Diff(Box<diff::Args>),
+    /// Show a release with the health of its objects
+    Status(status::Args),
     /// Render a chart on this machine
     Template(Box<template::Args>),
     /// Look for what is wrong with a chart
@@ -110,6 +121,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let environment = Environment::of_process();
     let result = match cli.command {
         Command::Run(arguments) => run::exec(*arguments, &environment),
+        Command::Diff(arguments) => diff::exec(*arguments, &environment),
+        Command::Status(arguments) => status::exec(arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),
         Command::Show(arguments) => show::exec(*arguments, &environment),

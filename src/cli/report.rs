@@ -21,6 +21,14 @@ impl Failure {
         Self::Helm(with_hint(error.into(), Some(hint.to_owned())))
     }
 
+    /// The same failure for commands whose exit code 1 has a meaning of its own: 2.
+    pub(super) fn into_trouble(self) -> Self {
+        match self {
+            Self::Failed(error) => Self::Usage(error),
+            other => other,
+        }
+    }
+
     /// A failure while the command ran, with a hint.
     pub(super) fn failed(error: impl Into<anyhow::Error>, hint: Option<String>) -> Self {
         Self::Failed(with_hint(error.into(), hint))

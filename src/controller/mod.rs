@@ -31,12 +31,6 @@ use changes::{is_older, is_other, period_of};
 use strays::find_strays;
 pub(crate) use versions::Versions;
 
-/// Helm's own time for a hook.
-const HOOK_TIMEOUT: Duration = Duration::from_mins(5);
-/// Helm's own number of revisions.
-const HISTORY_MAX: usize = 10;
-/// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
-const CLUSTER_RELEASE_NAMESPACE: &str = "default";
 /// How often a kind that is not served is looked for.
 const KIND_POLL: Duration = Duration::from_secs(2);
 /// How long a reconcile in work may go on when the process is to stop.
@@ -67,16 +61,8 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, vers
         tracing::warn!(kind = %resource.api.kind, %namespace, "releaseNamespace is ignored: releases are where their resources are");
     }
     let settings = Settings {
-        selector: watch.selector.clone(),
-        chart: watch.chart.clone(),
-        override_values: watch.override_values.clone(),
-        hook_timeout: HOOK_TIMEOUT,
-        history_max: HISTORY_MAX,
-        cluster_release_namespace: watch
-            .release_namespace
-            .clone()
-            .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
         suppress_override_values: context.config.suppress_override_values,
+        ..Settings::new(&watch)
     };
     let limit = watch
         .max_concurrent_reconciles

@@ -14,12 +14,14 @@ mod decide;
 mod error;
 mod memory;
 mod observe;
+mod preview;
 mod queue;
 mod render;
 mod retry;
 mod session;
 mod state;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,10 +33,12 @@ use kube::core::Selector;
 use serde_json::Value;
 use steersman_chart::Chart;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 pub use decide::{next_action, release_state};
 pub use error::ReconcileError;
 pub use memory::Memory;
+pub use preview::{Fate, ObjectPreview, Plan, Preview};
 pub use queue::Queue;
 pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
@@ -43,6 +47,7 @@ use crate::apply::{Applier, chain};
 use crate::dependents::Dependents;
 use crate::discovery::{Discovery, Resource};
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
+use crate::watches::Watch;
 use session::Session;
 
 /// The finalizer on every custom resource with a release; helm-operator's.
@@ -53,6 +58,13 @@ pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
 /// The selector of the watch under which a custom resource is held. It tells resources that no
 /// longer match from those that another operator holds.
 pub const SELECTOR_ANNOTATION: &str = "steersman.dev/selector";
+
+/// Helm's own time for a hook.
+const HOOK_TIMEOUT: Duration = Duration::from_mins(5);
+/// Helm's own number of revisions.
+const HISTORY_MAX: usize = 10;
+/// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
+const CLUSTER_RELEASE_NAMESPACE: &str = "default";
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
@@ -87,6 +99,27 @@ pub struct Shared {
     pub now: fn() -> Timestamp,
 }
 
+impl Shared {
+    /// What reconcilers of these charts share, with `stop` as the end of the watches on their objects.
+    pub fn new(
+        client: Client,
+        charts: &BTreeSet<String>,
+        namespaces: BTreeSet<String>,
+        stop: CancellationToken,
+    ) -> Self {
+        let discovery = Arc::new(Discovery::new(client.clone()));
+        let dependents = Arc::new(Dependents::new(client.clone(), charts, namespaces, stop));
+        Self {
+            applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
+            events: Events::new(client.clone()),
+            now: Timestamp::now,
+            client,
+            discovery,
+            dependents,
+        }
+    }
+}
+
 impl std::fmt::Debug for Shared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
@@ -110,6 +143,24 @@ pub struct Settings {
     pub cluster_release_namespace: String,
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
+}
+
+impl Settings {
+    /// What a watch says, and Helm's own defaults for the rest.
+    pub fn new(watch: &Watch) -> Self {
+        Self {
+            selector: watch.selector.clone(),
+            chart: watch.chart.clone(),
+            override_values: watch.override_values.clone(),
+            hook_timeout: HOOK_TIMEOUT,
+            history_max: HISTORY_MAX,
+            cluster_release_namespace: watch
+                .release_namespace
+                .clone()
+                .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
+            suppress_override_values: false,
+        }
+    }
 }
 
 /// Reconciles the custom resources of one kind.

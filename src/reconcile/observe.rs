@@ -66,7 +66,7 @@ impl Reconciler {
         })
     }
 
-    fn inputs(&self, session: &Session) -> Inputs {
+    pub(super) fn inputs(&self, session: &Session) -> Inputs {
         let owner = &session.owner;
         let identity = [&owner.release, &owner.release_namespace, &owner.uid].map(String::as_str);
         Inputs {

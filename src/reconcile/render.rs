@@ -151,7 +151,7 @@ fn hook(hook: &Hook) -> HookRecord {
     }
 }
 
-fn event_name(event: HookEvent) -> &'static str {
+pub(super) fn event_name(event: HookEvent) -> &'static str {
     match event {
         HookEvent::PreInstall => "pre-install",
         HookEvent::PostInstall => "post-install",

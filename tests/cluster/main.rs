@@ -8,6 +8,7 @@
 mod applying;
 mod bench;
 mod controls;
+mod diff;
 mod drift;
 mod failure;
 mod follow;

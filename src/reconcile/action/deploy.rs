@@ -272,7 +272,7 @@ impl Reconciler {
 }
 
 /// The revisions whose objects may be live: the last one that was in effect and all after it.
-fn in_effect(revisions: &[Stored]) -> &[Stored] {
+pub(in super::super) fn in_effect(revisions: &[Stored]) -> &[Stored] {
     let was = |stored: &Stored| {
         matches!(
             stored.record.info.status,

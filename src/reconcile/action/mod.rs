@@ -1,7 +1,7 @@
 //! The actions, one file each.
 
 mod correct_drift;
-mod deploy;
+pub(super) mod deploy;
 mod install;
 mod let_go;
 mod recover;

@@ -75,7 +75,7 @@ impl Reconciler {
 
     /// Whether `last` was made of the present chart and values. Its chart is not stored as a whole,
     /// so what it renders to is compared.
-    fn is_what_would_be(
+    pub(in super::super) fn is_what_would_be(
         &self,
         session: &Session,
         last: &Stored,

@@ -1,0 +1,217 @@
+//! What the commands that look at a cluster share: which cluster, and which resources of it.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, anyhow};
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+
+use super::Failure;
+use crate::apply::{ApiKind, RequestError, chain};
+use crate::config::Environment;
+use crate::discovery::{Discovery, Resource, Served};
+use crate::kubernetes::{Overrides, Target};
+
+/// Which cluster, and which namespace of it.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Cluster")]
+pub(super) struct ClusterFlags {
+    /// The namespace of resources that name none [default: that of the kubeconfig's context]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    /// The kubeconfig to use
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig to use
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// A cluster that has answered.
+pub(super) struct Cluster {
+    pub(super) client: Client,
+    pub(super) namespace: String,
+    pub(super) discovery: Discovery,
+}
+
+/// A resource that the user names: `web/shop`, or `web shop`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) kind: String,
+    pub(super) name: String,
+}
+
+impl ClusterFlags {
+    /// Connects to the cluster.
+    pub(super) async fn connect(&self, environment: &Environment) -> Result<Cluster, Failure> {
+        let target = Target {
+            kubeconfig: self.kubeconfig.clone(),
+            overrides: Overrides {
+                namespace: self.namespace.clone(),
+                context: self.context.clone(),
+                ..Overrides::default()
+            },
+        };
+        let client = target.connect(environment).await.map_err(|error| {
+            let hint = error.hint().map(str::to_owned);
+            Failure::failed(error, hint)
+        })?;
+        Ok(Cluster {
+            namespace: target.namespace(environment),
+            discovery: Discovery::new(client.clone()),
+            client,
+        })
+    }
+}
+
+impl Cluster {
+    /// The way to the objects of a kind.
+    pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
+        if resource.namespaced {
+            let namespace = namespace.unwrap_or(&self.namespace);
+            Api::namespaced_with(self.client.clone(), namespace, &resource.api)
+        } else {
+            Api::all_with(self.client.clone(), &resource.api)
+        }
+    }
+
+    /// The kind that a user's word means, and the way to its objects. Where several have that name, only those count
+    /// that are `preferred`.
+    pub(super) fn kind(
+        served: &Served,
+        word: &str,
+        preferred: impl Fn(&ApiKind) -> bool,
+    ) -> Result<(ApiKind, Resource), Failure> {
+        let mut found = served.named(word);
+        if found.iter().any(|(api, _)| preferred(api)) {
+            found.retain(|(api, _)| preferred(api));
+        }
+        match found.as_slice() {
+            [(api, resource)] => Ok(((*api).clone(), (*resource).clone())),
+            [] => {
+                let error = anyhow!("the API server serves no kind `{}`", word.escape_debug());
+                Err(Failure::usage(error, None))
+            }
+            several => {
+                let name = |(api, resource): &(&ApiKind, &Resource)| {
+                    format!("{}.{}", resource.api.plural, api.group)
+                };
+                let names: Vec<_> = several.iter().map(name).collect();
+                let error = anyhow!(
+                    "`{}` means several kinds: {}",
+                    word.escape_debug(),
+                    names.join(", ")
+                );
+                Err(Failure::usage(
+                    error,
+                    Some("name the kind with its group".to_owned()),
+                ))
+            }
+        }
+    }
+
+    /// A resource of the cluster.
+    pub(super) async fn get(
+        &self,
+        api: &ApiKind,
+        resource: &Resource,
+        name: &str,
+    ) -> Result<DynamicObject, Failure> {
+        let found = self.api(resource, None).get_opt(name).await;
+        let found = found.map_err(|error| {
+            anyhow!(RequestError::from(error)).context(format!("failed to read {} {name}", api.kind))
+        })?;
+        found.ok_or_else(|| {
+            let place = if resource.namespaced {
+                format!(" in namespace {}", self.namespace)
+            } else {
+                String::new()
+            };
+            Failure::failed(anyhow!("there is no {} `{name}`{place}", api.kind), None)
+        })
+    }
+}
+
+impl Named {
+    /// Reads the words of the command line: `KIND/NAME …`, or `KIND NAME …`.
+    pub(super) fn read(words: &[String]) -> Result<Vec<Self>, Failure> {
+        let resource = |kind: &str, name: &str| Self {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        };
+        let (with, without): (Vec<_>, Vec<_>) = words.iter().partition(|word| word.contains('/'));
+        match (with.as_slice(), without.as_slice()) {
+            (with, []) => with
+                .iter()
+                .map(|word| match word.split_once('/') {
+                    Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
+                        Ok(resource(kind, name))
+                    }
+                    _ => Err(wrong_words(word)),
+                })
+                .collect(),
+            ([], [kind, names @ ..]) if !names.is_empty() => {
+                Ok(names.iter().map(|name| resource(kind, name)).collect())
+            }
+            (_, without) => Err(wrong_words(without.first().map_or("", |word| word.as_str()))),
+        }
+    }
+}
+
+fn wrong_words(word: &str) -> Failure {
+    Failure::usage(
+        anyhow!("`{}` does not name a resource", word.escape_debug()),
+        Some("write KIND/NAME, or KIND NAME".to_owned()),
+    )
+}
+
+/// Runs a command's work on threads of its own.
+pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Runtime::new().context("failed to start the threads of the command")?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    result
+}
+
+/// A failure to do something, for the user.
+pub(super) fn failed(error: impl std::error::Error) -> Failure {
+    Failure::failed(anyhow!(chain(&error)), None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Named;
+
+    fn check(words: &str, expect: Option<&[(&str, &str)]>) {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let found = Named::read(&words).ok();
+        let found = found.map(|found| {
+            found
+                .into_iter()
+                .map(|one| (one.kind, one.name))
+                .collect::<Vec<_>>()
+        });
+        let expect = expect.map(|all| {
+            let owned = all
+                .iter()
+                .map(|(kind, name)| ((*kind).to_owned(), (*name).to_owned()));
+            owned.collect::<Vec<_>>()
+        });
+        assert_eq!(found, expect, "{words:?}");
+    }
+
+    #[test]
+    fn resources_are_named_as_for_kubectl() {
+        check("web/shop", Some(&[("web", "shop")]));
+        check(
+            "web/shop webs.example.com/b",
+            Some(&[("web", "shop"), ("webs.example.com", "b")]),
+        );
+        check("web shop other", Some(&[("web", "shop"), ("web", "other")]));
+        check("", Some(&[]));
+        check("web", None);
+        check("web/", None);
+        check("web/shop other", None);
+        check("a/b/c", None);
+    }
+}

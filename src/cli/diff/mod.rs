@@ -1,0 +1,111 @@
+//! `diff`: what the operator would do with resources as they are, or as a file has them.
+
+mod subject;
+mod text;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
+use super::style::Style;
+use crate::config::Environment;
+use crate::reconcile::{Preview, Reconciler, Settings, Shared};
+use crate::watches::Watches;
+use subject::Subject;
+
+const EXAMPLES: &str = "\
+Examples:
+  # What would become of the release if this file were applied?
+  steersman diff -f museum.yaml
+
+  # The chart on disk has changed: what would that change in the cluster?
+  steersman diff visitorssite/museum
+
+Exit codes:
+  0  nothing would change
+  1  something would change
+  2  the question could not be answered, or the operator could not do it";
+
+/// What `diff` takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Resources of the cluster: KIND/NAME, or KIND NAME
+    #[arg(value_name = "RESOURCE")]
+    resources: Vec<String>,
+    /// Files with resources as they are to be; `-` is standard input
+    #[arg(short, long = "filename", value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The watches.yaml to use
+    #[arg(long, value_name = "FILE", default_value = "./watches.yaml")]
+    watches_file: PathBuf,
+    #[command(flatten)]
+    cluster: ClusterFlags,
+}
+
+/// Prints what would change.
+pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
+    // The exit code 1 says that something would change, so it can't say that something failed.
+    let differs = preview_all(arguments, environment).map_err(Failure::into_trouble)?;
+    if differs { Err(Failure::Silent) } else { Ok(()) }
+}
+
+fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failure> {
+    let named = Named::read(&arguments.resources)?;
+    if named.is_empty() && arguments.files.is_empty() {
+        let hint = "name resources of the cluster, or files with -f; `steersman diff --help` has examples";
+        return Err(Failure::usage(
+            anyhow!("there is nothing to compare"),
+            Some(hint.to_owned()),
+        ));
+    }
+    let watches = Watches::load(&arguments.watches_file, environment).map_err(|error| {
+        let hint = error.hint();
+        Failure::usage(error, hint)
+    })?;
+    let documents = subject::read_files(&arguments.files)?;
+    let style = Style::of(&io::stdout(), environment);
+    block_on(async {
+        let cluster = arguments.cluster.connect(environment).await?;
+        let mut subjects = Vec::new();
+        for document in documents {
+            subjects.push(Subject::of_document(&cluster, &watches, document).await?);
+        }
+        for named in &named {
+            subjects.push(Subject::of_cluster(&cluster, &watches, named).await?);
+        }
+        let (mut differs, mut refused) = (false, 0);
+        for subject in subjects {
+            let title = subject.title();
+            let preview = preview(&cluster, subject).await?;
+            differs |= preview
+                .objects
+                .iter()
+                .any(crate::reconcile::ObjectPreview::differs);
+            refused += text::refused(&preview);
+            let shown = text::describe(&title, &preview, style);
+            // Nobody may read any more (a closed pipe); the exit code still says it.
+            let _ = io::stdout().lock().write_all(shown.as_bytes());
+        }
+        match refused {
+            0 => Ok(differs),
+            1 => Err(Failure::failed(anyhow!("an object would be refused"), None)),
+            many => Err(Failure::failed(anyhow!("{many} objects would be refused"), None)),
+        }
+    })
+}
+
+/// What the operator would do with a resource.
+pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<Preview, Failure> {
+    let stop = CancellationToken::new();
+    let shared = Shared::new(cluster.client.clone(), &BTreeSet::new(), BTreeSet::new(), stop);
+    let settings = Arc::new(Settings::new(subject.watch));
+    let reconciler = Reconciler::new(shared, settings, subject.resource);
+    reconciler.preview(subject.object).await.map_err(failed)
+}

@@ -1,0 +1,340 @@
+//! A preview as text: unified diffs with what is secret masked.
+
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+use similar::TextDiff;
+
+use crate::cli::style::{Style, Tone, harmless};
+use crate::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
+use crate::status::Redactor;
+
+/// kubectl's annotation with all of an object, values of a Secret included.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+const MASK: &str = "***";
+
+/// How many objects would not be applied.
+pub(super) fn refused(preview: &Preview) -> usize {
+    let refused = |object: &&ObjectPreview| matches!(object.fate, Fate::Refused(_));
+    preview.objects.iter().filter(refused).count()
+}
+
+/// All of a preview.
+pub(super) fn describe(title: &str, preview: &Preview, style: Style) -> String {
+    let mut text = String::new();
+    let headline = format!("{title}: {}", plan(preview.plan));
+    let _ = writeln!(text, "{}", style.paint(Tone::Bold, &harmless(&headline)));
+    if preview.paused {
+        let _ = writeln!(text, "  paused by an annotation, so nothing of this is done yet");
+    }
+    for hook in &preview.hooks {
+        let _ = writeln!(text, "  hook     {}", harmless(hook));
+    }
+    for object in preview.objects.iter().filter(|object| shows(object)) {
+        text.push_str(&describe_object(object, &preview.redactor, style));
+    }
+    let _ = writeln!(text, "{}", summary(preview));
+    text
+}
+
+fn shows(object: &ObjectPreview) -> bool {
+    object.differs() || object.fate == Fate::Kept
+}
+
+fn plan(plan: Plan) -> String {
+    match plan {
+        Plan::Install => "would be installed".to_owned(),
+        Plan::Upgrade(revision, cause) => {
+            let why = match cause {
+                Cause::TakenOver => "the last one is not the operator's",
+                Cause::Identity => "the last one is of another resource of this name",
+                Cause::Chart => "the chart has changed",
+                Cause::Values => "the values have changed",
+                Cause::NotDeployed => "the last one is not deployed",
+            };
+            format!("would be upgraded to revision {revision}, as {why}")
+        }
+        Plan::TakeOver(revision) => format!("revision {revision} would be taken over as it is"),
+        Plan::Recover(revision) => {
+            format!("revision {revision} would be applied, as that has not succeeded yet")
+        }
+        Plan::Keep(revision) => format!("revision {revision} would stay"),
+        Plan::Leave => "is being deleted".to_owned(),
+    }
+}
+
+fn summary(preview: &Preview) -> String {
+    let (mut created, mut changed, mut deleted, mut same) = (0, 0, 0, 0);
+    for object in &preview.objects {
+        match (&object.fate, &object.live) {
+            (Fate::Applied(_), None) => created += 1,
+            (Fate::Applied(_), Some(_)) if object.differs() => changed += 1,
+            (Fate::Deleted, _) => deleted += 1,
+            (Fate::Applied(_) | Fate::Kept, _) => same += 1,
+            (Fate::Refused(_), _) => {}
+        }
+    }
+    let refused = match refused(preview) {
+        0 => String::new(),
+        number => format!(", {number} refused"),
+    };
+    format!("  {created} created, {changed} changed, {deleted} deleted, {same} unchanged{refused}\n")
+}
+
+fn describe_object(object: &ObjectPreview, redactor: &Redactor, style: Style) -> String {
+    let id = harmless(&object.id.to_string());
+    match (&object.fate, &object.live) {
+        (Fate::Applied(after), None) => {
+            let hunks = diff(&id, None, Some(after), redactor, style);
+            format!("  {}  {id}\n{hunks}", style.paint(Tone::Good, "created"))
+        }
+        (Fate::Applied(after), Some(live)) => {
+            let hunks = diff(&id, Some(live), Some(after), redactor, style);
+            format!("  {}  {id}\n{hunks}", style.paint(Tone::Doubtful, "changed"))
+        }
+        (Fate::Deleted, _) => format!("  {}  {id}\n", style.paint(Tone::Bad, "deleted")),
+        (Fate::Kept, _) => format!("  kept     {id}, as the chart asks for that\n"),
+        (Fate::Refused(reason), _) => {
+            let reason = harmless(&redactor.mask(reason)).replace('\n', " ");
+            format!("  {}  {id}: {reason}\n", style.paint(Tone::Bad, "refused"))
+        }
+    }
+}
+
+/// The unified diff of two states of an object.
+fn diff(
+    id: &str,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    redactor: &Redactor,
+    style: Style,
+) -> String {
+    let (before, after) = masked(before, after);
+    let text = |object: &Option<Value>| {
+        let text = object.as_ref().map(steersman_yaml::to_string).unwrap_or_default();
+        harmless(&redactor.mask(&text))
+    };
+    let (old, new) = (text(&before), text(&after));
+    if old == new {
+        return "  only values that are masked differ\n".to_owned();
+    }
+    let name = |object: &Option<Value>| if object.is_some() { id } else { "/dev/null" };
+    let diff = TextDiff::from_lines(old.as_str(), new.as_str());
+    let mut unified = diff.unified_diff();
+    let unified = unified
+        .context_radius(3)
+        .header(name(&before), name(&after))
+        .to_string();
+    let lines = unified.lines().enumerate().map(|(number, line)| {
+        let tone = match line.chars().next() {
+            _ if number < 2 => Tone::Bold,
+            Some('+') => Tone::Good,
+            Some('-') => Tone::Bad,
+            Some('@') => Tone::Place,
+            _ => return format!("{line}\n"),
+        };
+        format!("{}\n", style.paint(tone, line))
+    });
+    lines.collect()
+}
+
+/// Both states without the values of a Secret: what changes, changes its mask.
+fn masked(before: Option<&Value>, after: Option<&Value>) -> (Option<Value>, Option<Value>) {
+    let is_secret = |object: &Value| object["apiVersion"] == "v1" && object["kind"] == "Secret";
+    let (mut before, mut after) = (before.cloned(), after.cloned());
+    if !before.iter().chain(&after).any(is_secret) {
+        return (before, after);
+    }
+    for object in before.iter_mut().chain(&mut after) {
+        if let Some(annotations) = object
+            .pointer_mut("/metadata/annotations")
+            .and_then(Value::as_object_mut)
+            && let Some(value) = annotations.get_mut(LAST_APPLIED)
+        {
+            *value = MASK.into();
+        }
+    }
+    for part in ["data", "stringData"] {
+        let values = |object: &Option<Value>| -> Map<String, Value> {
+            let part = object.as_ref().and_then(|object| object.get(part));
+            part.and_then(Value::as_object).cloned().unwrap_or_default()
+        };
+        let (old, new) = (values(&before), values(&after));
+        let mask =
+            |values: &Map<String, Value>, others: &Map<String, Value>, when: &str| -> Map<String, Value> {
+                let masks = values.iter().map(|(key, value)| {
+                    let changes = others.get(key).is_some_and(|other| other != value);
+                    let mask = if changes {
+                        format!("{MASK} ({when})")
+                    } else {
+                        MASK.to_owned()
+                    };
+                    (key.clone(), mask.into())
+                });
+                masks.collect()
+            };
+        for (object, masks) in [
+            (&mut before, mask(&old, &new, "before")),
+            (&mut after, mask(&new, &old, "after")),
+        ] {
+            if let Some(values) = object.as_mut().and_then(|object| object.get_mut(part)) {
+                *values = Value::Object(masks);
+            }
+        }
+    }
+    (before, after)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+    use crate::apply::ObjectId;
+    use crate::release::Revision;
+
+    fn object(live: Option<Value>, fate: Fate, kind: &str) -> ObjectPreview {
+        ObjectPreview {
+            id: ObjectId {
+                group: String::new(),
+                kind: kind.to_owned(),
+                namespace: Some("default".to_owned()),
+                name: "a".to_owned(),
+            },
+            live,
+            fate,
+        }
+    }
+
+    fn check(objects: Vec<ObjectPreview>, expect: &Expect) {
+        let preview = Preview {
+            release: "shop".to_owned(),
+            namespace: "default".to_owned(),
+            plan: Plan::Upgrade(Revision(3), Cause::Values),
+            paused: false,
+            hooks: vec!["pre-upgrade Job migrate".to_owned()],
+            objects,
+            redactor: Redactor::new([], &json!({"password": "canary-1"})),
+        };
+        expect.assert_eq(&describe("Web default/shop", &preview, Style::default()));
+    }
+
+    fn map(value: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"key": value, "other": "1"}})
+    }
+
+    #[test]
+    fn every_fate_is_told() {
+        check(
+            vec![
+                object(Some(map("1")), Fate::Applied(map("1")), "ConfigMap"),
+                object(Some(map("1")), Fate::Applied(map("2\nthree")), "ConfigMap"),
+                object(None, Fate::Applied(map("1")), "ConfigMap"),
+                object(Some(map("1")), Fate::Deleted, "Service"),
+                object(Some(map("1")), Fate::Kept, "Volume"),
+                object(
+                    None,
+                    Fate::Refused("exists with canary-1\u{1b}".to_owned()),
+                    "Role",
+                ),
+            ],
+            &expect![[r#"
+                Web default/shop: would be upgraded to revision 3, as the values have changed
+                  hook     pre-upgrade Job migrate
+                  changed  ConfigMap default/a
+                --- ConfigMap default/a
+                +++ ConfigMap default/a
+                @@ -1,6 +1,8 @@
+                 apiVersion: v1
+                 data:
+                -  key: "1"
+                +  key: |-
+                +    2
+                +    three
+                   other: "1"
+                 kind: ConfigMap
+                 metadata:
+                  created  ConfigMap default/a
+                --- /dev/null
+                +++ ConfigMap default/a
+                @@ -0,0 +1,7 @@
+                +apiVersion: v1
+                +data:
+                +  key: "1"
+                +  other: "1"
+                +kind: ConfigMap
+                +metadata:
+                +  name: a
+                  deleted  Service default/a
+                  kept     Volume default/a, as the chart asks for that
+                  refused  Role default/a: exists with ********�
+                  1 created, 1 changed, 1 deleted, 2 unchanged, 1 refused
+
+            "#]],
+        );
+    }
+
+    #[test]
+    fn secrets_show_that_they_change_and_never_what() {
+        let secret = |a: &str, b: &str, note: &str| {
+            json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "annotations": {LAST_APPLIED: a, "note": note}},
+                "data": {"same": "Y2FuYXJ5LTI=", "changed": a, b: "Y2FuYXJ5LTM="}})
+        };
+        check(
+            vec![object(
+                Some(secret("Y2FuYXJ5LTQ=", "gone", "canary-1")),
+                Fate::Applied(secret("Y2FuYXJ5LTU=", "new", "none")),
+                "Secret",
+            )],
+            &expect![[r"
+                Web default/shop: would be upgraded to revision 3, as the values have changed
+                  hook     pre-upgrade Job migrate
+                  changed  Secret default/a
+                --- Secret default/a
+                +++ Secret default/a
+                @@ -1,11 +1,11 @@
+                 apiVersion: v1
+                 data:
+                -  changed: '*** (before)'
+                -  gone: '***'
+                +  changed: '*** (after)'
+                +  new: '***'
+                   same: '***'
+                 kind: Secret
+                 metadata:
+                   annotations:
+                     kubectl.kubernetes.io/last-applied-configuration: '***'
+                -    note: ********
+                +    note: none
+                   name: a
+                  0 created, 1 changed, 0 deleted, 0 unchanged
+
+            "]],
+        );
+    }
+
+    #[test]
+    fn a_change_that_is_masked_whole_is_told() {
+        let after = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "********"}});
+        let before = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "canary-1"}});
+        check(
+            vec![object(Some(before), Fate::Applied(after), "ConfigMap")],
+            &expect![[r"
+                Web default/shop: would be upgraded to revision 3, as the values have changed
+                  hook     pre-upgrade Job migrate
+                  changed  ConfigMap default/a
+                --- ConfigMap default/a
+                +++ ConfigMap default/a
+                @@ -1,4 +1,4 @@
+                 apiVersion: v1
+                 data:
+                -  a: ********
+                +  a: '********'
+                 kind: ConfigMap
+                  0 created, 1 changed, 0 deleted, 0 unchanged
+
+            "]],
+        );
+    }
+}

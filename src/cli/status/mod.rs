@@ -1,0 +1,88 @@
+//! `status`: a release as a tree, with the health of its objects.
+
+mod observe;
+mod tree;
+
+use std::io;
+
+use anyhow::anyhow;
+use clap::ValueEnum;
+
+use super::Failure;
+use super::cluster::{ClusterFlags, Named, block_on};
+use super::report::print_line;
+use super::style::Style;
+use crate::config::Environment;
+use observe::ReleaseView;
+
+const EXAMPLES: &str = "\
+Examples:
+  # The release of a resource, its conditions and its objects
+  steersman status visitorssite/museum
+
+  # The objects that are not ready, for a script
+  steersman status visitorssite museum -o json | jq '.objects[] | select(.health != \"ready\")'
+
+Exit codes:
+  0  everything is ready
+  1  something is not
+  2  that could not be found out";
+
+/// What `status` takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// Custom resources: KIND/NAME, or KIND NAME
+    #[arg(value_name = "RESOURCE", required = true)]
+    resources: Vec<String>,
+    /// The form of the answer
+    #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
+    output: Output,
+    #[command(flatten)]
+    cluster: ClusterFlags,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    Tree,
+    Json,
+    Yaml,
+}
+
+/// Prints the releases.
+pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
+    // The exit code 1 says that something is not ready, so it can't say that something failed.
+    let views = observe_all(&arguments, environment).map_err(Failure::into_trouble)?;
+    let style = Style::of(&io::stdout(), environment);
+    for view in &views {
+        print_line(describe(view, arguments.output, style)?.trim_end())?;
+    }
+    if views.iter().all(|view| view.ready) {
+        Ok(())
+    } else {
+        Err(Failure::Silent)
+    }
+}
+
+fn observe_all(arguments: &Args, environment: &Environment) -> Result<Vec<ReleaseView>, Failure> {
+    let named = Named::read(&arguments.resources)?;
+    block_on(async {
+        let cluster = arguments.cluster.connect(environment).await?;
+        let mut views = Vec::new();
+        for named in &named {
+            views.push(observe::observe(&cluster, named).await?);
+        }
+        Ok(views)
+    })
+}
+
+fn describe(view: &ReleaseView, output: Output, style: Style) -> Result<String, Failure> {
+    if output == Output::Tree {
+        return Ok(tree::describe(view, style));
+    }
+    let value = serde_json::to_value(view).map_err(|error| anyhow!(error))?;
+    Ok(match output {
+        Output::Json => format!("{value:#}"),
+        _ => format!("---\n{}", steersman_yaml::to_string(&value)),
+    })
+}

@@ -1,0 +1,297 @@
+//! Everything that is to be said about a release, read from the cluster.
+
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::api::DynamicObject;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::apply::{ObjectId, RequestError, objects_of_manifest};
+use crate::cli::Failure;
+use crate::cli::cluster::{Cluster, Named, failed};
+use crate::discovery::Served;
+use crate::release::{History, ReleaseName, ReleaseStatus, Stored};
+use crate::status::{Health, health};
+
+/// So many objects are read at a time.
+const PARALLEL: usize = 8;
+
+/// A release as it is.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReleaseView {
+    pub(super) kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    /// Whether the operator has done what the resource says, and every object does what it is there for.
+    pub(super) ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) deleting_since: Option<String>,
+    /// Whether the operator has seen the last change of the resource.
+    pub(super) observed: bool,
+    pub(super) conditions: Vec<Condition>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) release: Option<RevisionView>,
+    pub(super) objects: Vec<ObjectView>,
+}
+
+/// A condition of the resource.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Condition {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    pub(super) status: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+}
+
+/// The newest revision.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RevisionView {
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) revision: u32,
+    pub(super) status: &'static str,
+    pub(super) description: String,
+    pub(super) chart: String,
+    pub(super) chart_version: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) app_version: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_deployed: Option<String>,
+}
+
+/// An object of the release.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ObjectView {
+    #[serde(flatten)]
+    pub(super) id: ObjectId,
+    pub(super) health: Verdict,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+}
+
+/// How an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Verdict {
+    Ready,
+    Progressing,
+    Failed,
+    Missing,
+}
+
+/// Reads a resource, the newest revision of its release, and all objects of that.
+pub(super) async fn observe(cluster: &Cluster, named: &Named) -> Result<ReleaseView, Failure> {
+    let served = cluster.discovery.served().await.map_err(failed)?;
+    let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
+    let object = cluster.get(&api, &resource, &named.name).await?;
+    let revisions = revisions(cluster, &object, &api.api_version(), &api.kind).await?;
+    // What runs is the deployed revision; where there is none yet, what is being installed.
+    let shown = revisions
+        .iter()
+        .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed)
+        .or(revisions.last());
+    let objects = match shown {
+        Some(stored) => objects(cluster, &served, stored).await?,
+        None => Vec::new(),
+    };
+    Ok(view(&api.kind, &object, revisions.last(), objects))
+}
+
+async fn revisions(
+    cluster: &Cluster,
+    object: &DynamicObject,
+    api_version: &str,
+    kind: &str,
+) -> Result<Vec<Stored>, Failure> {
+    let metadata = &object.metadata;
+    let name = metadata.name.clone().unwrap_or_default();
+    let release = ReleaseName::new(name.clone()).map_err(failed)?;
+    let namespace = metadata.namespace.as_deref().unwrap_or(&cluster.namespace);
+    let owner = OwnerReference {
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        name,
+        uid: metadata.uid.clone().unwrap_or_default(),
+        ..OwnerReference::default()
+    };
+    let history = History::new(cluster.client.clone(), release, namespace, owner);
+    history.load().await.map_err(failed)
+}
+
+async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<Vec<ObjectView>, Failure> {
+    let rendered = objects_of_manifest(&stored.record.manifest).map_err(failed)?;
+    let reads: Vec<_> = rendered
+        .into_iter()
+        .map(|object| {
+            async move {
+                let mut id = ObjectId {
+                    group: object.api.group.clone(),
+                    kind: object.api.kind.clone(),
+                    namespace: object.namespace.clone(),
+                    name: object.name.clone(),
+                };
+                let Some(resource) = served.resource(&object.api) else {
+                    return Ok(missing(id, "its kind is not served"));
+                };
+                if resource.namespaced && id.namespace.is_none() {
+                    id.namespace = Some(stored.record.namespace.clone());
+                }
+                let api = cluster.api(resource, id.namespace.as_deref());
+                match api.get_opt(&id.name).await.map_err(RequestError::from) {
+                    Ok(Some(live)) => Ok(judge(id, &live)),
+                    Ok(None) => Ok(missing(id, "")),
+                    Err(error) if error.is_not_found() => Ok(missing(id, "")),
+                    Err(error) => Err(failed(error)),
+                }
+            }
+            .boxed()
+        })
+        .collect();
+    futures::stream::iter(reads)
+        .buffered(PARALLEL)
+        .try_collect()
+        .await
+}
+
+fn missing(id: ObjectId, message: &str) -> ObjectView {
+    ObjectView {
+        id,
+        health: Verdict::Missing,
+        message: message.to_owned(),
+    }
+}
+
+fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
+    let (verdict, message) = if live.metadata.deletion_timestamp.is_some() {
+        (Verdict::Progressing, "it is being deleted".to_owned())
+    } else {
+        match health(&id.group, &id.kind, live.metadata.generation, &live.data) {
+            None | Some(Health::Ready) => (Verdict::Ready, String::new()),
+            Some(Health::Progressing(message)) => (Verdict::Progressing, message),
+            Some(Health::Failed(message)) => (Verdict::Failed, message),
+        }
+    };
+    ObjectView {
+        id,
+        health: verdict,
+        message,
+    }
+}
+
+fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<ObjectView>) -> ReleaseView {
+    let metadata = &object.metadata;
+    let conditions = conditions(&object.data);
+    let is_true = |kind: &str| {
+        let found = conditions.iter().find(|condition| condition.kind == kind);
+        found.map(|condition| condition.status == "True")
+    };
+    let seen = object
+        .data
+        .pointer("/status/observedGeneration")
+        .and_then(Value::as_i64);
+    // helm-operator's status has neither.
+    let observed = seen.is_none_or(|seen| Some(seen) == metadata.generation);
+    let says_ready = is_true("Ready").or(is_true("Deployed")).unwrap_or(false);
+    let healthy = objects.iter().all(|object| object.health == Verdict::Ready);
+    ReleaseView {
+        kind: kind.to_owned(),
+        namespace: metadata.namespace.clone(),
+        name: metadata.name.clone().unwrap_or_default(),
+        ready: observed && says_ready && healthy && metadata.deletion_timestamp.is_none(),
+        deleting_since: metadata
+            .deletion_timestamp
+            .as_ref()
+            .map(|time| time.0.to_string()),
+        observed,
+        conditions,
+        release: last.map(revision_view),
+        objects,
+    }
+}
+
+fn conditions(data: &Value) -> Vec<Condition> {
+    let found = data.pointer("/status/conditions").and_then(Value::as_array);
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let conditions = found.into_iter().flatten().map(|condition| Condition {
+        kind: text(condition, "type"),
+        status: text(condition, "status"),
+        reason: text(condition, "reason"),
+        message: text(condition, "message"),
+    });
+    conditions.collect()
+}
+
+fn revision_view(stored: &Stored) -> RevisionView {
+    let record = &stored.record;
+    let text = |key: &str| record.chart.metadata[key].as_str().unwrap_or_default().to_owned();
+    RevisionView {
+        name: record.name.clone(),
+        namespace: record.namespace.clone(),
+        revision: record.version.0,
+        status: record.info.status.as_str(),
+        description: record.info.description.clone(),
+        chart: text("name"),
+        chart_version: text("version"),
+        app_version: text("appVersion"),
+        last_deployed: record.info.last_deployed.map(|time| time.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(generation: i64, status: Value, healths: &[Verdict], expect: bool) {
+        let object = json!({"apiVersion": "a/v1", "kind": "Web",
+            "metadata": {"name": "shop", "generation": generation}, "status": status});
+        let objects = healths.iter().map(|health| ObjectView {
+            id: ObjectId {
+                group: String::new(),
+                kind: "ConfigMap".to_owned(),
+                namespace: None,
+                name: "a".to_owned(),
+            },
+            health: *health,
+            message: String::new(),
+        });
+        let view = view(
+            "Web",
+            &serde_json::from_value(object).unwrap(),
+            None,
+            objects.collect(),
+        );
+        assert_eq!(view.ready, expect, "{view:?}");
+    }
+
+    #[test]
+    fn a_release_is_ready_when_the_operator_says_so_and_nothing_contradicts() {
+        let with = |kind: &str, status: &str, seen: i64| json!({"observedGeneration": seen, "conditions": [{"type": kind, "status": status}]});
+        check(2, with("Ready", "True", 2), &[Verdict::Ready], true);
+        check(2, with("Ready", "True", 1), &[Verdict::Ready], false);
+        check(2, with("Ready", "False", 2), &[Verdict::Ready], false);
+        check(
+            2,
+            with("Ready", "True", 2),
+            &[Verdict::Ready, Verdict::Missing],
+            false,
+        );
+        check(2, with("Ready", "True", 2), &[Verdict::Progressing], false);
+        check(
+            2,
+            json!({"conditions": [{"type": "Deployed", "status": "True"}]}),
+            &[Verdict::Ready],
+            true,
+        );
+        check(2, json!({}), &[], false);
+    }
+}

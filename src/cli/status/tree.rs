@@ -1,0 +1,214 @@
+//! A release as a tree, for people.
+
+use std::fmt::Write as _;
+
+use super::observe::{Condition, ObjectView, ReleaseView, Verdict};
+use crate::cli::style::{Style, Tone, harmless};
+
+/// A message takes one line of this length.
+const WIDTH: usize = 100;
+
+/// The release, its conditions and its objects.
+pub(super) fn describe(view: &ReleaseView, style: Style) -> String {
+    let mut text = String::new();
+    let verdict = if view.ready {
+        style.paint(Tone::Good, "ready")
+    } else {
+        style.paint(Tone::Bad, "not ready")
+    };
+    let name = match &view.namespace {
+        Some(namespace) => format!("{} {namespace}/{}", view.kind, view.name),
+        None => format!("{} {}", view.kind, view.name),
+    };
+    let _ = writeln!(text, "{}  {verdict}", style.paint(Tone::Bold, &harmless(&name)));
+    for line in facts(view) {
+        let _ = writeln!(text, "│ {}", style.paint(Tone::Faint, &harmless(&line)));
+    }
+    for condition in &view.conditions {
+        let _ = writeln!(text, "│ {}", describe_condition(condition, style));
+    }
+    let width = view
+        .objects
+        .iter()
+        .map(|object| label(view, object).chars().count())
+        .max();
+    let width = width.unwrap_or_default();
+    for (index, object) in view.objects.iter().enumerate() {
+        let branch = if index + 1 == view.objects.len() {
+            "└─"
+        } else {
+            "├─"
+        };
+        let label = harmless(&label(view, object));
+        let _ = writeln!(text, "{branch} {label:width$}  {}", verdict_of(object, style));
+    }
+    text
+}
+
+fn facts(view: &ReleaseView) -> Vec<String> {
+    let mut facts = Vec::new();
+    match &view.release {
+        Some(release) => {
+            let app = match release.app_version.as_str() {
+                "" => String::new(),
+                version => format!(", app {version}"),
+            };
+            facts.push(format!("chart {} {}{app}", release.chart, release.chart_version));
+            let at = release.last_deployed.as_ref();
+            let at = at.map_or_else(String::new, |at| format!(" since {at}"));
+            let mut line = format!("revision {} is {}{at}", release.revision, release.status);
+            if release.status != "deployed" {
+                let _ = write!(line, ": {}", one_line(&release.description));
+            }
+            facts.push(line);
+        }
+        None => facts.push("there is no revision".to_owned()),
+    }
+    if let Some(since) = &view.deleting_since {
+        facts.push(format!("is being deleted since {since}"));
+    }
+    if !view.observed {
+        facts.push("the operator has not seen the last change".to_owned());
+    }
+    facts
+}
+
+fn describe_condition(condition: &Condition, style: Style) -> String {
+    let is_bad = match condition.kind.as_str() {
+        "ReleaseFailed" | "Irreconcilable" | "Stalled" | "Reconciling" | "Paused" => {
+            condition.status == "True"
+        }
+        _ => condition.status != "True",
+    };
+    let tone = if is_bad { Tone::Doubtful } else { Tone::Good };
+    let mut line = format!(
+        "{}={}",
+        condition.kind,
+        style.paint(tone, &harmless(&condition.status))
+    );
+    if !condition.reason.is_empty() {
+        let _ = write!(line, " {}", harmless(&condition.reason));
+    }
+    // Otherwise it is the notes of the chart.
+    if is_bad && !condition.message.is_empty() {
+        let _ = write!(line, ": {}", harmless(&one_line(&condition.message)));
+    }
+    line
+}
+
+fn label(view: &ReleaseView, object: &ObjectView) -> String {
+    match &object.id.namespace {
+        Some(namespace) if Some(namespace) != view.namespace.as_ref() => {
+            format!("{} {namespace}/{}", object.id.kind, object.id.name)
+        }
+        _ => format!("{} {}", object.id.kind, object.id.name),
+    }
+}
+
+fn verdict_of(object: &ObjectView, style: Style) -> String {
+    let (tone, word) = match object.health {
+        Verdict::Ready => (Tone::Good, "ready"),
+        Verdict::Progressing => (Tone::Doubtful, "progressing"),
+        Verdict::Failed => (Tone::Bad, "failed"),
+        Verdict::Missing => (Tone::Bad, "missing"),
+    };
+    let word = style.paint(tone, word);
+    if object.message.is_empty() {
+        return word;
+    }
+    format!("{word}: {}", harmless(&one_line(&object.message)))
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= WIDTH {
+        return line;
+    }
+    let cut: String = line.chars().take(WIDTH - 1).collect();
+    format!("{cut}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+    use crate::apply::ObjectId;
+    use crate::cli::status::observe::RevisionView;
+
+    fn object(kind: &str, namespace: &str, health: Verdict, message: &str) -> ObjectView {
+        ObjectView {
+            id: ObjectId {
+                group: String::new(),
+                kind: kind.to_owned(),
+                namespace: Some(namespace.to_owned()),
+                name: "shop".to_owned(),
+            },
+            health,
+            message: message.to_owned(),
+        }
+    }
+
+    fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Condition {
+        Condition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_release_is_a_tree_with_what_is_wrong() {
+        let view = ReleaseView {
+            kind: "Web".to_owned(),
+            namespace: Some("default".to_owned()),
+            name: "shop".to_owned(),
+            ready: false,
+            deleting_since: None,
+            observed: false,
+            conditions: vec![
+                condition("Deployed", "True", "UpgradeSuccessful", "Notes of\nthe chart"),
+                condition(
+                    "Ready",
+                    "False",
+                    "Progressing",
+                    "waits for\nDeployment \u{1b}[31mshop",
+                ),
+            ],
+            release: Some(RevisionView {
+                name: "shop".to_owned(),
+                namespace: "default".to_owned(),
+                revision: 3,
+                status: "failed",
+                description: "the hook failed".to_owned(),
+                chart: "web".to_owned(),
+                chart_version: "1.0.0".to_owned(),
+                app_version: "2.1".to_owned(),
+                last_deployed: Some("2026-01-02T03:04:05Z".to_owned()),
+            }),
+            objects: vec![
+                object("ConfigMap", "default", Verdict::Ready, ""),
+                object(
+                    "Deployment",
+                    "default",
+                    Verdict::Progressing,
+                    "0 of 1 pods available",
+                ),
+                object("Role", "other", Verdict::Missing, ""),
+            ],
+        };
+        expect![[r"
+            Web default/shop  not ready
+            │ chart web 1.0.0, app 2.1
+            │ revision 3 is failed since 2026-01-02T03:04:05Z: the hook failed
+            │ the operator has not seen the last change
+            │ Deployed=True UpgradeSuccessful
+            │ Ready=False Progressing: waits for Deployment �[31mshop
+            ├─ ConfigMap shop   ready
+            ├─ Deployment shop  progressing: 0 of 1 pods available
+            └─ Role other/shop  missing
+        "]]
+        .assert_eq(&describe(&view, Style::default()));
+    }
+}

@@ -1,0 +1,398 @@
+//! What a reconcile would do, without doing it.
+
+use std::collections::BTreeSet;
+
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+use steersman_chart::{HookEvent, Operation};
+
+use super::action::deploy::in_effect;
+use super::error::ReconcileError;
+use super::memory::{Known, was_ever_deployed};
+use super::render::{definitions, hook_records, manifest};
+use super::session::Session;
+use super::state::{Action, Cause, Observed};
+use super::{Reconciler, next_action, release_state};
+use crate::apply::{ObjectId, RenderedObject, Tried, chain, kinds_defined_by, objects_of_manifest};
+use crate::release::{ReleaseStatus, Revision, Stored};
+use crate::status::Redactor;
+use crate::values::user_values;
+
+/// So many objects are asked about at a time.
+const PARALLEL: usize = 4;
+
+/// What a reconcile of a custom resource would do.
+#[derive(Debug)]
+pub struct Preview {
+    /// The release's name.
+    pub release: String,
+    /// The release's namespace.
+    pub namespace: String,
+    /// What would be done.
+    pub plan: Plan,
+    /// Whether annotations keep it from being done.
+    pub paused: bool,
+    /// The hooks that would run, in order, such as `pre-upgrade Job web-migrate`.
+    pub hooks: Vec<String>,
+    /// The objects that the release has or would have.
+    pub objects: Vec<ObjectPreview>,
+    /// Masks the secrets of the release as it is and as it would be.
+    pub redactor: Redactor,
+}
+
+/// What would be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// The first revision would be installed.
+    Install,
+    /// Another revision would follow.
+    Upgrade(Revision, Cause),
+    /// The revision, which Helm or helm-operator deployed, would become ours as it is.
+    TakeOver(Revision),
+    /// The last revision would be brought into effect, from its stored manifest.
+    Recover(Revision),
+    /// The revision is deployed, and only what others have changed would be put back.
+    Keep(Revision),
+    /// The resource is being deleted.
+    Leave,
+}
+
+/// What would become of an object.
+#[derive(Debug)]
+pub struct ObjectPreview {
+    /// Which object.
+    pub id: ObjectId,
+    /// It as it is in the cluster, if it is there.
+    pub live: Option<Value>,
+    /// What would become of it.
+    pub fate: Fate,
+}
+
+/// What would become of an object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fate {
+    /// It would be this.
+    Applied(Value),
+    /// It would be deleted.
+    Deleted,
+    /// No revision wants it any longer, and it would stay, as the chart asks for that.
+    Kept,
+    /// It would not be applied, for this reason.
+    Refused(String),
+}
+
+impl ObjectPreview {
+    /// Whether a reconcile would change anything of it.
+    pub fn differs(&self) -> bool {
+        match (&self.fate, &self.live) {
+            (Fate::Applied(value), Some(live)) => value != live,
+            (Fate::Applied(_), None) | (Fate::Deleted | Fate::Refused(_), _) => true,
+            (Fate::Kept, _) => false,
+        }
+    }
+}
+
+/// Where the objects of a preview come from.
+struct Wanted {
+    objects: Vec<RenderedObject>,
+    definitions: Vec<RenderedObject>,
+    hooks: Vec<String>,
+}
+
+impl Reconciler {
+    /// What a reconcile of `object` would do. The object need not be in the cluster, but it has a UID.
+    ///
+    /// # Guarantees
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// The chart can't be rendered with the values of the object, or the cluster does not answer.
+    pub async fn preview(&self, object: DynamicObject) -> Result<Preview, ReconcileError> {
+        let session = Session::new(&self.shared, &self.settings, &self.resource, object);
+        let mut session = session.map_err(|(_, error)| error)?;
+        session.values = user_values(&session.object.data, &self.settings.override_values)?;
+        let inputs = self.inputs(&session);
+        session.inputs = Some(inputs);
+        let revisions = session.history.load().await?;
+        session.first = !was_ever_deployed(&revisions);
+        let known = Known::new(&revisions);
+        let action = next_action(release_state(Observed {
+            deleting: session.deleting(),
+            guarded: true,
+            paused: false,
+            last: known.last.clone(),
+            inputs,
+            refused: None,
+            drifted: Vec::new(),
+        }));
+        let last = known.last.map_or(Revision::FIRST, |last| last.revision);
+        let (plan, wanted) = match action {
+            Some(Action::Uninstall) => (Plan::Leave, None),
+            Some(Action::Install) => {
+                let wanted = self.rendered(&session, Revision::FIRST).await?;
+                (Plan::Install, Some(wanted))
+            }
+            Some(Action::Upgrade(cause)) => {
+                if let Some(wanted) = self.taken_over(&session, &revisions).await? {
+                    (Plan::TakeOver(last), Some(wanted))
+                } else {
+                    let next = last.next();
+                    let wanted = self.rendered(&session, next).await?;
+                    (Plan::Upgrade(next, cause), Some(wanted))
+                }
+            }
+            Some(Action::Recover) => (Plan::Recover(last), Some(stored(&revisions, last)?)),
+            _ => {
+                let deployed = known.deployed.unwrap_or(last);
+                (Plan::Keep(deployed), Some(stored(&revisions, deployed)?))
+            }
+        };
+        let redactor = redactor(&session, &revisions, wanted.as_ref());
+        let (hooks, objects) = match wanted {
+            Some(wanted) => {
+                let objects = self.fates(&session, &wanted, &revisions).await?;
+                (wanted.hooks, objects)
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        Ok(Preview {
+            release: session.release.to_string(),
+            namespace: session.owner.release_namespace.clone(),
+            plan,
+            paused: session.controls.paused,
+            hooks,
+            objects,
+            redactor,
+        })
+    }
+
+    async fn rendered(&self, session: &Session, revision: Revision) -> Result<Wanted, ReconcileError> {
+        let (operation, moments) = if session.first {
+            let moments = [HookEvent::PreInstall, HookEvent::PostInstall];
+            (Operation::Install, moments)
+        } else {
+            let moments = [HookEvent::PreUpgrade, HookEvent::PostUpgrade];
+            (Operation::Upgrade, moments)
+        };
+        let rendered = self.render(session, revision, operation).await?;
+        let controls = if session.first {
+            &session.controls.install
+        } else {
+            &session.controls.upgrade
+        };
+        let mut hooks = Vec::new();
+        for moment in moments.into_iter().filter(|_| !controls.hooks_disabled) {
+            let mut due: Vec<_> = rendered
+                .hooks
+                .iter()
+                .filter(|hook| hook.events.contains(&moment))
+                .collect();
+            due.sort_by_key(|hook| hook.weight);
+            let named = due.iter().map(|hook| {
+                let event = super::render::event_name(moment);
+                format!("{event} {} {}", hook.manifest.kind, hook.manifest.name)
+            });
+            hooks.extend(named);
+        }
+        Ok(Wanted {
+            objects: objects_of_manifest(&manifest(&rendered))?,
+            definitions: definitions(&rendered.crds)?,
+            hooks,
+        })
+    }
+
+    /// What the last revision wants, if it is somebody else's and rendering it again gives what it is.
+    async fn taken_over(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+    ) -> Result<Option<Wanted>, ReconcileError> {
+        let Some(last) = revisions.last() else {
+            return Ok(None);
+        };
+        if !last.is_of_others() || last.record.info.status != ReleaseStatus::Deployed {
+            return Ok(None);
+        }
+        let revision = last.record.version;
+        let operation = if revision == Revision::FIRST {
+            Operation::Install
+        } else {
+            Operation::Upgrade
+        };
+        let rendered = self.render(session, revision, operation).await?;
+        let objects = objects_of_manifest(&manifest(&rendered))?;
+        let is_same = self.is_what_would_be(session, last, &objects, &hook_records(&rendered));
+        Ok(is_same.then_some(Wanted {
+            objects,
+            definitions: Vec::new(),
+            hooks: Vec::new(),
+        }))
+    }
+
+    async fn fates(
+        &self,
+        session: &Session,
+        wanted: &Wanted,
+        revisions: &[Stored],
+    ) -> Result<Vec<ObjectPreview>, ReconcileError> {
+        let apis = wanted.objects.iter().map(|object| &object.api);
+        let served = self.shared.discovery.served_with(apis).await?;
+        let mut defined = kinds_defined_by(&wanted.objects);
+        defined.extend(kinds_defined_by(&wanted.definitions));
+        let mut objects = Vec::new();
+        for definition in &wanted.definitions {
+            // A definition that is there is not touched.
+            let kinds = kinds_defined_by(std::slice::from_ref(definition));
+            if kinds.iter().any(|kind| served.resource(kind).is_none()) {
+                objects.push(ObjectPreview {
+                    id: ObjectId {
+                        group: definition.api.group.clone(),
+                        kind: definition.api.kind.clone(),
+                        namespace: None,
+                        name: definition.name.clone(),
+                    },
+                    live: None,
+                    fate: Fate::Applied(comparable(definition.value.clone())),
+                });
+            }
+        }
+        let requests = wanted.objects.iter().map(|object| {
+            let is_defined = defined.contains(&object.api);
+            let applier = &self.shared.applier;
+            applier
+                .try_apply(&session.owner, object, &served, is_defined)
+                .boxed()
+        });
+        let requests: Vec<_> = requests.collect();
+        let tried: Vec<Tried> = futures::stream::iter(requests)
+            .buffered(PARALLEL)
+            .try_collect()
+            .await?;
+        let desired: BTreeSet<ObjectId> = tried.iter().map(|tried| tried.id.clone()).collect();
+        objects.extend(tried.into_iter().map(object_preview));
+        objects.extend(self.orphans(session, revisions, &desired).await?);
+        Ok(objects)
+    }
+
+    /// What stored revisions name and nobody wants any longer, as far as it is there and ours.
+    async fn orphans(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+        desired: &BTreeSet<ObjectId>,
+    ) -> Result<Vec<ObjectPreview>, ReconcileError> {
+        let mut orphans: Vec<ObjectPreview> = Vec::new();
+        for (id, object) in self.inventory(session, in_effect(revisions)).await? {
+            if desired.contains(&id) || orphans.iter().any(|orphan| orphan.id == id) {
+                continue;
+            }
+            if let Some(live) = self.shared.applier.live(&session.owner, &id).await? {
+                orphans.push(ObjectPreview {
+                    fate: if object.is_kept() {
+                        Fate::Kept
+                    } else {
+                        Fate::Deleted
+                    },
+                    live: Some(comparable(live)),
+                    id,
+                });
+            }
+        }
+        Ok(orphans)
+    }
+}
+
+/// What a stored revision wants.
+fn stored(revisions: &[Stored], revision: Revision) -> Result<Wanted, ReconcileError> {
+    let found = revisions.iter().find(|stored| stored.record.version == revision);
+    Ok(Wanted {
+        objects: match found {
+            Some(stored) => objects_of_manifest(&stored.record.manifest)?,
+            None => Vec::new(),
+        },
+        definitions: Vec::new(),
+        hooks: Vec::new(),
+    })
+}
+
+/// Knows the secrets of the revisions in effect and of what is wanted. A manifest that can't be read names no secret
+/// that could be shown.
+fn redactor(session: &Session, revisions: &[Stored], wanted: Option<&Wanted>) -> Redactor {
+    let mut objects = Vec::new();
+    let mut values = vec![Value::Object(session.values.clone())];
+    for stored in in_effect(revisions) {
+        objects.extend(objects_of_manifest(&stored.record.manifest).unwrap_or_default());
+        values.extend(stored.record.config.clone().map(Value::Object));
+    }
+    let wanted = wanted.map(|wanted| wanted.objects.as_slice()).unwrap_or_default();
+    Redactor::new(objects.iter().chain(wanted), &json!(values))
+}
+
+fn object_preview(tried: Tried) -> ObjectPreview {
+    ObjectPreview {
+        id: tried.id,
+        live: tried.live.map(comparable),
+        fate: match tried.result {
+            Ok(value) => Fate::Applied(comparable(value)),
+            Err(error) => Fate::Refused(chain(&error)),
+        },
+    }
+}
+
+/// An object without what changes although nothing has changed.
+fn comparable(mut object: Value) -> Value {
+    if let Some(map) = object.as_object_mut() {
+        map.remove("status");
+        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
+            for noise in [
+                "managedFields",
+                "resourceVersion",
+                "generation",
+                "uid",
+                "creationTimestamp",
+                "selfLink",
+            ] {
+                metadata.remove(noise);
+            }
+        }
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preview(live: Option<Value>, fate: Fate) -> ObjectPreview {
+        ObjectPreview {
+            id: ObjectId {
+                group: String::new(),
+                kind: "ConfigMap".to_owned(),
+                namespace: None,
+                name: "a".to_owned(),
+            },
+            live: live.map(comparable),
+            fate,
+        }
+    }
+
+    #[test]
+    fn what_the_server_counts_is_no_difference() {
+        let live = json!({"metadata": {"name": "a", "resourceVersion": "1", "generation": 3, "uid": "u"},
+            "data": {"a": "1"}, "status": {"x": 1}});
+        let same = comparable(json!({"metadata": {"name": "a", "resourceVersion": "2"}, "data": {"a": "1"}}));
+        let other = comparable(json!({"metadata": {"name": "a"}, "data": {"a": "2"}}));
+        for (live, fate, expect) in [
+            (Some(&live), Fate::Applied(same.clone()), false),
+            (Some(&live), Fate::Applied(other), true),
+            (None, Fate::Applied(same), true),
+            (Some(&live), Fate::Deleted, true),
+            (Some(&live), Fate::Kept, false),
+            (None, Fate::Refused("no".to_owned()), true),
+        ] {
+            let preview = preview(live.cloned(), fate);
+            assert_eq!(preview.differs(), expect, "{preview:?}");
+        }
+    }
+}

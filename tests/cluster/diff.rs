@@ -1,0 +1,290 @@
+//! `steersman diff` and `steersman status`, beside what really happens.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use steersman_testkit::cluster::User;
+
+use crate::bench::Bench;
+
+/// The program in the bench's folder, run by somebody else than the operator.
+struct Developer<'a> {
+    bench: &'a Bench,
+    user: User,
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl<'a> Developer<'a> {
+    async fn of(bench: &'a Bench) -> Self {
+        let user = bench
+            .cluster
+            .user(&format!("developer-{}", bench.namespace), &[])
+            .unwrap();
+        bench
+            .cluster
+            .grant_cluster_role(&user, "cluster-admin")
+            .await
+            .unwrap();
+        Self { bench, user }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = Command::new(env!("CARGO_BIN_EXE_steersman"))
+            .args(arguments)
+            .args(["-n", &self.bench.namespace])
+            .env("KUBECONFIG", self.user.kubeconfig())
+            .current_dir(self.bench.folder.path())
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Said {
+            code: status.code(),
+            stdout: text(stdout),
+            stderr: text(stderr),
+        }
+    }
+
+    /// Runs the program and gives what it prints, with the namespace's name replaced.
+    fn check(&self, arguments: &[&str], code: i32) -> String {
+        let said = self.run(arguments);
+        assert_eq!(
+            said.code,
+            Some(code),
+            "{arguments:?}\n{}{}",
+            said.stdout,
+            said.stderr
+        );
+        said.stdout.replace(&self.bench.namespace, "NS")
+    }
+
+    fn write_resource(&self, spec: &Value) {
+        let group = &self.bench.group;
+        let object = json!({"apiVersion": format!("{group}/v1"), "kind": "Web", "metadata": {"name": "shop"}, "spec": spec});
+        fs::write(self.bench.folder.path().join("shop.yaml"), object.to_string()).unwrap();
+    }
+}
+
+fn contains_all(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_diff_tells_what_will_happen_and_writes_nothing() {
+    let Some(bench) = Bench::with_kind("a_diff_tells_what_will_happen_and_writes_nothing").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    let mark = bench.cluster.audit_mark().unwrap();
+
+    developer.write_resource(&json!({"password": "canary-one"}));
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 1);
+    contains_all(
+        &said,
+        &[
+            "Web NS/shop: would be installed",
+            "created  ConfigMap NS/shop-config",
+            "created  Deployment NS/shop\n",
+            "+  message: hello",
+            "+  password: '***'",
+            " created, 0 changed, 0 deleted, 0 unchanged",
+        ],
+    );
+    assert!(!said.contains("canary"), "{said}");
+
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"password": "canary-one"})).await;
+    bench.wait_revision("shop", 1).await;
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 0);
+    contains_all(
+        &said,
+        &[
+            "revision 1 would stay",
+            "0 created, 0 changed, 0 deleted, 5 unchanged",
+        ],
+    );
+
+    developer.write_resource(&json!({"password": "canary-two", "message": "bye", "extra": true}));
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 1);
+    contains_all(
+        &said,
+        &[
+            "would be upgraded to revision 2, as the values have changed",
+            "-  message: hello\n",
+            "+  message: bye\n",
+            "created  ConfigMap NS/shop-extra",
+            "-  password: '*** (before)'\n+  password: '*** (after)'\n",
+            "1 created, 2 changed, 0 deleted, 3 unchanged",
+        ],
+    );
+    assert!(!said.contains("canary") && !said.contains("Y2FuYXJ5"), "{said}");
+
+    bench
+        .apply_web(
+            "shop",
+            json!({"password": "canary-two", "message": "bye", "extra": true}),
+        )
+        .await;
+    bench.wait_revision("shop", 2).await;
+    developer
+        .write_resource(&json!({"password": "canary-two", "message": "bye", "extra": false, "hooks": true}));
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 1);
+    contains_all(
+        &said,
+        &[
+            "deleted  ConfigMap NS/shop-extra",
+            "hook     pre-upgrade ConfigMap shop-before",
+        ],
+    );
+
+    // What others did while no operator ran, and a chart that was edited.
+    operator.stop().await.unwrap();
+    let edit = Patch::Merge(json!({"data": {"message": "theirs"}}));
+    bench
+        .config_maps()
+        .patch("shop-config", &PatchParams::default(), &edit)
+        .await
+        .unwrap();
+    let said = developer.check(&["diff", "web", "shop"], 1);
+    contains_all(
+        &said,
+        &["revision 2 would stay", "-  message: theirs\n+  message: bye\n"],
+    );
+    let chart = bench.folder.path().join("web/templates/configmap.yaml");
+    let edited = fs::read_to_string(&chart)
+        .unwrap()
+        .replace("  message:", "  added: \"1\"\n  message:");
+    fs::write(&chart, edited).unwrap();
+    let said = developer.check(&["diff", &format!("webs.{}/shop", bench.group)], 1);
+    contains_all(
+        &said,
+        &["revision 3, as the chart has changed", "+  added: \"1\"\n"],
+    );
+
+    let audit = bench
+        .cluster
+        .audit_since(mark)
+        .await
+        .unwrap()
+        .by_user(developer.user.name());
+    let kept = audit
+        .writes()
+        .filter(|request| !request.uri.contains("dryRun=All"));
+    assert!(kept.is_empty(), "{kept:#?}");
+    assert!(!audit.writes().is_empty(), "nothing was tried");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_diff_that_cannot_be_told_ends_with_two() {
+    let Some(bench) = Bench::with_kind("a_diff_that_cannot_be_told_ends_with_two").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    developer.write_resource(&json!({"broken": true}));
+    let said = developer.run(&["diff", "-f", "shop.yaml"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    contains_all(&said.stderr, &["configmap.yaml:", "the chart was told to fail"]);
+
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-config", "namespace": bench.namespace}});
+    bench.cluster.apply(&theirs.to_string()).await.unwrap();
+    developer.write_resource(&json!({}));
+    let said = developer.run(&["diff", "-f", "shop.yaml"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    contains_all(
+        &said.stdout,
+        &["refused  ConfigMap", "exists and cannot be imported", "1 refused"],
+    );
+
+    let said = developer.run(&["diff", "web/none"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    contains_all(&said.stderr, &["error: there is no Web `none` in namespace"]);
+    let said = developer.run(&["diff", "configmap/shop-config"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    contains_all(
+        &said.stderr,
+        &[
+            "ConfigMap in v1 is not watched by this watches.yaml",
+            "hint: it has Web in",
+        ],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_is_a_tree_with_the_health_of_every_object() {
+    let Some(bench) = Bench::with_kind("a_status_is_a_tree").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    // Other tests have a kind of this name, too.
+    let kind = format!("webs.{}", bench.group);
+    let shop = format!("{kind}/shop");
+    let said = developer.run(&["status", &shop]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    let operator = bench.ready_operator().await;
+    // No node runs, so a replica would never be ready.
+    bench.apply_web("shop", json!({"replicas": 0})).await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .wait("readiness", &bench.webs(), "shop", |web| {
+            crate::bench::condition(web, "Ready").filter(|(status, ..)| status == "True")
+        })
+        .await;
+    let said = developer.check(&["status", &shop], 0);
+    contains_all(
+        &said,
+        &[
+            "Web NS/shop  ready\n",
+            "│ chart web 1.2.3",
+            "│ revision 1 is deployed since 20",
+            "│ Ready=True",
+            "├─ ConfigMap shop-config",
+            "Deployment shop",
+        ],
+    );
+    assert!(!said.contains('\u{1b}'), "colours in a pipe: {said}");
+
+    bench.apply_web("shop", json!({"replicas": 1})).await;
+    bench.wait_revision("shop", 2).await;
+    operator.stop().await.unwrap();
+    bench
+        .services()
+        .delete("shop", &DeleteParams::default())
+        .await
+        .unwrap();
+    let said = developer.check(&["status", &kind, "shop", "-o", "json"], 1);
+    let view: Value = serde_json::from_str(&said).unwrap();
+    let health = |kind: &str| {
+        let objects = view["objects"].as_array().unwrap();
+        let found = objects.iter().find(|object| object["kind"] == kind).unwrap();
+        found["health"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        (
+            view["ready"].clone(),
+            health("Service"),
+            health("Deployment"),
+            health("Secret")
+        ),
+        (
+            json!(false),
+            "missing".to_owned(),
+            "progressing".to_owned(),
+            "ready".to_owned()
+        )
+    );
+    assert_eq!(view["release"]["revision"], 2);
+    let said = developer.check(&["status", &kind, "shop", "-o", "yaml"], 1);
+    contains_all(&said, &["---\nconditions:\n", "- health: missing\n"]);
+}
