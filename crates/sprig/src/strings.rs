@@ -1,5 +1,7 @@
 //! Trimming, cutting, repeating, wrapping and quoting.
 
+use std::collections::BTreeSet;
+
 use bstr::ByteSlice;
 use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
@@ -34,8 +36,14 @@ pub(crate) fn trim(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
 }
 
 pub(crate) fn trim_all(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let cut = text(arguments, 0);
-    let part = bytes(arguments, 1).trim_with(|character| cut.contains(character));
+    let (cut, source) = (text(arguments, 0), bytes(arguments, 1));
+    // A set takes time to build, and a search through a long text takes time for each character.
+    let part = if cut.len() <= 64 {
+        source.trim_with(|character| cut.contains(character))
+    } else {
+        let cut: BTreeSet<char> = cut.chars().collect();
+        source.trim_with(|character| cut.contains(&character))
+    };
     Ok(part_of(arguments, 1, part))
 }
 

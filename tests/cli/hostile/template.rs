@@ -41,6 +41,9 @@ fn amplification_is_stopped() {
         render(template).says(VALUES);
     }
     render("{{ range 100000 }}{{ range 100000 }}x{{ end }}{{ end }}").says(STEPS);
+    render("{{ printf \"%x\" (repeat 60000000 \"x\") | len }}").says("value is too large to print");
+    render("{{ printf \"% #x\" (repeat 60000000 \"x\") | len }}").says("value is too large to print");
+    render("{{ printf \"%q\" (repeat 60000000 \"x\") | len }}").says("value is too large to print");
     render("{{ $s := repeat 60000000 \"x\" }}{{ range 100000 }}{{ $x := sha256sum $s }}{{ end }}")
         .says(STEPS);
     render("{{ $d := dict }}{{ range $i, $_ := until 1000000 }}{{ $_ := set $d (print $i) 1 }}{{ end }}")
@@ -49,6 +52,8 @@ fn amplification_is_stopped() {
         .says("output is larger than 33554432 bytes");
     render("{{ $d := dict }}{{ range 60 }}{{ $d = dict \"a\" $d \"b\" $d }}{{ end }}{{ toYaml $d }}")
         .says("YAML is larger than 16777216 bytes");
+    render("a: {{ trimAll (printf \"%sx\" (repeat 600000 \"y\")) (repeat 600000 \"x\") | quote }}")
+        .renders("a: \"\"");
     render("a: {{ printf \"%*d\" 999999 1 | len }}").renders("a: 999999");
     render("a: {{ printf \"%1000000000d\" 1 | quote }}").renders("a: ");
     render("{{ $s := repeat 100000 \"---\\na: 1\\n\" }}{{ $s }}")
@@ -128,6 +133,11 @@ fn lookup_finds_nothing() {
 
 #[test]
 fn expensive_functions_are_bounded() {
+    render(&format!(
+        "{{{{ range 100000000 }}}}{{{{ $x := semverCompare \"{}\" \"6.0.0\" }}}}{{{{ end }}}}",
+        [">=1.2.3 <2.0.0 || ~3.4"; 10].join(" || ")
+    ))
+    .says(STEPS);
     for step in [
         "genPrivateKey \"rsa\"",
         "genCA \"x\" 3",

@@ -319,6 +319,7 @@ impl<'o> Printer<'o> {
             b"0123456789ABCDEF"
         };
         let text = &text[..self.flags.precision.unwrap_or(text.len()).min(text.len())];
+        let text = self.within_limit(text);
         let mut out = Vec::with_capacity(text.len() * 2 + 2);
         for (index, byte) in text.iter().enumerate() {
             if self.flags.space && index > 0 {
@@ -333,8 +334,15 @@ impl<'o> Printer<'o> {
         self.pad(&out);
     }
 
+    /// No more of `text` than it takes to be too much: what is printed of it is no shorter.
+    fn within_limit<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        let room = self.limit.saturating_sub(self.out.len()).saturating_add(1);
+        &text[..text.len().min(room)]
+    }
+
     /// As many characters as the precision allows.
     fn truncated<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        let text = self.within_limit(text);
         let Some(precision) = self.flags.precision else {
             return text;
         };

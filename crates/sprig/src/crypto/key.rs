@@ -23,7 +23,7 @@ const EC: &str = "EC PRIVATE KEY";
 const DSA: &str = "DSA PRIVATE KEY";
 
 /// The work of making a key of 2048 bits, in steps of a template.
-pub(super) const STEPS: u64 = 250_000;
+pub(super) const STEPS: u64 = 300_000;
 
 /// A private key, and the form in which Sprig shows it.
 pub(super) struct PrivateKey {
@@ -35,7 +35,7 @@ pub(super) struct PrivateKey {
 pub(crate) fn generate(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     let kind = text(arguments, 0);
     runtime.spend(if matches!(&*kind, "" | "rsa") {
-        16 * STEPS
+        13 * STEPS
     } else {
         STEPS / 10
     })?;

@@ -8,7 +8,7 @@ use crate::Outcome;
 use crate::arguments::{bytes, string, text};
 
 /// The work of one hash, in steps of a template: both kinds take about a tenth of a second.
-const STEPS: u64 = 400_000;
+const STEPS: u64 = 600_000;
 
 /// The base-2 logarithm of the number of rounds: Go's default.
 const BCRYPT_COST: u32 = 10;

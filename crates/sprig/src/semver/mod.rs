@@ -20,9 +20,11 @@ pub(crate) fn semver(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
     Ok(Value::Object(Rc::new(VersionObject::pointer(version))))
 }
 
-pub(crate) fn semver_compare(_: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    let constraint =
-        Constraint::parse(&text(arguments, 0)).map_err(|error| Failure::new(error.to_string()))?;
-    let version = Version::parse(&text(arguments, 1)).map_err(|error| Failure::new(error.to_string()))?;
+pub(crate) fn semver_compare(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
+    let (constraint, version) = (text(arguments, 0), text(arguments, 1));
+    // A byte of them takes about as long as a step.
+    runtime.spend((constraint.len() + version.len()) as u64)?;
+    let constraint = Constraint::parse(&constraint).map_err(|error| Failure::new(error.to_string()))?;
+    let version = Version::parse(&version).map_err(|error| Failure::new(error.to_string()))?;
     Ok(constraint.check(&version).into())
 }
