@@ -18,8 +18,11 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::apply::{CHART_LABEL, OWNER_UID_LABEL, ObjectId, RESOURCE_POLICY, chain, is_keep, owned_fields};
+use crate::apply::{
+    CHART_LABEL, OWNER_UID_LABEL, ObjectId, RESOURCE_POLICY, chain, is_keep, owned_fields, owner_kind,
+};
 use crate::discovery::Resource;
+use crate::drift::IgnoreRule;
 use crate::release::Digest;
 use crate::status::{Health, has_health, health};
 
@@ -56,9 +59,19 @@ pub struct Route {
     number: u64,
 }
 
+/// What of the cluster concerns a set of watches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interests {
+    /// The names of all charts whose objects are of interest.
+    pub charts: BTreeSet<String>,
+    /// Which values of them are left to others, by group and kind of the custom resource.
+    pub ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
+}
+
 /// All watches on dependents, shared by all controllers.
 pub struct Dependents {
     client: Client,
+    ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
     selector: String,
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
@@ -100,18 +113,18 @@ impl std::fmt::Debug for Dependents {
 }
 
 impl Dependents {
-    /// No watch runs yet. `charts` are the names of all charts whose objects are of interest;
-    /// with `namespaces` empty, objects are watched in all of them.
+    /// No watch runs yet. With `namespaces` empty, objects are watched in all of them.
     pub fn new(
         client: Client,
-        charts: &BTreeSet<String>,
+        interests: Interests,
         namespaces: BTreeSet<String>,
         stop: CancellationToken,
     ) -> Self {
-        let charts: Vec<&str> = charts.iter().map(String::as_str).collect();
+        let charts: Vec<&str> = interests.charts.iter().map(String::as_str).collect();
         let selector = format!("{OWNER_UID_LABEL},{CHART_LABEL} in ({})", charts.join(","));
         Self {
             client,
+            ignore: interests.ignore,
             selector,
             namespaces,
             stop,
@@ -165,23 +178,24 @@ impl Dependents {
             .collect()
     }
 
-    /// Takes over what an apply's answer says, so that it is known before the watch tells it.
-    pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) {
+    /// Takes over what an apply's answer says, so that it is known before the watch tells it. Gives
+    /// the digest of our fields.
+    pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<Digest> {
+        let reduced = self.reduce(id, metadata, None);
+        let digest = reduced.digest;
         let mut state = self.lock();
         let health = state
             .live
             .get(owner)
             .and_then(|live| live.get(id))
             .and_then(|live| live.health.clone());
-        let live = Live {
-            health,
-            ..reduce(metadata, None)
-        };
+        let live = Live { health, ..reduced };
         state
             .live
             .entry(owner.to_owned())
             .or_default()
             .insert(id.clone(), live);
+        digest
     }
 
     /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
@@ -321,7 +335,7 @@ impl Dependents {
         let Some((owner, id)) = key(scope, metadata) else {
             return;
         };
-        let new = reduce(metadata, health);
+        let new = self.reduce(&id, metadata, health);
         let mut state = self.lock();
         let known = state.live.entry(owner.clone()).or_default();
         let old = known.get(&id);
@@ -383,6 +397,23 @@ impl Dependents {
         }
     }
 
+    fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> Live {
+        let rules = owner_kind(metadata).and_then(|kind| self.ignore.get(&kind));
+        let rules = rules.map(Vec::as_slice).unwrap_or_default();
+        Live {
+            uid: metadata.uid.clone().unwrap_or_default(),
+            digest: owned_fields(metadata, IgnoreRule::paths_of(rules, id)),
+            health,
+            deleting: metadata.deletion_timestamp.is_some(),
+            kept: metadata
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(RESOURCE_POLICY))
+                .is_some_and(|policy| is_keep(policy)),
+            version: version(metadata),
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -413,21 +444,6 @@ fn key(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
         name: metadata.name.clone()?,
     };
     Some((owner, id))
-}
-
-fn reduce(metadata: &ObjectMeta, health: Option<Health>) -> Live {
-    Live {
-        uid: metadata.uid.clone().unwrap_or_default(),
-        digest: owned_fields(metadata),
-        health,
-        deleting: metadata.deletion_timestamp.is_some(),
-        kept: metadata
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get(RESOURCE_POLICY))
-            .is_some_and(|policy| is_keep(policy)),
-        version: version(metadata),
-    }
 }
 
 /// Whether nothing but the health may differ.

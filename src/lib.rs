@@ -5,7 +5,7 @@
 //! watches.yaml       --Watches::load--> Watch            watches/       every problem at once, charts loaded
 //! Config, Watches    --run--> Context                    run.rs         logs, ports, client, lease, signals
 //! Context, Watches   --supervisor--> controllers         supervisor.rs  others when the files have changed
-//! Context, Watch     --controller--> reconciles          controller.rs  one controller for each watched kind
+//! Context, Watch     --controller--> reconciles          controller/    one controller for each watched kind
 //! ```
 
 pub mod apply;
@@ -16,6 +16,7 @@ pub mod controller;
 pub mod controls;
 pub mod dependents;
 pub mod discovery;
+pub mod drift;
 pub mod duration;
 pub mod kubernetes;
 pub mod leader;

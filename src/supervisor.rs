@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Namespaces;
 use crate::context::Context;
 use crate::controller::{self, Versions};
+use crate::dependents::Interests;
 use crate::reconcile::Shared;
 use crate::watches::follow::Updates;
 use crate::watches::{Watch, Watches};
@@ -40,8 +41,8 @@ struct Supervisor {
     shared: Shared,
     /// Ends the watches of dependents in `shared`.
     stop_shared: CancellationToken,
-    /// The names of the charts that the watches of dependents select.
-    charts: BTreeSet<String>,
+    /// What the watches of dependents select, and what of it they heed.
+    interests: Interests,
     running: Vec<Running>,
     controllers: JoinSet<()>,
 }
@@ -58,14 +59,14 @@ struct Running {
 
 impl Supervisor {
     fn new(context: Context, watches: &Watches) -> Self {
-        let charts = chart_names(watches);
+        let interests = interests(watches);
         let stop_shared = context.shutdown.child_token();
-        let shared = share(&context, &charts, stop_shared.clone());
+        let shared = share(&context, interests.clone(), stop_shared.clone());
         Self {
             context,
             shared,
             stop_shared,
-            charts,
+            interests,
             running: Vec::new(),
             controllers: JoinSet::new(),
         }
@@ -123,8 +124,9 @@ impl Supervisor {
 
     /// Stops what is not wanted any longer, and starts what is new. Another entry for a kind is both.
     async fn replace(&mut self, watches: Watches) {
-        let names = chart_names(&watches);
-        let select_anew = !names.is_subset(&self.charts);
+        let interests = interests(&watches);
+        let select_anew =
+            !interests.charts.is_subset(&self.interests.charts) || interests.ignore != self.interests.ignore;
         let mut stopping = Vec::new();
         for running in std::mem::take(&mut self.running) {
             let gvk = &running.watch.gvk;
@@ -162,8 +164,8 @@ impl Supervisor {
             // The watches of dependents select by the names of charts.
             self.stop_shared.cancel();
             self.stop_shared = self.context.shutdown.child_token();
-            self.shared = share(&self.context, &names, self.stop_shared.clone());
-            self.charts = names;
+            self.shared = share(&self.context, interests.clone(), self.stop_shared.clone());
+            self.interests = interests;
         }
         for watch in &watches {
             if self.running.iter().all(|running| running.watch.gvk != watch.gvk) {
@@ -185,20 +187,24 @@ async fn next(updates: &mut Option<Updates>) -> Option<Watches> {
     Some(receiver.borrow_and_update().clone())
 }
 
-fn share(context: &Context, charts: &BTreeSet<String>, stop: CancellationToken) -> Shared {
+fn share(context: &Context, interests: Interests, stop: CancellationToken) -> Shared {
     let client = context.client.clone();
     let namespaces = match &context.config.namespaces {
         Namespaces::All => BTreeSet::new(),
         Namespaces::Listed(names) => names.clone(),
     };
-    Shared::new(client, charts, namespaces, stop)
+    Shared::new(client, interests, namespaces, stop)
 }
 
-fn chart_names(watches: &Watches) -> BTreeSet<String> {
-    watches
-        .iter()
-        .map(|watch| watch.chart.name().to_owned())
-        .collect()
+fn interests(watches: &Watches) -> Interests {
+    let mut interests = Interests::default();
+    for watch in watches {
+        interests.charts.insert(watch.chart.name().to_owned());
+        let kind = (watch.gvk.group.clone(), watch.gvk.kind.clone());
+        let ignore = watch.drift.ignore.iter().cloned();
+        interests.ignore.entry(kind).or_default().extend(ignore);
+    }
+    interests
 }
 
 fn log_change(old: &Watch, new: &Watch) {

@@ -11,7 +11,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
 use super::crds::CrdError;
-use super::fields::{FIELD_MANAGER, owned_fields};
+use super::fields::FIELD_MANAGER;
 use super::heal::{HealError, replace_lists};
 use super::mark::{Owner, Ownership};
 use super::object::{ApiKind, ObjectId, RenderedObject};
@@ -416,10 +416,10 @@ impl Applier {
         metadata: &ObjectMeta,
         change: Change,
     ) -> Applied {
-        self.dependents.note_applied(&owner.uid, &planned.id, metadata);
+        let digest = self.dependents.note_applied(&owner.uid, &planned.id, metadata);
         Applied {
             version: planned.object.api.version.clone(),
-            digest: owned_fields(metadata),
+            digest,
             change,
             kept,
         }

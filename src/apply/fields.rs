@@ -8,13 +8,18 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use crate::drift::{FieldPath, without_ignored};
 use crate::release::{Digest, digest_of_json};
 
 /// The name under which everything is applied.
 pub const FIELD_MANAGER: &str = "steersman";
 
-/// The digest of the fields that we applied; `None` when we applied none.
-pub fn owned_fields(metadata: &ObjectMeta) -> Option<Digest> {
+/// The digest of the fields that we applied, but for those at `ignored`; `None` when we applied
+/// none.
+pub fn owned_fields<'a>(
+    metadata: &ObjectMeta,
+    ignored: impl Iterator<Item = &'a FieldPath>,
+) -> Option<Digest> {
     let entry = metadata.managed_fields.as_ref()?.iter().find(|entry| {
         entry.manager.as_deref() == Some(FIELD_MANAGER)
             && entry.operation.as_deref() == Some("Apply")
@@ -23,7 +28,9 @@ pub fn owned_fields(metadata: &ObjectMeta) -> Option<Digest> {
     let fields = entry
         .fields_v1
         .as_ref()
-        .map_or(serde_json::Value::Null, |fields| fields.0.clone());
+        .map_or(serde_json::Value::Null, |fields| {
+            without_ignored(&fields.0, ignored)
+        });
     Some(digest_of_json(&serde_json::json!([entry.api_version, fields])))
 }
 
@@ -34,7 +41,8 @@ mod tests {
     use super::*;
 
     fn digest(entries: Value) -> Option<Digest> {
-        owned_fields(&serde_json::from_value(json!({ "managedFields": entries })).unwrap())
+        let metadata = serde_json::from_value(json!({ "managedFields": entries })).unwrap();
+        owned_fields(&metadata, std::iter::empty())
     }
 
     fn entry(manager: &str, operation: &str, subresource: &str, time: &str, field: &str) -> Value {

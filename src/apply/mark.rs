@@ -170,6 +170,19 @@ pub(crate) fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     }}))
 }
 
+/// Group and kind of the custom resource whose UID an object carries, as far as it tells them.
+pub(crate) fn owner_kind(metadata: &ObjectMeta) -> Option<(String, String)> {
+    let uid = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?;
+    let mut references = metadata.owner_references.iter().flatten();
+    if let Some(owner) = references.find(|owner| owner.uid == *uid) {
+        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
+        return Some((group.to_owned(), owner.kind.clone()));
+    }
+    let kind = metadata.annotations.as_ref()?.get(PRIMARY_RESOURCE_TYPE)?;
+    let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
+    Some((group.to_owned(), kind.to_owned()))
+}
+
 /// Whose an existing object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ownership {
@@ -259,6 +272,17 @@ mod tests {
         assert_eq!(marked.get("status"), None);
         assert_eq!(marked["metadata"].get("uid"), None);
         assert_eq!(marked["metadata"]["labels"][CHART_LABEL], "web");
+    }
+
+    #[test]
+    fn an_object_tells_the_kind_of_its_owner_in_both_ways() {
+        for namespace in ["default", "other"] {
+            let object = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}});
+            let marked = owner(Some("default")).mark(&object, Some(namespace), false);
+            let metadata = serde_json::from_value(marked["metadata"].clone()).unwrap();
+            let expect = ("demo.example.com".to_owned(), "Web".to_owned());
+            assert_eq!(owner_kind(&metadata), Some(expect), "{namespace}");
+        }
     }
 
     #[test]

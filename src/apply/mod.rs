@@ -16,6 +16,7 @@ mod mark;
 mod object;
 mod prune;
 mod request;
+mod retain;
 mod takeover;
 
 pub(crate) use applier::kinds_defined_by;
@@ -25,8 +26,9 @@ pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use dry_run::Tried;
 pub use fields::{FIELD_MANAGER, owned_fields};
 pub use hooks::{HookError, Moment};
-pub(crate) use mark::disowning;
 pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership};
+pub(crate) use mark::{disowning, owner_kind};
 pub use object::{ApiKind, DocumentError, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep};
 pub use prune::{Deletion, PruneError};
 pub use request::{Cause, RequestError, chain};
+pub use retain::Handover;

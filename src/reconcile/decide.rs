@@ -1,6 +1,7 @@
 //! The decision table: from what was observed to the single next step. Pure.
 
 use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use crate::drift::DriftMode;
 use crate::release::{Inputs, ReleaseStatus};
 
 /// What is true, given what was observed.
@@ -18,7 +19,13 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         inputs,
         refused,
         drifted,
+        drift_mode,
     } = observed;
+    let (drifted, tolerated) = match drift_mode {
+        DriftMode::Enabled => (drifted, Vec::new()),
+        DriftMode::Warn => (Vec::new(), drifted),
+        DriftMode::Disabled => (Vec::new(), Vec::new()),
+    };
     match (deleting, guarded) {
         (true, false) => return ReleaseState::Gone,
         _ if paused => return ReleaseState::Paused,
@@ -41,8 +48,9 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     match difference(&last, inputs) {
         Some(cause) => ReleaseState::OutOfSync(cause),
         None if last.status != ReleaseStatus::Deployed => ReleaseState::Interrupted,
-        None if drifted.is_empty() => ReleaseState::InSync,
-        None => ReleaseState::Drifted(drifted),
+        None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
+        None if !tolerated.is_empty() => ReleaseState::Tolerated(tolerated),
+        None => ReleaseState::InSync,
     }
 }
 
@@ -56,6 +64,7 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
         ReleaseState::Interrupted => Some(Action::Recover),
         ReleaseState::OutOfSync(cause) => Some(Action::Upgrade(cause)),
         ReleaseState::Drifted(objects) => Some(Action::CorrectDrift(objects)),
+        ReleaseState::Tolerated(objects) => Some(Action::WarnOfDrift(objects)),
     }
 }
 
@@ -130,6 +139,7 @@ mod tests {
             inputs: now(),
             refused: None,
             drifted: vec![],
+            drift_mode: DriftMode::Enabled,
         }
     }
 
@@ -301,6 +311,28 @@ mod tests {
             ReleaseState::OutOfSync(Cause::Values),
             Some(Action::Upgrade(Cause::Values)),
         );
+    }
+
+    #[test]
+    fn drift_is_only_said_or_not_even_that_where_the_watch_wants_so() {
+        let drifted = |drift_mode| Observed {
+            drifted: vec![service()],
+            drift_mode,
+            ..settled()
+        };
+        check(
+            drifted(DriftMode::Warn),
+            ReleaseState::Tolerated(vec![service()]),
+            Some(Action::WarnOfDrift(vec![service()])),
+        );
+        check(drifted(DriftMode::Disabled), ReleaseState::InSync, None);
+        for mode in [DriftMode::Warn, DriftMode::Disabled] {
+            let refused = Observed {
+                refused: Some(now()),
+                ..drifted(mode)
+            };
+            check(refused, ReleaseState::Refused, None);
+        }
     }
 
     #[test]

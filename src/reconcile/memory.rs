@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::fight::Fights;
 use super::state::LastRevision;
 use crate::apply::{ChangeSet, ObjectId};
 use crate::release::{Digest, Inputs, ReleaseStatus, Revision, Snapshot, Stored};
@@ -13,9 +14,6 @@ use crate::status::Failure;
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
 /// templates may have changed.
 const REFUSAL_TIME: Duration = Duration::from_mins(10);
-/// So many corrections of drift within [`FIGHT_TIME`] are a fight.
-const FIGHT_CORRECTIONS: usize = 10;
-const FIGHT_TIME: Duration = Duration::from_mins(1);
 
 /// A cache of what the cluster says of one release. Losing it costs a read.
 #[derive(Debug, Default)]
@@ -24,7 +22,10 @@ pub struct Memory {
     /// Failures in a row.
     pub failures: u32,
     refusal: Option<Refusal>,
-    corrections: Vec<Instant>,
+    /// What was corrected of late.
+    pub(super) fights: Fights,
+    /// Drift that was told of and is not corrected.
+    pub(super) warned: Vec<ObjectId>,
     /// The last wish to look at everything afresh.
     asked_at: Option<String>,
 }
@@ -144,7 +145,7 @@ impl Memory {
                 known.objects.insert(id.clone(), applied.digest);
             }
         }
-        self.corrections.push(now);
+        self.fights.note(changes.keys(), now);
     }
 
     /// These inputs can't be rendered.
@@ -167,33 +168,5 @@ impl Memory {
             .as_ref()
             .filter(|refusal| now < refusal.until)
             .map(|refusal| refusal.inputs)
-    }
-
-    /// How long to leave drift alone, when somebody undoes every correction at once.
-    pub(super) fn slow_down(&mut self, now: Instant) -> Option<Duration> {
-        self.corrections.retain(|at| now.duration_since(*at) < FIGHT_TIME);
-        let first = *self.corrections.first()?;
-        (self.corrections.len() >= FIGHT_CORRECTIONS).then(|| {
-            FIGHT_TIME
-                .saturating_sub(now.duration_since(first))
-                .max(Duration::from_secs(1))
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn a_fight_is_slowed_down() {
-        let mut memory = Memory::default();
-        for _ in 0..FIGHT_CORRECTIONS {
-            assert_eq!(memory.slow_down(Instant::now()), None);
-            memory.note_corrected(&ChangeSet::new(), Instant::now());
-        }
-        assert_eq!(memory.slow_down(Instant::now()), Some(FIGHT_TIME));
-        tokio::time::advance(FIGHT_TIME).await;
-        assert_eq!(memory.slow_down(Instant::now()), None);
     }
 }

@@ -12,6 +12,7 @@
 mod action;
 mod decide;
 mod error;
+mod fight;
 mod memory;
 mod observe;
 mod preview;
@@ -44,8 +45,9 @@ pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
 use crate::apply::{Applier, chain};
-use crate::dependents::Dependents;
+use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
+use crate::drift::DriftDetection;
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
 use crate::watches::Watch;
 use session::Session;
@@ -100,15 +102,15 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// What reconcilers of these charts share, with `stop` as the end of the watches on their objects.
+    /// What reconcilers with these interests share, with `stop` as the end of the watches on their objects.
     pub fn new(
         client: Client,
-        charts: &BTreeSet<String>,
+        interests: Interests,
         namespaces: BTreeSet<String>,
         stop: CancellationToken,
     ) -> Self {
         let discovery = Arc::new(Discovery::new(client.clone()));
-        let dependents = Arc::new(Dependents::new(client.clone(), charts, namespaces, stop));
+        let dependents = Arc::new(Dependents::new(client.clone(), interests, namespaces, stop));
         Self {
             applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
             events: Events::new(client.clone()),
@@ -141,6 +143,8 @@ pub struct Settings {
     pub history_max: usize,
     /// The namespace of releases whose custom resource has none.
     pub cluster_release_namespace: String,
+    /// What is done about values that others have changed.
+    pub drift: DriftDetection,
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
 }
@@ -158,6 +162,7 @@ impl Settings {
                 .release_namespace
                 .clone()
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
+            drift: watch.drift.clone(),
             suppress_override_values: false,
         }
     }
@@ -278,6 +283,7 @@ impl Reconciler {
                 return Ok(Some((Report::Failed(refusal.failure.clone()), Next::Period)));
             }
             let Some(action) = next_action(state) else {
+                memory.warned.clear();
                 return Ok(Some((self.deployed(session, memory), Next::Period)));
             };
             match action {
@@ -286,11 +292,17 @@ impl Reconciler {
                 Action::Upgrade(cause) => self.upgrade(session, memory, cause).await?,
                 Action::Recover => self.recover(session, memory).await?,
                 Action::CorrectDrift(objects) => {
-                    if let Some(pause) = memory.slow_down(Instant::now()) {
-                        self.warn_of_fight(session, &objects);
-                        return Ok(Some((self.deployed(session, memory), Next::After(pause))));
+                    let turn = memory.fights.turn(objects, Instant::now());
+                    let news = memory.fights.news(&turn.fought);
+                    self.warn_of_fight(session, &news).await;
+                    if turn.due.is_empty() {
+                        return Ok(Some((self.deployed(session, memory), Next::After(turn.pause))));
                     }
-                    self.correct_drift(session, memory, &objects).await?;
+                    self.correct_drift(session, memory, &turn.due).await?;
+                }
+                Action::WarnOfDrift(objects) => {
+                    self.warn_of_drift(session, memory, objects);
+                    return Ok(Some((self.deployed(session, memory), Next::Period)));
                 }
                 Action::Uninstall => {
                     let blockers = self.uninstall(session).await?;

@@ -39,6 +39,7 @@ impl Reconciler {
                 inputs,
                 refused: None,
                 drifted: Vec::new(),
+                drift_mode: self.settings.drift.mode,
             });
         }
         if memory.known.is_none() {
@@ -63,6 +64,7 @@ impl Reconciler {
             inputs,
             refused,
             drifted,
+            drift_mode: self.settings.drift.mode,
         })
     }
 

@@ -14,7 +14,7 @@ use super::render::{definitions, hook_records, manifest};
 use super::session::Session;
 use super::state::{Action, Cause, Observed};
 use super::{Reconciler, next_action, release_state};
-use crate::apply::{ObjectId, RenderedObject, Tried, chain, kinds_defined_by, objects_of_manifest};
+use crate::apply::{Handover, ObjectId, RenderedObject, Tried, chain, kinds_defined_by, objects_of_manifest};
 use crate::release::{ReleaseStatus, Revision, Stored};
 use crate::status::Redactor;
 use crate::values::user_values;
@@ -125,6 +125,7 @@ impl Reconciler {
             inputs,
             refused: None,
             drifted: Vec::new(),
+            drift_mode: self.settings.drift.mode,
         }));
         let last = known.last.map_or(Revision::FIRST, |last| last.revision);
         let (plan, wanted) = match action {
@@ -257,7 +258,10 @@ impl Reconciler {
                 });
             }
         }
-        let requests = wanted.objects.iter().map(|object| {
+        let left = self
+            .leave_to_others(session, wanted.objects.clone(), revisions, Handover::Imagine)
+            .await?;
+        let requests = left.iter().map(|object| {
             let is_defined = defined.contains(&object.api);
             let applier = &self.shared.applier;
             applier

@@ -1,6 +1,7 @@
 //! What is true of a release, and the single next step.
 
 use crate::apply::ObjectId;
+use crate::drift::DriftMode;
 use crate::release::{Inputs, ReleaseStatus, Revision};
 
 /// What was observed of a custom resource and its release.
@@ -20,6 +21,8 @@ pub struct Observed {
     pub refused: Option<Inputs>,
     /// Objects of the deployed revision that somebody else has changed or deleted.
     pub drifted: Vec<ObjectId>,
+    /// Whether that is to be corrected.
+    pub drift_mode: DriftMode,
 }
 
 /// The last revision of a release.
@@ -56,6 +59,8 @@ pub enum ReleaseState {
     OutOfSync(Cause),
     /// Somebody else has changed or deleted these objects.
     Drifted(Vec<ObjectId>),
+    /// Somebody else has changed or deleted these objects, which stay so.
+    Tolerated(Vec<ObjectId>),
     /// Nothing is to be done.
     InSync,
 }
@@ -88,6 +93,8 @@ pub enum Action {
     Recover,
     /// Apply these objects again, from the manifest of the deployed revision.
     CorrectDrift(Vec<ObjectId>),
+    /// Say that these objects are not as the manifest of the deployed revision wants them.
+    WarnOfDrift(Vec<ObjectId>),
     /// Delete everything and let the resource go.
     Uninstall,
 }

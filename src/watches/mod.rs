@@ -4,6 +4,7 @@
 //! Unlike there, everything in it is checked before the operator starts, and every problem is reported at once
 //! with its line. Nothing behind this module checks again.
 
+mod drift;
 mod error;
 mod expand;
 mod fields;
@@ -19,6 +20,7 @@ use std::time::Duration;
 use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
+use crate::drift::DriftDetection;
 pub use error::{Notice, Problem, WatchesError};
 
 /// One checked entry of watches.yaml.
@@ -40,6 +42,8 @@ pub struct Watch {
     pub selector: Selector,
     /// The namespace of the releases of cluster-scoped custom resources, where the entry says so.
     pub release_namespace: Option<String>,
+    /// What is done about values that others have changed.
+    pub drift: DriftDetection,
     /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.
     pub reconcile_period: Option<Duration>,
     /// Whether `lookup` sees the cluster while the operator only asks what would change.

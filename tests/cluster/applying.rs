@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman::apply::{Applier, ApplyError, Change, Deletion, ObjectId, Owner, RenderedObject};
-use steersman::dependents::Dependents;
+use steersman::dependents::{Dependents, Interests};
 use steersman::discovery::Discovery;
 use steersman_testkit::cluster::TestCluster;
 use tokio_util::sync::CancellationToken;
@@ -41,7 +41,10 @@ impl Bench {
         let discovery = Arc::new(Discovery::new(client.clone()));
         let dependents = Dependents::new(
             client.clone(),
-            &BTreeSet::from(["web".to_owned()]),
+            Interests {
+                charts: BTreeSet::from(["web".to_owned()]),
+                ..Interests::default()
+            },
             BTreeSet::new(),
             CancellationToken::new(),
         );

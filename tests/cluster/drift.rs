@@ -1,9 +1,10 @@
 //! Objects that somebody else changes are put back.
 
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, PATIENCE};
 
 #[tokio::test]
 async fn what_is_deleted_or_edited_comes_back() {
@@ -100,5 +101,264 @@ async fn what_is_deleted_or_edited_comes_back() {
         ["1 deployed"],
         "drift is healed without another revision"
     );
+    operator.stop().await.unwrap();
+}
+
+fn watch(bench: &Bench, drift_detection: &str) -> String {
+    let group = &bench.group;
+    format!("- {{group: {group}, version: v1, kind: Web, chart: web, driftDetection: {drift_detection}}}\n")
+}
+
+/// Merges `patch` into an object, as somebody else.
+async fn edit(api: &Api<DynamicObject>, name: &str, patch: Value) {
+    let parameters = PatchParams {
+        field_manager: Some("someone".to_owned()),
+        ..PatchParams::default()
+    };
+    api.patch(name, &parameters, &Patch::Merge(patch)).await.unwrap();
+}
+
+async fn replicas(bench: &Bench) -> Value {
+    bench.deployments().get("shop").await.unwrap().data["spec"]["replicas"].clone()
+}
+
+async fn events(bench: &Bench, reason: &str) -> String {
+    let selector = format!("--field-selector=reason={reason}");
+    let columns = "-o=custom-columns=MESSAGE:.message";
+    bench
+        .cluster
+        .kubectl(&[
+            "get",
+            "events",
+            "-n",
+            &bench.namespace,
+            &selector,
+            columns,
+            "--no-headers",
+        ])
+        .await
+        .unwrap()
+}
+
+async fn wait_event(bench: &Bench, reason: &str) -> String {
+    let begun = std::time::Instant::now();
+    loop {
+        let said = events(bench, reason).await;
+        if !said.trim().is_empty() {
+            return said;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no event {reason}");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn objects_in_other_namespaces_and_in_none_come_back() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    let other = bench.cluster.unique_namespace("elsewhere").await.unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({ "elsewhere": other })).await;
+    bench.wait_revision("shop", 1).await;
+    let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "ConfigMap"), "configmaps");
+    let maps: Api<DynamicObject> = Api::namespaced_with(bench.client.clone(), &other, &kind);
+    let gvk = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", "ClusterRole");
+    let kind = ApiResource::from_gvk_with_plural(&gvk, "clusterroles");
+    let roles: Api<DynamicObject> = Api::all_with(bench.client.clone(), &kind);
+    let (map, role) = (
+        format!("{}-shop-elsewhere", bench.namespace),
+        format!("{}-shop", bench.namespace),
+    );
+    edit(&maps, &map, json!({"data": {"color": "red"}})).await;
+    bench
+        .wait("the color", &maps, &map, |map| {
+            (map["data"]["color"] == "blue").then_some(())
+        })
+        .await;
+    for (api, name) in [(&maps, &map), (&roles, &role)] {
+        let before = api.get(name).await.unwrap().metadata.uid;
+        api.delete(name, &DeleteParams::default()).await.unwrap();
+        bench
+            .wait("a new object", api, name, |found| {
+                let uid = found["metadata"]["uid"].as_str()?;
+                (Some(uid) != before.as_deref()).then_some(())
+            })
+            .await;
+    }
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn drift_is_only_said_where_the_watch_wants_so() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, "{mode: warn}"));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    edit(
+        &bench.config_maps(),
+        "shop-config",
+        json!({"data": {"message": "theirs"}}),
+    )
+    .await;
+    let said = wait_event(&bench, "DriftDetected").await;
+    assert!(said.contains("shop-config was changed or deleted"), "{said}");
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "theirs");
+    // Another revision is the release's own affair.
+    bench.apply_web("shop", json!({"message": "ours"})).await;
+    bench.wait_revision("shop", 2).await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "ours");
+    operator.stop().await.unwrap();
+
+    bench.watches(&watch(&bench, "{mode: disabled}"));
+    let operator = bench.ready_operator().await;
+    bench
+        .config_maps()
+        .delete("shop-config", &DeleteParams::default())
+        .await
+        .unwrap();
+    bench.apply_web("other", json!({})).await;
+    bench.wait_revision("other", 1).await;
+    let found = bench.config_maps().get_opt("shop-config").await.unwrap();
+    assert!(found.is_none(), "healed although nobody looks");
+    assert!(!operator.log_text().contains("drift:"));
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn ignored_values_are_left_to_others_until_the_chart_changes_them() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    bench.watches(&watch(
+        &bench,
+        "{ignore: [{paths: [/spec/replicas], target: {kind: Deployment}}]}",
+    ));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"replicas": 2})).await;
+    bench.wait_revision("shop", 1).await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 5}})).await;
+    // Other drift of the same object is corrected around it.
+    let image = json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "x"}]);
+    let image: Patch<()> = Patch::Json(serde_json::from_value(image).unwrap());
+    let parameters = PatchParams::default();
+    bench
+        .deployments()
+        .patch("shop", &parameters, &image)
+        .await
+        .unwrap();
+    bench
+        .wait("the image", &bench.deployments(), "shop", |found| {
+            let image = found.pointer("/spec/template/spec/containers/0/image")?;
+            (image == "registry.example.com/web:1").then_some(())
+        })
+        .await;
+    assert_eq!(replicas(&bench).await, 5);
+    edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 6}})).await;
+    bench
+        .apply_web("shop", json!({"replicas": 2, "message": "later"}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(replicas(&bench).await, 6);
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let audit = audit.by_user(bench.user.name()).writes().resource("deployments");
+    assert_eq!(audit.len(), 2, "one correction and one upgrade:\n{audit}");
+
+    bench.apply_web("shop", json!({"replicas": 3})).await;
+    bench.wait_revision("shop", 3).await;
+    assert_eq!(replicas(&bench).await, 3);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_workload_that_is_scaled_by_others_from_now_on_keeps_its_number() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"replicas": 4})).await;
+    bench.wait_revision("shop", 1).await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .apply_web("shop", json!({"replicas": 4, "autoscaling": true}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(replicas(&bench).await, 4);
+    // Its autoscaler, or a person.
+    bench
+        .cluster
+        .kubectl(&["scale", "-n", &bench.namespace, "deployment/shop", "--replicas=7"])
+        .await
+        .unwrap();
+    bench
+        .apply_web("shop", json!({"autoscaling": true, "message": "later"}))
+        .await;
+    bench.wait_revision("shop", 3).await;
+    assert_eq!(replicas(&bench).await, 7);
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let audit = audit.by_user(bench.user.name()).writes().resource("deployments");
+    assert_eq!(audit.len(), 3, "a handover and two upgrades:\n{audit}");
+    assert!(!operator.log_text().contains("corrected drift"));
+
+    bench.apply_web("shop", json!({"replicas": 2})).await;
+    bench.wait_revision("shop", 4).await;
+    assert_eq!(replicas(&bench).await, 2);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_fight_over_a_value_is_said_and_slowed_down() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let maps = bench.config_maps();
+    // Whoever finds our value writes theirs.
+    for turn in 0..6 {
+        edit(
+            &maps,
+            "shop-config",
+            json!({"data": {"message": format!("theirs {turn}")}}),
+        )
+        .await;
+        if turn < 5 {
+            bench
+                .wait("our message", &maps, "shop-config", |map| {
+                    (map["data"]["message"] == "hello").then_some(())
+                })
+                .await;
+        }
+    }
+    let said = wait_event(&bench, "DriftFight").await;
+    assert!(
+        said.contains("\"someone\" keeps changing ConfigMap") && said.contains("shop-config"),
+        "{said}"
+    );
+    let map = maps.get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "theirs 5", "corrected at once");
+    // Other objects of the release do not wait for it.
+    bench
+        .secrets()
+        .delete("shop-secret", &DeleteParams::default())
+        .await
+        .unwrap();
+    bench
+        .wait("the secret", &bench.secrets(), "shop-secret", |found| {
+            found.get("data").map(|_| ())
+        })
+        .await;
+    bench
+        .wait("the slow correction", &maps, "shop-config", |map| {
+            (map["data"]["message"] == "hello").then_some(())
+        })
+        .await;
     operator.stop().await.unwrap();
 }

@@ -15,6 +15,7 @@ use super::Failure;
 use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::style::Style;
 use crate::config::Environment;
+use crate::dependents::Interests;
 use crate::reconcile::{Preview, Reconciler, Settings, Shared};
 use crate::watches::Watches;
 use subject::Subject;
@@ -104,7 +105,12 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
 /// What the operator would do with a resource.
 pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<Preview, Failure> {
     let stop = CancellationToken::new();
-    let shared = Shared::new(cluster.client.clone(), &BTreeSet::new(), BTreeSet::new(), stop);
+    let shared = Shared::new(
+        cluster.client.clone(),
+        Interests::default(),
+        BTreeSet::new(),
+        stop,
+    );
     let settings = Arc::new(Settings::new(subject.watch));
     let reconciler = Reconciler::new(shared, settings, subject.resource);
     reconciler.preview(subject.object).await.map_err(failed)

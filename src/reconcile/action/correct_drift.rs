@@ -7,7 +7,7 @@ use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::render::definitions;
 use super::super::session::Session;
-use crate::apply::{Change, ChangeSet, ObjectId, objects_of_manifest};
+use crate::apply::{Change, ChangeSet, Handover, ObjectId, objects_of_manifest};
 use crate::release::Stored;
 use crate::status::{EventKind, Redactor};
 
@@ -38,10 +38,15 @@ impl Reconciler {
             .into_iter()
             .filter(|(id, _)| objects.contains(id))
             .map(|(_, object)| object)
-            .collect();
-        let changes = self
-            .shared
-            .applier
+            .collect::<Vec<_>>();
+        let applier = &self.shared.applier;
+        let rules = &self.settings.drift.ignore;
+        let before = drifted.clone();
+        let drifted = applier
+            .leave_to_others(&session.owner, rules, drifted, before, Handover::Make)
+            .await
+            .map_err(ReconcileError::Drift)?;
+        let changes = applier
             .apply(&session.owner, drifted)
             .await
             .map_err(ReconcileError::Drift)?;
@@ -68,11 +73,34 @@ impl Reconciler {
         Ok(())
     }
 
+    /// Says which objects are not as the release wants them, where that is not corrected.
+    pub(in super::super) fn warn_of_drift(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+        objects: Vec<ObjectId>,
+    ) {
+        if memory.warned == objects {
+            return;
+        }
+        for id in &objects {
+            let message = format!("{id} was changed or deleted, and is left so");
+            tracing::warn!(release = %session.release, object = %id, "drift: {message}");
+            self.event(session, EventKind::Warning, "DriftDetected", &message);
+        }
+        memory.warned = objects;
+    }
+
     /// Somebody undoes every correction.
-    pub(in super::super) fn warn_of_fight(&self, session: &Session, objects: &[ObjectId]) {
+    pub(in super::super) async fn warn_of_fight(&self, session: &Session, objects: &[ObjectId]) {
+        let Some(first) = objects.first() else { return };
+        let writer = match self.shared.applier.last_writer(first).await {
+            Some(writer) => format!("{writer:?}"),
+            None => "another writer".to_owned(),
+        };
         let named: Vec<String> = objects.iter().take(3).map(ToString::to_string).collect();
         let message = format!(
-            "another writer keeps changing {}; correcting it more slowly",
+            "{writer} keeps changing {}; it is corrected more slowly",
             named.join(", ")
         );
         tracing::warn!(release = %session.release, "{message}");

@@ -9,7 +9,7 @@ use super::super::memory::{Memory, was_ever_deployed};
 use super::super::render::{definitions, manifest};
 use super::super::session::Session;
 use crate::apply::{
-    ApplyOptions, ChangeSet, Deletion, Moment, ObjectId, RenderedObject, chain, objects_of_manifest,
+    ApplyOptions, ChangeSet, Deletion, Handover, Moment, ObjectId, RenderedObject, chain, objects_of_manifest,
 };
 use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored, surplus};
 use crate::status::{EventKind, Redactor};
@@ -127,10 +127,33 @@ impl Reconciler {
             .flat_map(Stored::former_managers)
             .collect();
         let options = ApplyOptions { formers: &formers };
+        let objects = self
+            .leave_to_others(session, objects, earlier, Handover::Make)
+            .await?;
         let changes = applier.apply_with(&session.owner, objects, options).await?;
         self.prune(session, &changes, earlier).await?;
         applier.run_hooks(&session.owner, hooks, after, timeout).await?;
         Ok(changes)
+    }
+
+    /// `objects` with what is left to others as it is.
+    pub(in super::super) async fn leave_to_others(
+        &self,
+        session: &Session,
+        objects: Vec<RenderedObject>,
+        earlier: &[Stored],
+        handover: Handover,
+    ) -> Result<Vec<RenderedObject>, ReconcileError> {
+        let Some(former) = in_effect(earlier).first() else {
+            return Ok(objects);
+        };
+        // A manifest that can't be read tells nothing.
+        let before = objects_of_manifest(&former.record.manifest).unwrap_or_default();
+        let rules = &self.settings.drift.ignore;
+        let applier = &self.shared.applier;
+        Ok(applier
+            .leave_to_others(&session.owner, rules, objects, before, handover)
+            .await?)
     }
 
     /// Deletes what revisions since the last one in effect name and this one does not.

@@ -10,8 +10,10 @@ use steersman_chart::Chart;
 use steersman_yaml::{Content, Node};
 
 use crate::config::Environment;
+use crate::drift::DriftDetection;
 use crate::duration::parse_duration;
 use crate::telemetry::error_chain;
+use crate::watches::drift::read_drift_detection;
 use crate::watches::error::{Problem, WatchesError};
 use crate::watches::expand::{Templates, expand_environment};
 use crate::watches::fields::{Fields, Findings, join, scalar_text};
@@ -31,6 +33,7 @@ const FIELDS: &[&str] = &[
     "dryRunOption",
     "maxConcurrentReconciles",
     "releaseNamespace",
+    "driftDetection",
 ];
 
 /// The smallest file that works, for those who have none.
@@ -137,6 +140,7 @@ struct Rest {
     watch_dependents: bool,
     selector: Selector,
     release_namespace: Option<String>,
+    drift: DriftDetection,
     reconcile_period: Option<Duration>,
     dry_run: DryRun,
     max_concurrent_reconciles: Option<usize>,
@@ -153,6 +157,7 @@ impl Draft {
             watch_dependents: rest.watch_dependents,
             selector: rest.selector,
             release_namespace: rest.release_namespace,
+            drift: rest.drift,
             reconcile_period: rest.reconcile_period,
             dry_run: rest.dry_run,
             max_concurrent_reconciles: rest.max_concurrent_reconciles,
@@ -190,6 +195,10 @@ impl Loader<'_> {
             "(at most 63 lower-case letters, digits and `-`)",
             is_namespace,
         );
+        let drift = match fields.get("driftDetection") {
+            Some((_, node)) => read_drift_detection(node, fields.key("driftDetection"), &mut self.findings),
+            None => DriftDetection::default(),
+        };
         let reconcile_period = self.reconcile_period(&fields);
         let dry_run = self.dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
@@ -200,6 +209,7 @@ impl Loader<'_> {
             watch_dependents,
             selector,
             release_namespace,
+            drift,
             reconcile_period,
             dry_run,
             max_concurrent_reconciles,

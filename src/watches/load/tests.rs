@@ -48,6 +48,9 @@ fn describe(watches: &Watches) -> String {
         if let Some(namespace) = &watch.release_namespace {
             let _ = write!(text, "releases in {namespace}: ");
         }
+        if watch.drift != crate::drift::DriftDetection::default() {
+            let _ = writeln!(text, "{:?}", watch.drift);
+        }
         let (dry_run, limit) = (watch.dry_run, watch.max_concurrent_reconciles);
         let _ = writeln!(
             text,
@@ -389,4 +392,49 @@ fn an_absent_file_is_named_with_a_hint() {
         assert_eq!(error.to_string(), format!("failed to read watches file `{path}`"));
         assert!(error.hint().unwrap().contains("--watches-file"));
     }
+}
+
+#[test]
+fn drift_detection_is_read_as_flux_writes_it() {
+    check(
+        r"
+- group: example.com
+  version: v1
+  kind: Web
+  chart: CHART
+  driftDetection:
+    mode: warn
+    ignore:
+    - paths: [/spec/replicas, /metadata/annotations/example.com~1a]
+      target: {kind: Deployment, version: v1, name: web-.*}
+",
+        &expect![[r#"
+            DriftDetection { mode: Warn, ignore: [IgnoreRule { paths: [FieldPath { steps: ["spec", "replicas"] }, FieldPath { steps: ["metadata", "annotations", "example.com/a"] }], target: Target { group: None, kind: Some(Pattern { text: "Deployment", regex: Regex("^(?:Deployment)$") }), namespace: None, name: Some(Pattern { text: "web-.*", regex: Regex("^(?:web-.*)$") }) } }] }
+            2 example.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
+        "#]],
+    );
+    check(
+        r"
+- group: example.com
+  version: v1
+  kind: Web
+  chart: CHART
+  driftDetection:
+    mode: sometimes
+    modus: warn
+    ignore:
+    - target: {kind: '('}
+    - paths: [spec, 7, /metadata/name]
+      target: {labelSelector: app=web}
+",
+        &expect![[r"
+            DIR/watches.yaml:7:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
+            DIR/watches.yaml:10:7: [0].driftDetection.ignore[0]: `paths` is missing
+            DIR/watches.yaml:10:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
+            DIR/watches.yaml:11:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
+            DIR/watches.yaml:11:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
+            DIR/watches.yaml:11:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
+            DIR/watches.yaml:12:16: [0].driftDetection.ignore[1].target.labelSelector: objects can't be chosen by labels or annotations here; name kind and name
+        "]],
+    );
 }

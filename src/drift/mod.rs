@@ -1,0 +1,30 @@
+//! What an operator does about values that others have changed.
+//!
+//! The words are those of Flux' `HelmRelease.spec.driftDetection`.
+
+mod ignore;
+mod retain;
+
+pub use ignore::{FieldPath, IgnoreRule, Pattern, Target, without_ignored};
+pub use retain::{is_retained, retain};
+
+/// What a watch does about drift.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DriftDetection {
+    /// Whether drift is corrected.
+    pub mode: DriftMode,
+    /// Which values are left to others.
+    pub ignore: Vec<IgnoreRule>,
+}
+
+/// Whether drift is corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DriftMode {
+    /// It is.
+    #[default]
+    Enabled,
+    /// It is said, in an event and in the log, and stays.
+    Warn,
+    /// Nobody looks.
+    Disabled,
+}

@@ -1,0 +1,109 @@
+//! What an entry says about drift, in the words of Flux.
+
+use std::fmt::Display;
+
+use steersman_yaml::{Content, Node};
+
+use super::fields::{Fields, Findings};
+use crate::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Pattern, Target};
+
+const FIELDS: &[&str] = &["mode", "ignore"];
+const RULE_FIELDS: &[&str] = &["paths", "target"];
+const TARGET_FIELDS: &[&str] = &[
+    "group",
+    "version",
+    "kind",
+    "namespace",
+    "name",
+    "labelSelector",
+    "annotationSelector",
+];
+
+/// Reads and checks `driftDetection`. What is wrong with it is noted in `findings`.
+pub(super) fn read_drift_detection(node: &Node, path: String, findings: &mut Findings) -> DriftDetection {
+    let Some(fields) = Fields::read(node, path, FIELDS, findings) else {
+        return DriftDetection::default();
+    };
+    let mut drift = DriftDetection::default();
+    if let Some((text, node)) = fields.text("mode", findings) {
+        match text.as_str() {
+            "enabled" => {}
+            "warn" => drift.mode = DriftMode::Warn,
+            "disabled" => drift.mode = DriftMode::Disabled,
+            _ => {
+                let message = format!(
+                    "`{}` is none of `enabled`, `warn`, `disabled`",
+                    text.escape_debug()
+                );
+                findings.problem(node, &fields.key("mode"), message);
+            }
+        }
+    }
+    let rules = items(&fields, "ignore", "a list of rules", findings);
+    for (index, item) in rules.iter().enumerate() {
+        let path = format!("{}[{index}]", fields.key("ignore"));
+        if let Some(rule) = Fields::read(item, path, RULE_FIELDS, findings) {
+            drift.ignore.push(rule_of(&rule, findings));
+        }
+    }
+    drift
+}
+
+fn rule_of(fields: &Fields<'_>, findings: &mut Findings) -> IgnoreRule {
+    let mut paths = Vec::new();
+    for item in items(fields, "paths", "a list of JSON pointers", findings) {
+        let key = fields.key("paths");
+        match item.as_str() {
+            Some(text) => paths.extend(kept(FieldPath::parse(text), item, &key, findings)),
+            None => findings.expected("a JSON pointer", item, &key),
+        }
+    }
+    if fields.get("paths").is_none() {
+        findings.problem(fields.node, &fields.path, "`paths` is missing");
+    }
+    let target = fields
+        .get("target")
+        .and_then(|(_, node)| Fields::read(node, fields.key("target"), TARGET_FIELDS, findings))
+        .map(|fields| target_of(&fields, findings));
+    IgnoreRule {
+        paths,
+        target: target.unwrap_or_default(),
+    }
+}
+
+fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
+    for field in ["labelSelector", "annotationSelector"] {
+        if let Some((key, _)) = fields.get(field) {
+            let message = "objects can't be chosen by labels or annotations here; name kind and name";
+            findings.problem(key, &fields.key(field), message);
+        }
+    }
+    let mut pattern = |field: &str| {
+        let (text, node) = fields.text(field, findings)?;
+        kept(Pattern::new(&text), node, &fields.key(field), findings)
+    };
+    Target {
+        group: pattern("group"),
+        kind: pattern("kind"),
+        namespace: pattern("namespace"),
+        name: pattern("name"),
+    }
+}
+
+fn items<'a>(fields: &Fields<'a>, field: &str, what: &str, findings: &mut Findings) -> &'a [Node] {
+    match fields.get(field).map(|(_, node)| node) {
+        Some(Node {
+            value: Content::Sequence(items),
+            ..
+        }) => items,
+        Some(node) => {
+            findings.expected(what, node, &fields.key(field));
+            &[]
+        }
+        None => &[],
+    }
+}
+
+fn kept<T>(result: Result<T, impl Display>, node: &Node, key: &str, findings: &mut Findings) -> Option<T> {
+    result.map_err(|error| findings.problem(node, key, error)).ok()
+}
