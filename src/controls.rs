@@ -2,10 +2,12 @@
 //!
 //! Names with helm-operator's prefix mean what they mean there; names with ours are our own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const OPERATOR: &str = "helm.sdk.operatorframework.io/";
 const OWN: &str = "steersman.dev/";
+/// The controller's, which goes by it.
+const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
 /// What the annotations of a custom resource ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,30 +53,56 @@ impl Controls {
     /// # Guarantees
     /// A word for the deletion policy that is not known never means deletion.
     pub fn read(annotations: Option<&BTreeMap<String, String>>) -> (Self, Vec<String>) {
-        let mut reader = Reader {
-            annotations,
-            complaints: Vec::new(),
-        };
-        let controls = Self {
+        let mut reader = Reader::new(annotations);
+        let controls = Self::from_reader(&mut reader);
+        (controls, reader.complaints)
+    }
+
+    /// The names among `annotations` that are helm-operator's and have no effect here.
+    pub fn without_effect(annotations: &BTreeMap<String, String>) -> Vec<String> {
+        let mut reader = Reader::new(Some(annotations));
+        Self::from_reader(&mut reader);
+        let is_known = |name: &str| name == RECONCILE_PERIOD || reader.asked.contains(name);
+        let names = annotations.keys();
+        names
+            .filter(|name| name.starts_with(OPERATOR) && !is_known(name))
+            .cloned()
+            .collect()
+    }
+
+    fn from_reader(reader: &mut Reader<'_>) -> Self {
+        Self {
             paused: reader.flag(OWN, "pause"),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
             install: reader.operation("install"),
             upgrade: reader.operation("upgrade"),
             uninstall: reader.operation("uninstall"),
-        };
-        (controls, reader.complaints)
+        }
     }
 }
 
 struct Reader<'a> {
     annotations: Option<&'a BTreeMap<String, String>>,
     complaints: Vec<String>,
+    /// The names that have a meaning.
+    asked: BTreeSet<String>,
 }
 
-impl Reader<'_> {
-    fn text(&self, prefix: &str, name: &str) -> Option<String> {
-        self.annotations?.get(&format!("{prefix}{name}")).cloned()
+impl<'a> Reader<'a> {
+    fn new(annotations: Option<&'a BTreeMap<String, String>>) -> Self {
+        Self {
+            annotations,
+            complaints: Vec::new(),
+            asked: BTreeSet::new(),
+        }
+    }
+
+    fn text(&mut self, prefix: &str, name: &str) -> Option<String> {
+        let name = format!("{prefix}{name}");
+        let found = self.annotations.and_then(|all| all.get(&name)).cloned();
+        self.asked.insert(name);
+        found
     }
 
     fn flag(&mut self, prefix: &str, name: &str) -> bool {
@@ -164,6 +192,21 @@ mod tests {
         assert!(controls.upgrade.hooks_disabled && !controls.install.hooks_disabled);
         assert_eq!(controls.install.description.as_deref(), Some("by hand"));
         assert_eq!(controls.uninstall, OperationControls::default());
+    }
+
+    #[test]
+    fn annotations_without_an_effect_are_named() {
+        let names = [
+            "helm.sdk.operatorframework.io/reconcile-period",
+            "helm.sdk.operatorframework.io/install-disable-hooks",
+            "helm.sdk.operatorframework.io/misspelt",
+            "example.com/other",
+        ];
+        let annotations = names.map(|name| (name.to_owned(), "true".to_owned())).into();
+        assert_eq!(
+            Controls::without_effect(&annotations),
+            ["helm.sdk.operatorframework.io/misspelt"]
+        );
     }
 
     #[test]

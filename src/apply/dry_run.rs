@@ -1,11 +1,11 @@
 //! What an apply would do to an object, by the server's own word.
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::applier::{Applier, ApplyError, identify, unknown_kind};
 use super::fields::FIELD_MANAGER;
-use super::mark::{Owner, Ownership};
+use super::mark::{CHART_LABEL, Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
 use super::request::RequestError;
 use crate::discovery::Served;
@@ -42,6 +42,42 @@ impl Applier {
         })?;
         let ours = found.filter(|live| !matches!(owner.judge(&live.metadata), Ownership::Foreign(_)));
         Ok(ours.and_then(|live| serde_json::to_value(live).ok()))
+    }
+
+    /// The objects of a kind, in the namespace of `owner`'s release, that name `owner` as theirs.
+    ///
+    /// # Errors
+    /// They can't be listed.
+    pub async fn marked(&self, owner: &Owner, group: &str, kind: &str) -> Result<Vec<ObjectId>, ApplyError> {
+        let served = self.discovery.served().await?;
+        let Some(resource) = served
+            .any_version(group, kind)
+            .filter(|resource| resource.namespaced)
+        else {
+            return Ok(Vec::new());
+        };
+        let id = |name: String| ObjectId {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            namespace: Some(owner.release_namespace.clone()),
+            name,
+        };
+        let selector = ListParams::default().labels(&format!("{CHART_LABEL}={}", owner.chart));
+        let api = self.api(resource, Some(&owner.release_namespace));
+        let found = api
+            .list_metadata(&selector)
+            .await
+            .map_err(|error| ApplyError::Request {
+                attempt: "list objects like",
+                id: Box::new(id("*".to_owned())),
+                source: error.into(),
+            })?;
+        let ours = found.items.into_iter().filter(|object| {
+            // What a controller derives from our objects carries our labels, too, but not our mark as owner.
+            let references = object.metadata.owner_references.iter().flatten();
+            references.into_iter().any(|reference| reference.uid == owner.uid)
+        });
+        Ok(ours.filter_map(|object| object.metadata.name.map(id)).collect())
     }
 
     /// Has the server apply `object` for `owner` without keeping it. The result of an object whose kind or namespace

@@ -7,6 +7,7 @@ mod diff;
 mod functions;
 mod helm;
 mod lint;
+mod migrate;
 mod report;
 mod run;
 mod show;
@@ -57,6 +58,8 @@ enum Command {
     Diff(Box<diff::Args>),
     /// Show a release with the health of its objects
     Status(status::Args),
+    /// Tell what the switch from helm-operator would change
+    Migrate(migrate::Args),
     /// Render a chart on this machine
     Template(Box<template::Args>),
     /// Look for what is wrong with a chart
@@ -123,6 +126,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::exec(*arguments, &environment),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
+        Command::Migrate(arguments) => migrate::exec(arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),
         Command::Show(arguments) => show::exec(*arguments, &environment),

@@ -14,7 +14,9 @@ use super::render::{definitions, hook_records, manifest};
 use super::session::Session;
 use super::state::{Action, Cause, Observed};
 use super::{Reconciler, next_action, release_state};
-use crate::apply::{Handover, ObjectId, RenderedObject, Tried, chain, kinds_defined_by, objects_of_manifest};
+use crate::apply::{
+    FIELD_MANAGER, Handover, ObjectId, RenderedObject, Tried, chain, kinds_defined_by, objects_of_manifest,
+};
 use crate::release::{ReleaseStatus, Revision, Stored};
 use crate::status::Redactor;
 use crate::values::user_values;
@@ -37,6 +39,8 @@ pub struct Preview {
     pub hooks: Vec<String>,
     /// The objects that the release has or would have.
     pub objects: Vec<ObjectPreview>,
+    /// Objects that carry the marks of the release's resource and that no revision names.
+    pub strays: Vec<ObjectId>,
     /// Masks the secrets of the release as it is and as it would be.
     pub redactor: Redactor,
 }
@@ -65,6 +69,8 @@ pub struct ObjectPreview {
     pub id: ObjectId,
     /// It as it is in the cluster, if it is there.
     pub live: Option<Value>,
+    /// Who else owns fields of it.
+    pub managers: BTreeSet<String>,
     /// What would become of it.
     pub fate: Fate,
 }
@@ -157,6 +163,7 @@ impl Reconciler {
             }
             None => (Vec::new(), Vec::new()),
         };
+        let strays = self.strays(&session, &objects).await?;
         Ok(Preview {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
@@ -164,6 +171,7 @@ impl Reconciler {
             paused: session.controls.paused,
             hooks,
             objects,
+            strays,
             redactor,
         })
     }
@@ -254,6 +262,7 @@ impl Reconciler {
                         name: definition.name.clone(),
                     },
                     live: None,
+                    managers: BTreeSet::new(),
                     fate: Fate::Applied(comparable(definition.value.clone())),
                 });
             }
@@ -298,12 +307,35 @@ impl Reconciler {
                     } else {
                         Fate::Deleted
                     },
+                    managers: managers(Some(&live)),
                     live: Some(comparable(live)),
                     id,
                 });
             }
         }
         Ok(orphans)
+    }
+
+    /// Objects of the kinds of the release, in its namespace, that belong to its resource and are not `known`.
+    async fn strays(
+        &self,
+        session: &Session,
+        known: &[ObjectPreview],
+    ) -> Result<Vec<ObjectId>, ReconcileError> {
+        let kinds: BTreeSet<(&str, &str)> = known
+            .iter()
+            .map(|object| (object.id.group.as_str(), object.id.kind.as_str()))
+            .collect();
+        let mut strays = Vec::new();
+        for (group, kind) in kinds {
+            let found = self.shared.applier.marked(&session.owner, group, kind).await?;
+            strays.extend(
+                found
+                    .into_iter()
+                    .filter(|id| known.iter().all(|object| object.id != *id)),
+            );
+        }
+        Ok(strays)
     }
 }
 
@@ -336,12 +368,27 @@ fn redactor(session: &Session, revisions: &[Stored], wanted: Option<&Wanted>) ->
 fn object_preview(tried: Tried) -> ObjectPreview {
     ObjectPreview {
         id: tried.id,
+        managers: managers(tried.live.as_ref()),
         live: tried.live.map(comparable),
         fate: match tried.result {
             Ok(value) => Fate::Applied(comparable(value)),
             Err(error) => Fate::Refused(chain(&error)),
         },
     }
+}
+
+/// The managers but ourselves that own fields of an object, the status apart.
+fn managers(live: Option<&Value>) -> BTreeSet<String> {
+    let entries = live.and_then(|live| live.pointer("/metadata/managedFields")?.as_array());
+    let of_object = entries
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.get("subresource").is_none());
+    let names = of_object.filter_map(|entry| entry.get("manager")?.as_str());
+    names
+        .filter(|name| *name != FIELD_MANAGER)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// An object without what changes although nothing has changed.
@@ -376,6 +423,7 @@ mod tests {
                 namespace: None,
                 name: "a".to_owned(),
             },
+            managers: BTreeSet::new(),
             live: live.map(comparable),
             fate,
         }

@@ -1,85 +1,12 @@
 //! `steersman diff` and `steersman status`, beside what really happens.
 
 use std::fs;
-use std::process::{Command, Output};
 
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use steersman_testkit::cluster::User;
 
 use crate::bench::Bench;
-
-/// The program in the bench's folder, run by somebody else than the operator.
-struct Developer<'a> {
-    bench: &'a Bench,
-    user: User,
-}
-
-struct Said {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl<'a> Developer<'a> {
-    async fn of(bench: &'a Bench) -> Self {
-        let user = bench
-            .cluster
-            .user(&format!("developer-{}", bench.namespace), &[])
-            .unwrap();
-        bench
-            .cluster
-            .grant_cluster_role(&user, "cluster-admin")
-            .await
-            .unwrap();
-        Self { bench, user }
-    }
-
-    fn run(&self, arguments: &[&str]) -> Said {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = Command::new(env!("CARGO_BIN_EXE_steersman"))
-            .args(arguments)
-            .args(["-n", &self.bench.namespace])
-            .env("KUBECONFIG", self.user.kubeconfig())
-            .current_dir(self.bench.folder.path())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Said {
-            code: status.code(),
-            stdout: text(stdout),
-            stderr: text(stderr),
-        }
-    }
-
-    /// Runs the program and gives what it prints, with the namespace's name replaced.
-    fn check(&self, arguments: &[&str], code: i32) -> String {
-        let said = self.run(arguments);
-        assert_eq!(
-            said.code,
-            Some(code),
-            "{arguments:?}\n{}{}",
-            said.stdout,
-            said.stderr
-        );
-        said.stdout.replace(&self.bench.namespace, "NS")
-    }
-
-    fn write_resource(&self, spec: &Value) {
-        let group = &self.bench.group;
-        let object = json!({"apiVersion": format!("{group}/v1"), "kind": "Web", "metadata": {"name": "shop"}, "spec": spec});
-        fs::write(self.bench.folder.path().join("shop.yaml"), object.to_string()).unwrap();
-    }
-}
-
-fn contains_all(text: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(text.contains(part), "no `{part}` in:\n{text}");
-    }
-}
+use crate::developer::{Developer, contains_all};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_diff_tells_what_will_happen_and_writes_nothing() {
@@ -173,17 +100,7 @@ async fn a_diff_tells_what_will_happen_and_writes_nothing() {
         &["revision 3, as the chart has changed", "+  added: \"1\"\n"],
     );
 
-    let audit = bench
-        .cluster
-        .audit_since(mark)
-        .await
-        .unwrap()
-        .by_user(developer.user.name());
-    let kept = audit
-        .writes()
-        .filter(|request| !request.uri.contains("dryRun=All"));
-    assert!(kept.is_empty(), "{kept:#?}");
-    assert!(!audit.writes().is_empty(), "nothing was tried");
+    assert!(!developer.has_written(mark).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

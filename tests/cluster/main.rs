@@ -8,6 +8,7 @@
 mod applying;
 mod bench;
 mod controls;
+mod developer;
 mod diff;
 mod drift;
 mod failure;
@@ -16,6 +17,7 @@ mod hooks;
 mod leader;
 mod lifecycle;
 mod metrics;
+mod migrate;
 mod public_charts;
 mod selection;
 mod takeover;

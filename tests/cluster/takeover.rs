@@ -9,7 +9,7 @@ use crate::bench::{Bench, condition};
 
 /// Runs Helm under a name of choice: the name is what Helm, and helm-operator with it, writes its
 /// objects as.
-async fn helm_as(bench: &Bench, name: &str, arguments: &[&str]) -> String {
+pub(crate) async fn helm_as(bench: &Bench, name: &str, arguments: &[&str]) -> String {
     let helm = bench.cluster.helm_command(bench.cluster.admin());
     let program = bench.folder.path().join(name);
     if !program.exists() {

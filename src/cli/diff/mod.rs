@@ -16,9 +16,9 @@ use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::style::Style;
 use crate::config::Environment;
 use crate::dependents::Interests;
-use crate::reconcile::{Preview, Reconciler, Settings, Shared};
+use crate::reconcile::{ObjectPreview, Preview, ReconcileError, Reconciler, Settings, Shared};
 use crate::watches::Watches;
-use subject::Subject;
+pub(super) use subject::Subject;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,11 +84,8 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
         let (mut differs, mut refused) = (false, 0);
         for subject in subjects {
             let title = subject.title();
-            let preview = preview(&cluster, subject).await?;
-            differs |= preview
-                .objects
-                .iter()
-                .any(crate::reconcile::ObjectPreview::differs);
+            let preview = preview(&cluster, subject).await.map_err(failed)?;
+            differs |= preview.objects.iter().any(ObjectPreview::differs);
             refused += text::refused(&preview);
             let shown = text::describe(&title, &preview, style);
             // Nobody may read any more (a closed pipe); the exit code still says it.
@@ -103,7 +100,7 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
 }
 
 /// What the operator would do with a resource.
-pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<Preview, Failure> {
+pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<Preview, ReconcileError> {
     let stop = CancellationToken::new();
     let shared = Shared::new(
         cluster.client.clone(),
@@ -113,5 +110,5 @@ pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<P
     );
     let settings = Arc::new(Settings::new(subject.watch));
     let reconciler = Reconciler::new(shared, settings, subject.resource);
-    reconciler.preview(subject.object).await.map_err(failed)
+    reconciler.preview(subject.object).await
 }

@@ -203,6 +203,7 @@ mod tests {
                 name: "a".to_owned(),
             },
             live,
+            managers: std::collections::BTreeSet::new(),
             fate,
         }
     }
@@ -215,6 +216,7 @@ mod tests {
             paused: false,
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
             objects,
+            strays: Vec::new(),
             redactor: Redactor::new([], &json!({"password": "canary-1"})),
         };
         expect.assert_eq(&describe("Web default/shop", &preview, Style::default()));

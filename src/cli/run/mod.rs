@@ -9,12 +9,14 @@ use std::io::IsTerminal;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use clap::Parser as _;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 pub(super) use flags::Args;
 
-use super::Failure;
+use super::arguments::normalize;
+use super::{Cli, Command, Failure};
 use crate::config::{Config, Environment};
 use crate::supervisor;
 use crate::telemetry;
@@ -53,6 +55,26 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     // Work that blocks, such as a look-up of a template, is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
+}
+
+/// What `run` has to say about these arguments: notices, or why it would not start.
+pub(super) fn check_flags(flags: &[String], environment: &Environment) -> Result<Vec<String>, String> {
+    let words = ["steersman", "run"]
+        .into_iter()
+        .chain(flags.iter().map(String::as_str));
+    let words = normalize(words.map(Into::into).collect());
+    let parsed = Cli::try_parse_from(words).map_err(|error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        line.trim_start_matches("error: ").to_owned()
+    })?;
+    let Command::Run(arguments) = parsed.command else {
+        return Err("they are not those of `run`".to_owned());
+    };
+    let config = arguments.into_config(environment, false);
+    config
+        .map(|config| config.notices)
+        .map_err(|error| error.to_string())
 }
 
 /// The changes of the files, where they are to be followed and can be.

@@ -1,0 +1,243 @@
+//! Looks at everything that the switch touches.
+
+use std::collections::BTreeSet;
+
+use anyhow::anyhow;
+use kube::api::{Api, DynamicObject, ListParams};
+
+use super::Args;
+use super::finding::{Report, Subject, Weight, changed_fields};
+use crate::apply::{ApiKind, RequestError, chain};
+use crate::cli::cluster::{Cluster, failed};
+use crate::cli::diff::{self, preview};
+use crate::cli::{Failure, run};
+use crate::config::{Environment, Namespaces};
+use crate::controls::Controls;
+use crate::discovery::Resource;
+use crate::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
+use crate::watches::{Watch, Watches};
+
+/// Resources are listed in pages of this size.
+const PAGE: u32 = 500;
+
+/// Everything that was found.
+///
+/// # Errors
+/// The cluster can't be asked at all.
+pub(super) async fn gather(arguments: &Args, environment: &Environment) -> Result<Report, Failure> {
+    let mut report = Report::default();
+    if !arguments.flags.is_empty() {
+        report.push(flags(&arguments.flags, environment));
+    }
+    let mut file = Subject::new(arguments.watches_file.display().to_string());
+    let watches = match Watches::load(&arguments.watches_file, environment) {
+        Ok(watches) => watches,
+        Err(error) => {
+            file.add(Weight::Problem, error.to_string());
+            report.push(file);
+            return Ok(report);
+        }
+    };
+    for notice in watches.notices() {
+        let message = format!("line {}: {}: {}", notice.line, notice.key, notice.message);
+        file.add(Weight::Differs, message);
+    }
+    file.add(Weight::Same, format!("{} entries", watches.iter().count()));
+    report.push(file);
+    let namespaces = Namespaces::parse(environment.get("WATCH_NAMESPACE"));
+    let namespaces =
+        namespaces.map_err(|message| Failure::usage(anyhow!("WATCH_NAMESPACE: {message}"), None))?;
+    let cluster = arguments.cluster.connect(environment).await?;
+    for watch in &watches {
+        look_at_watch(&cluster, watch, &namespaces, &mut report).await?;
+    }
+    Ok(report)
+}
+
+/// Whether `run` takes the flags of helm-operator's Deployment.
+fn flags(flags: &[String], environment: &Environment) -> Subject {
+    let mut subject = Subject::new("flags");
+    match run::check_flags(flags, environment) {
+        Ok(notices) => {
+            for notice in notices {
+                subject.add(Weight::Differs, notice);
+            }
+            subject.add(Weight::Same, "`steersman run` takes them");
+        }
+        Err(problem) => subject.add(Weight::Problem, problem),
+    }
+    subject
+}
+
+async fn look_at_watch(
+    cluster: &Cluster,
+    watch: &Watch,
+    namespaces: &Namespaces,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let gvk = &watch.gvk;
+    let served = cluster.discovery.served().await.map_err(failed)?;
+    let api = ApiKind {
+        group: gvk.group.clone(),
+        version: gvk.version.clone(),
+        kind: gvk.kind.clone(),
+    };
+    let Some(resource) = served.resource(&api) else {
+        let mut subject = Subject::new(format!("{} in {}", gvk.kind, gvk.api_version()));
+        subject.add(Weight::Differs, "is not served: the operator would wait for it");
+        report.push(subject);
+        return Ok(());
+    };
+    let resources = list(cluster, watch, resource, namespaces).await?;
+    if resources.is_empty() {
+        let mut subject = Subject::new(format!("{} in {}", gvk.kind, gvk.api_version()));
+        subject.add(Weight::Same, "there are no resources");
+        report.push(subject);
+    }
+    for mut object in resources {
+        // Items of a list name no type.
+        object.types.get_or_insert_with(|| kube::core::TypeMeta {
+            api_version: gvk.api_version(),
+            kind: gvk.kind.clone(),
+        });
+        report.push(look_at_resource(cluster, watch, resource, object).await);
+    }
+    Ok(())
+}
+
+async fn list(
+    cluster: &Cluster,
+    watch: &Watch,
+    resource: &Resource,
+    namespaces: &Namespaces,
+) -> Result<Vec<DynamicObject>, Failure> {
+    let client = || cluster.client.clone();
+    let apis: Vec<Api<DynamicObject>> = match namespaces {
+        Namespaces::Listed(names) if resource.namespaced => {
+            let in_namespace = |name: &String| Api::namespaced_with(client(), name, &resource.api);
+            names.iter().map(in_namespace).collect()
+        }
+        _ => vec![Api::all_with(client(), &resource.api)],
+    };
+    let mut found = Vec::new();
+    for api in apis {
+        let mut parameters = ListParams::default().labels_from(&watch.selector).limit(PAGE);
+        loop {
+            let page = api.list(&parameters).await.map_err(|error| {
+                anyhow!(RequestError::from(error)).context(format!("failed to list {}", watch.gvk.kind))
+            })?;
+            let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+            found.extend(page.items);
+            match next {
+                Some(token) => parameters.continue_token = Some(token),
+                None => break,
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn look_at_resource(
+    cluster: &Cluster,
+    watch: &Watch,
+    resource: &Resource,
+    object: DynamicObject,
+) -> Subject {
+    let annotations = object.metadata.annotations.clone().unwrap_or_default();
+    let wanted = diff::Subject {
+        object,
+        resource: resource.clone(),
+        watch,
+    };
+    let mut subject = Subject::new(wanted.title());
+    for name in Controls::without_effect(&annotations) {
+        subject.add(Weight::Differs, format!("annotation {name} has no effect"));
+    }
+    for complaint in Controls::read(Some(&annotations)).1 {
+        subject.add(Weight::Differs, complaint);
+    }
+    match preview(cluster, wanted).await {
+        Ok(preview) => tell(&preview, &mut subject),
+        Err(error) => subject.add(Weight::Problem, chain(&error)),
+    }
+    subject
+}
+
+fn tell(preview: &Preview, subject: &mut Subject) {
+    let (weight, message) = plan(preview.plan);
+    subject.add(weight, message);
+    for hook in &preview.hooks {
+        subject.add(Weight::Differs, format!("hook {hook} would run"));
+    }
+    let mut managers = BTreeSet::new();
+    for object in &preview.objects {
+        if let Some((weight, message)) = fate(object) {
+            subject.add(weight, preview.redactor.mask(&message));
+        }
+        managers.extend(object.managers.iter().map(String::as_str));
+    }
+    for stray in &preview.strays {
+        let message = format!(
+            "{stray} belongs to the resource, and no revision names it: it would stay until that is deleted"
+        );
+        subject.add(Weight::Differs, message);
+    }
+    let is_ours = matches!(preview.plan, Plan::Keep(_) | Plan::Recover(_));
+    if !managers.is_empty() && !is_ours {
+        let names: Vec<&str> = managers.into_iter().collect();
+        let message = format!(
+            "fields are owned by {}; those of the former operator become ours",
+            names.join(", ")
+        );
+        subject.add(Weight::Same, message);
+    }
+}
+
+fn plan(plan: Plan) -> (Weight, String) {
+    match plan {
+        Plan::TakeOver(revision) => (
+            Weight::Same,
+            format!("revision {revision} would be taken over as it is"),
+        ),
+        Plan::Keep(revision) => (Weight::Same, format!("revision {revision} is ours already")),
+        Plan::Leave => (Weight::Same, "is being deleted".to_owned()),
+        Plan::Install => (
+            Weight::Differs,
+            "has no release, and one would be installed".to_owned(),
+        ),
+        Plan::Upgrade(revision, Cause::TakenOver) => (
+            Weight::Differs,
+            format!(
+                "would be upgraded to revision {revision}: chart or values are not those of the last one"
+            ),
+        ),
+        Plan::Upgrade(revision, _) => (
+            Weight::Differs,
+            format!("would be upgraded to revision {revision}"),
+        ),
+        Plan::Recover(revision) => (
+            Weight::Differs,
+            format!("revision {revision} would be applied again, as that has not succeeded yet"),
+        ),
+    }
+}
+
+fn fate(object: &ObjectPreview) -> Option<(Weight, String)> {
+    let id = &object.id;
+    match (&object.fate, &object.live) {
+        (Fate::Refused(reason), _) => Some((Weight::Problem, format!("{id} would be refused: {reason}"))),
+        (Fate::Deleted, _) => Some((Weight::Differs, format!("{id} would be deleted"))),
+        (Fate::Kept, _) => None,
+        (Fate::Applied(_), None) => Some((Weight::Differs, format!("{id} would be created"))),
+        (Fate::Applied(after), Some(live)) => {
+            let fields = changed_fields(live, after);
+            let is_other = !fields.is_empty();
+            is_other.then(|| {
+                (
+                    Weight::Differs,
+                    format!("{id} would change: {}", fields.join(", ")),
+                )
+            })
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `steersman migrate --check`, beside what the switch really does.
+
+use std::fs;
+
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::developer::{Developer, contains_all};
+use crate::takeover::helm_as;
+
+const CHECK: [&str; 2] = ["migrate", "--check"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_check_tells_what_the_switch_changes() {
+    let Some(bench) = Bench::with_kind("the_check_tells_what_the_switch_changes").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    let values = [
+        "install",
+        "--server-side=false",
+        "--set",
+        "password=canary,message=hi",
+    ];
+    helm_as(&bench, "helm-operator", &values).await;
+    bench
+        .apply_web("shop", json!({"password": "canary", "message": "hi"}))
+        .await;
+    let mark = bench.cluster.audit_mark().unwrap();
+
+    let said = developer.check(&CHECK, 0);
+    contains_all(
+        &said,
+        &[
+            "./watches.yaml\n  same     1 entries\n",
+            "Web NS/shop\n  same     revision 1 would be taken over as it is\n",
+            "fields are owned by helm; those of the former operator become ours",
+            "0 problems, 0 differences,",
+        ],
+    );
+    assert!(!said.contains("canary"), "{said}");
+
+    // An entry, a resource and an object that are not as they should be.
+    let file = bench.folder.path().join("watches.yaml");
+    let good = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{good}  reconcilePeriods: 1m\n")).unwrap();
+    let web = Patch::Merge(
+        json!({"metadata": {"annotations": {"helm.sdk.operatorframework.io/misspelt": "true"}},
+        "spec": {"message": "bye", "password": "canary-two"}}),
+    );
+    let web = bench
+        .webs()
+        .patch("shop", &PatchParams::default(), &web)
+        .await
+        .unwrap();
+    let reference = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web", "name": "shop", "uid": web.metadata.uid});
+    let stray = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "left", "ownerReferences": [reference],
+        "labels": {"helm.sdk.operatorframework.io/chart": "web"}}});
+    let stray = serde_json::from_value(stray).unwrap();
+    bench
+        .config_maps()
+        .create(&PostParams::default(), &stray)
+        .await
+        .unwrap();
+    let said = developer.check(&CHECK, 1);
+    contains_all(
+        &said,
+        &[
+            "differs  line 5: [0].reconcilePeriods:",
+            "differs  annotation helm.sdk.operatorframework.io/misspelt has no effect",
+            "differs  would be upgraded to revision 2: chart or values are not those of the last one",
+            "differs  ConfigMap NS/shop-config would change: data.message, data.revision\n",
+            "differs  Secret NS/shop-secret would change: data.password\n",
+            "differs  ConfigMap NS/left belongs to the resource, and no revision names it",
+        ],
+    );
+    assert!(!said.contains("canary") && !said.contains("Y2FuYXJ5"), "{said}");
+    assert!(!developer.has_written(mark).await);
+
+    // Back, and over: as it was told.
+    fs::write(&file, good).unwrap();
+    bench
+        .apply_web("shop", json!({"password": "canary", "message": "hi"}))
+        .await;
+    developer.check(&CHECK, 1);
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+    let said = developer.check(&["migrate", "--check", "--", "--leader-elect"], 2);
+    contains_all(
+        &said,
+        &[
+            "flags\n  problem  --leader-elect: needs --leader-election-id",
+            "revision 1 is ours already",
+        ],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_would_not_work_is_a_problem() {
+    let Some(bench) = Bench::with_kind("what_would_not_work_is_a_problem").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    helm_as(&bench, "helm-operator", &["install", "--server-side=false"]).await;
+    bench.apply_web("shop", json!({})).await;
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "second-config", "namespace": bench.namespace}});
+    bench.cluster.apply(&theirs.to_string()).await.unwrap();
+    bench.apply_web("second", json!({})).await;
+    bench.apply_web("third", json!({"broken": true})).await;
+    let broken: Patch<Value> = Patch::Merge(json!({"data": {"release": "bm8="}}));
+    bench
+        .secrets()
+        .patch("sh.helm.release.v1.shop.v1", &PatchParams::default(), &broken)
+        .await
+        .unwrap();
+    let said = developer.check(&CHECK, 2);
+    contains_all(
+        &said,
+        &[
+            "Web NS/shop\n  problem  Secret sh.helm.release.v1.shop.v1 is not a release",
+            "problem  ConfigMap NS/second-config would be refused",
+            "Web NS/third\n  problem  ",
+            "the chart was told to fail",
+        ],
+    );
+
+    fs::write(bench.folder.path().join("watches.yaml"), "- kind: Web\n").unwrap();
+    let said = developer.check(&CHECK, 2);
+    contains_all(&said, &["problem  ./watches.yaml:1"]);
+}
