@@ -30,10 +30,8 @@ pub(super) enum Tone {
 impl Style {
     /// Colour on a terminal, unless `NO_COLOR` or a terminal without colours forbids it.
     pub(super) fn of(stream: &impl IsTerminal, environment: &Environment) -> Self {
-        let is_forbidden = environment.get("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || environment.get("TERM") == Some("dumb");
         Self {
-            coloured: stream.is_terminal() && !is_forbidden,
+            coloured: stream.is_terminal() && !is_forbidden(environment),
         }
     }
 
@@ -52,6 +50,12 @@ impl Style {
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
+}
+
+/// Whether the user, or a terminal that has none, wants no colours.
+pub(super) fn is_forbidden(environment: &Environment) -> bool {
+    environment.get("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || environment.get("TERM") == Some("dumb")
 }
 
 /// `text` without what steers a terminal: it comes from the cluster. Line breaks stay.

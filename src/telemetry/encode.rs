@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use jiff::fmt::strtime;
+use jiff::tz::TimeZone;
 use serde_json::Value;
 use tracing::Level;
 
-use super::{Encoder, TimeEncoding};
+use super::{Encoder, TimeEncoding, terminal};
 
 /// What a line says.
 pub(super) struct Line<'a> {
@@ -25,6 +26,7 @@ impl Line<'_> {
         match encoder {
             Encoder::Json => self.json(&mut line, time),
             Encoder::Console => self.console(&mut line, time),
+            Encoder::Terminal { coloured } => terminal::write(self, &mut line, time, coloured),
         }
         line.push('\n');
         line
@@ -58,7 +60,7 @@ impl Line<'_> {
     }
 }
 
-fn level_name(level: Level) -> &'static str {
+pub(super) fn level_name(level: Level) -> &'static str {
     match level {
         Level::ERROR => "error",
         Level::WARN => "warn",
@@ -68,7 +70,7 @@ fn level_name(level: Level) -> &'static str {
 }
 
 /// A point in time as a JSON value.
-fn encode_time(time: Timestamp, encoding: TimeEncoding) -> String {
+pub(super) fn encode_time(time: Timestamp, encoding: TimeEncoding) -> String {
     let format = |pattern| strtime::format(pattern, time).unwrap_or_default();
     match encoding {
         TimeEncoding::Rfc3339 => format("\"%Y-%m-%dT%H:%M:%SZ\""),
@@ -77,6 +79,10 @@ fn encode_time(time: Timestamp, encoding: TimeEncoding) -> String {
         TimeEncoding::Epoch => (time.as_nanosecond() as f64 / 1e9).to_string(),
         TimeEncoding::Millis => (time.as_nanosecond() as f64 / 1e6).to_string(),
         TimeEncoding::Nanos => time.as_nanosecond().to_string(),
+        TimeEncoding::Clock => {
+            let here = time.to_zoned(TimeZone::system());
+            strtime::format("\"%H:%M:%S\"", &here).unwrap_or_default()
+        }
     }
 }
 
@@ -99,7 +105,7 @@ fn push_json_string(line: &mut String, text: &str) {
 
 /// Writes no control character: names and messages come from users, and a line must stay one line and must not
 /// speak to a terminal. JSON itself would allow the controls from `U+007F` on.
-fn push_escaped(line: &mut String, text: &str, in_json: bool) {
+pub(super) fn push_escaped(line: &mut String, text: &str, in_json: bool) {
     for character in text.chars() {
         match character {
             '"' | '\\' if in_json => line.extend(['\\', character]),

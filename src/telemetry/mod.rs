@@ -4,6 +4,7 @@
 mod encode;
 mod layer;
 mod options;
+mod terminal;
 
 use std::io::{self, Write};
 
@@ -54,7 +55,7 @@ mod tests {
         };
         tracing::subscriber::with_default(subscriber(options, buffer.clone()), log);
         let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
-        expect.assert_eq(&without_times(&text));
+        expect.assert_eq(&without_times(&text).replace('\u{1b}', "\\x1b"));
     }
 
     fn without_times(text: &str) -> String {
@@ -98,6 +99,35 @@ mod tests {
             &expect![[r#"
                 TIME	INFO	helm.controller	Upgraded release	{"namespace":"default","name":"web","release":"web","revision":2,"force":false}
             "#]],
+        );
+    }
+
+    #[test]
+    fn lines_on_a_terminal_are_for_people() {
+        let log = || {
+            release_log();
+            let span = tracing::info_span!("reconcile", name = "my web", empty = "");
+            let _entered = span.enter();
+            tracing::error!(target: "steersman::reconcile", error = "web/a.yaml:1\n  \u{1b}[31mwrong", "Release failed");
+        };
+        check(
+            Encoder::Terminal { coloured: false },
+            Verbosity::Info,
+            log,
+            &expect![[r#"
+                TIME  INFO   Upgraded release  namespace=default name=web release=web revision=2 force=false
+                TIME  ERROR  Release failed  name="my web" empty=""
+                    error: web/a.yaml:1
+                      \u001b[31mwrong
+            "#]],
+        );
+        check(
+            Encoder::Terminal { coloured: true },
+            Verbosity::Info,
+            || tracing::warn!(target: "steersman::run", name = "web", "odd"),
+            &expect![[r"
+                \x1b[2mTIME\x1b[0m  \x1b[33mWARN \x1b[0m  odd  \x1b[2mname=\x1b[0mweb
+            "]],
         );
     }
 

@@ -21,8 +21,13 @@ pub struct LogOptions {
 pub enum Encoder {
     /// One JSON object a line.
     Json,
-    /// Columns for people, fields as JSON behind them.
+    /// Columns, fields as JSON behind them.
     Console,
+    /// For people on a terminal; no flag names it.
+    Terminal {
+        /// Whether there are colours.
+        coloured: bool,
+    },
 }
 
 /// What is shown (`--zap-log-level`).
@@ -54,6 +59,8 @@ pub enum TimeEncoding {
     Millis,
     /// Nanoseconds since 1970.
     Nanos,
+    /// `15:04:05`, where we are; no flag names it.
+    Clock,
 }
 
 /// Why a flag's text means no encoder, level or time encoding.

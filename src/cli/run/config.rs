@@ -4,11 +4,12 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use super::flags::Args;
+use crate::cli::style::is_forbidden;
 use crate::config::{
     Config, ConfigError, ConfigProblem, Environment, LeaderElection, MetricsAccess, Namespaces, parse_address,
 };
 use crate::duration::parse_duration;
-use crate::telemetry::{Encoder, LogOptions, Verbosity};
+use crate::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
 
 impl Args {
     /// What the flags and the environment mean together.
@@ -39,7 +40,7 @@ impl Args {
                 )
                 .unwrap_or(Namespaces::All),
             follow_files: self.watch_files.unwrap_or_else(|| !is_in_pod(environment)),
-            log: self.log(is_terminal),
+            log: self.log(is_terminal, environment),
             watches_file: self.watches_file,
             kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
             notices: Vec::new(),
@@ -161,24 +162,27 @@ impl Args {
         })
     }
 
-    fn log(&self, is_terminal: bool) -> LogOptions {
-        let for_people = self.zap_devel || is_terminal;
-        let (encoder, verbosity) = (
-            if for_people {
-                Encoder::Console
-            } else {
-                Encoder::Json
-            },
-            if self.zap_devel {
-                Verbosity::Debug
-            } else {
-                Verbosity::Info
-            },
-        );
+    fn log(&self, is_terminal: bool, environment: &Environment) -> LogOptions {
+        let (encoder, time) = if is_terminal {
+            let coloured = !is_forbidden(environment);
+            (Encoder::Terminal { coloured }, TimeEncoding::Clock)
+        } else if self.zap_devel {
+            (Encoder::Console, TimeEncoding::default())
+        } else {
+            (Encoder::Json, TimeEncoding::default())
+        };
+        let verbosity = if self.zap_devel {
+            Verbosity::Debug
+        } else {
+            Verbosity::Info
+        };
         LogOptions {
             encoder: self.zap_encoder.unwrap_or(encoder),
             verbosity: self.zap_log_level.unwrap_or(verbosity),
-            time: self.zap_time_encoding.unwrap_or_default(),
+            time: self.zap_time_encoding.unwrap_or(match self.zap_encoder {
+                Some(_) => TimeEncoding::default(),
+                None => time,
+            }),
         }
     }
 }

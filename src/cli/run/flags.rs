@@ -114,13 +114,13 @@ pub(in crate::cli) struct Args {
           value_parser = parse_bool)]
     pub(super) suppress_override_values: bool,
 
-    /// Log for people and from `debug` on, unless other flags say otherwise
+    /// Log in columns and from `debug` on, unless other flags say otherwise
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true,
           value_parser = parse_bool)]
     pub(super) zap_devel: bool,
 
-    /// The shape of the log: json or console [default: console on a terminal, else json]
+    /// The shape of the log: json or console [default: for people on a terminal, else json]
     #[arg(long, value_name = "ENCODER")]
     pub(super) zap_encoder: Option<Encoder>,
 

@@ -384,3 +384,34 @@ fn files_are_followed_outside_of_a_pod() {
         );
     }
 }
+
+#[test]
+fn a_terminal_gets_lines_for_people() {
+    let on_terminal = |flags: &str, variables: &[(&str, &str)]| {
+        let words = ["steersman"].into_iter().chain(flags.split_whitespace());
+        let program = Program::try_parse_from(words).unwrap();
+        let variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let log = program
+            .arguments
+            .into_config(&variables.collect(), true)
+            .unwrap()
+            .log;
+        format!("{:?} {:?} {:?}", log.encoder, log.verbosity, log.time)
+    };
+    assert_eq!(on_terminal("", &[]), "Terminal { coloured: true } Info Clock");
+    assert_eq!(
+        on_terminal("--zap-devel", &[("NO_COLOR", "1")]),
+        "Terminal { coloured: false } Debug Clock"
+    );
+    assert_eq!(on_terminal("--zap-encoder=console", &[]), "Console Info Rfc3339");
+    assert_eq!(
+        on_terminal("--zap-encoder=json --zap-time-encoding=epoch", &[]),
+        "Json Info Epoch"
+    );
+    assert_eq!(
+        on_terminal("--zap-time-encoding=rfc3339", &[]),
+        "Terminal { coloured: true } Info Rfc3339"
+    );
+}
