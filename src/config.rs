@@ -30,6 +30,8 @@ pub struct Config {
     pub health_address: Option<SocketAddr>,
     /// The lease without which nothing is reconciled, if one is wanted.
     pub leader_election: Option<LeaderElection>,
+    /// What releases keep, wait for, and do when they fail.
+    pub releases: ReleasePolicy,
     /// Whether events hide the override values of watches.yaml.
     pub suppress_override_values: bool,
     /// The namespaces whose custom resources are reconciled.
@@ -42,6 +44,29 @@ pub struct Config {
     pub log: LogOptions,
     /// What the user should know about the flags and the environment although they can be obeyed.
     pub notices: Vec<String>,
+}
+
+/// What releases keep, wait for, and do when they fail. The words are those of Helm's flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReleasePolicy {
+    /// How many revisions of a release are kept; `None` is all of them.
+    pub history_max: Option<NonZeroUsize>,
+    /// How long a hook may take; `None` is as long as it likes.
+    pub hook_timeout: Option<Duration>,
+    /// Whether a failed upgrade goes back to the deployed revision, and a failed installation is
+    /// uninstalled. An annotation of the resource goes before it.
+    pub rollback_on_failure: bool,
+}
+
+impl Default for ReleasePolicy {
+    /// Helm's own numbers.
+    fn default() -> Self {
+        Self {
+            history_max: NonZeroUsize::new(10),
+            hook_timeout: Some(Duration::from_mins(5)),
+            rollback_on_failure: false,
+        }
+    }
 }
 
 /// How `/metrics` is guarded.

@@ -18,6 +18,13 @@ pub struct Controls {
     pub reconcile_at: Option<String>,
     /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
     pub deletion: DeletionPolicy,
+    /// What can't be changed in place is deleted and created again: `upgrade-force`.
+    pub upgrade_force: bool,
+    /// The same while a failed upgrade is undone: `rollback-force`.
+    pub rollback_force: bool,
+    /// Whether a failed upgrade is undone, and a failed installation removed, if it is said:
+    /// `steersman.dev/rollback-on-failure`.
+    pub rollback_on_failure: Option<bool>,
     /// `install-disable-hooks`, `install-description`.
     pub install: OperationControls,
     /// `upgrade-disable-hooks`, `upgrade-description`.
@@ -75,6 +82,9 @@ impl Controls {
             paused: reader.flag(OWN, "pause"),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
+            upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
+            rollback_force: reader.flag(OPERATOR, "rollback-force"),
+            rollback_on_failure: reader.choice(OWN, "rollback-on-failure"),
             install: reader.operation("install"),
             upgrade: reader.operation("upgrade"),
             uninstall: reader.operation("uninstall"),
@@ -106,15 +116,18 @@ impl<'a> Reader<'a> {
     }
 
     fn flag(&mut self, prefix: &str, name: &str) -> bool {
-        let Some(text) = self.text(prefix, name) else {
-            return false;
-        };
-        parse_bool(&text).unwrap_or_else(|| {
+        self.choice(prefix, name).unwrap_or_default()
+    }
+
+    fn choice(&mut self, prefix: &str, name: &str) -> Option<bool> {
+        let text = self.text(prefix, name)?;
+        let choice = parse_bool(&text);
+        if choice.is_none() {
             self.complaints.push(format!(
                 "annotation {prefix}{name} is ignored: {text:?} is neither true nor false"
             ));
-            false
-        })
+        }
+        choice
     }
 
     fn operation(&mut self, operation: &str) -> OperationControls {
@@ -180,6 +193,21 @@ mod tests {
                 "{text}: {complaints:?}"
             );
         }
+    }
+
+    #[test]
+    fn nothing_is_forced_or_undone_unless_it_is_said() {
+        let (controls, _) = read(&[]);
+        assert!(!controls.upgrade_force && !controls.rollback_force);
+        assert_eq!(controls.rollback_on_failure, None);
+        let (controls, complaints) = read(&[
+            ("helm.sdk.operatorframework.io/upgrade-force", "True"),
+            ("helm.sdk.operatorframework.io/rollback-force", "maybe"),
+            ("steersman.dev/rollback-on-failure", "false"),
+        ]);
+        assert!(controls.upgrade_force && !controls.rollback_force);
+        assert_eq!(controls.rollback_on_failure, Some(false));
+        assert_eq!(complaints.len(), 1, "{complaints:?}");
     }
 
     #[test]

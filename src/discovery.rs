@@ -77,6 +77,15 @@ impl Served {
         found
     }
 
+    /// Every kind, in one of its versions.
+    pub fn kinds(&self) -> impl Iterator<Item = &Resource> {
+        let mut seen = BTreeSet::new();
+        self.kinds
+            .iter()
+            .filter(move |(api, _)| seen.insert((&api.group, &api.kind)))
+            .map(|(_, resource)| resource)
+    }
+
     /// `.Capabilities` of templates.
     pub fn capabilities(&self) -> &Capabilities {
         &self.capabilities

@@ -70,6 +70,18 @@ pub enum ApplyError {
         /// By which of Helm's rules.
         reason: String,
     },
+    /// A field can't be changed.
+    #[error("failed to apply {id}: {fields} can't be changed in place; {advice}")]
+    Immutable {
+        /// The object.
+        id: Box<ObjectId>,
+        /// The fields, as the server names them.
+        fields: String,
+        /// What helps.
+        advice: &'static str,
+        /// What the server said.
+        source: RequestError,
+    },
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {
@@ -98,6 +110,8 @@ pub enum ApplyError {
 pub enum Change {
     /// It is new.
     Created,
+    /// It could not become what it is to be, was deleted, and is new.
+    Recreated,
     /// It was there before; whether it differed is the server's affair.
     Configured,
 }
@@ -124,6 +138,8 @@ pub struct ApplyOptions<'a> {
     /// Objects that carry our mark may have been written by managers of these names since: each
     /// object is read, and what they manage in it becomes ours.
     pub formers: &'a [String],
+    /// What can't be changed in place is deleted and created again.
+    pub recreate: bool,
 }
 
 /// An object with the address to send it to.
@@ -314,6 +330,7 @@ impl Applier {
             Some(live) if options.formers.is_empty() => Some(live.uid),
             _ => self.find(owner, &api, id, options).await?,
         };
+        let mut new = Change::Created;
         // Each turn follows what the last answer said of the object; two writers that create and
         // delete it all the time are left to the next reconcile.
         for _ in 0..3 {
@@ -326,11 +343,16 @@ impl Applier {
                     return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
                 }
                 (Ok(metadata), None) => {
-                    return Ok(self.applied(owner, planned, kept, &metadata, Change::Created));
+                    return Ok(self.applied(owner, planned, kept, &metadata, new));
                 }
                 (Err(error), Some(uid)) if error.is_list_conflict() => {
                     let metadata = self.heal(&api, id, &value, uid, error).await?;
                     return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
+                }
+                (Err(error), Some(current)) if error.is_immutable() => {
+                    self.make_way(options, (&api, id), (object, &value), current, error)
+                        .await?;
+                    (uid, new) = (None, Change::Recreated);
                 }
                 (Err(error), _) if error.is_other_uid() || error.is_field_conflict() => {
                     uid = self.find(owner, &api, id, options).await?;

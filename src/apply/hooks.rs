@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject};
+use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -12,11 +13,15 @@ use super::documents::{DocumentsError, values_of_text};
 use super::mark::{Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
 use super::prune::{Deletion, PruneError};
-use super::request::RequestError;
+use super::request::{RequestError, one_line};
 use crate::discovery::{DiscoveryError, Resource};
 use crate::release::HookRecord;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// More than any process lives.
+const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
+/// The longest part of a failed pod's words that is told.
+const MAX_WORDS: usize = 1024;
 const BEFORE_CREATION: &str = "before-hook-creation";
 const SUCCEEDED: &str = "hook-succeeded";
 const FAILED: &str = "hook-failed";
@@ -36,17 +41,23 @@ pub enum Moment {
     PreDelete,
     /// After the last object is deleted.
     PostDelete,
+    /// Before the deployed revision is applied again, as a later one has failed.
+    PreRollback,
+    /// After that.
+    PostRollback,
 }
 
 impl Moment {
     /// Every moment at which the operator runs hooks.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::PreInstall,
         Self::PostInstall,
         Self::PreUpgrade,
         Self::PostUpgrade,
         Self::PreDelete,
         Self::PostDelete,
+        Self::PreRollback,
+        Self::PostRollback,
     ];
 
     /// Helm's word.
@@ -58,6 +69,8 @@ impl Moment {
             Self::PostUpgrade => "post-upgrade",
             Self::PreDelete => "pre-delete",
             Self::PostDelete => "post-delete",
+            Self::PreRollback => "pre-rollback",
+            Self::PostRollback => "post-rollback",
         }
     }
 }
@@ -173,15 +186,16 @@ impl Applier {
     /// A hook that is there already and is ours counts as started: it is waited for.
     ///
     /// # Errors
-    /// The first hook that fails or takes longer than `timeout`. Hooks before it are deleted as
-    /// their policies say.
+    /// The first hook that fails or takes longer than `timeout`, if there is one. Hooks before it
+    /// are deleted as their policies say.
     pub async fn run_hooks(
         &self,
         owner: &Owner,
         hooks: &[HookRecord],
         moment: Moment,
-        timeout: Duration,
+        timeout: Option<Duration>,
     ) -> Result<usize, HookError> {
+        let timeout = timeout.unwrap_or(FOREVER);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         for hook in in_order(hooks, moment) {
@@ -208,24 +222,19 @@ impl Applier {
     /// Deletes what hooks have left behind, apart from what is to be kept and definitions of kinds.
     ///
     /// Garbage collection does not reach objects in other namespaces or in none. Hooks that only
-    /// `helm test` or a rollback runs were never ours to run, and their kinds may be out of reach.
+    /// `helm test` runs were never ours to run, and their kinds may be out of reach.
     ///
     /// # Errors
     /// The first object that can't be read or deleted.
     pub async fn remove_hooks(&self, owner: &Owner, hooks: &[HookRecord]) -> Result<(), HookError> {
-        let runs = |hook: &&HookRecord| {
-            Moment::ALL
-                .iter()
-                .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
-        };
-        for hook in hooks.iter().filter(runs) {
+        for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
             let left = match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
                 // The objects of a kind went with its definition, which may have been the release's own.
                 Err(HookError::UnknownKind { .. }) => continue,
                 prepared => prepared?,
             };
             for run in left {
-                if run.object.is_kept() || run.id.kind == "CustomResourceDefinition" {
+                if !run.is_to_go() {
                     continue;
                 }
                 if let Deletion::NotOurs(reason) = self
@@ -238,6 +247,32 @@ impl Applier {
             }
         }
         Ok(())
+    }
+
+    /// The objects of `hooks` that no garbage collector reaches when the owner goes.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn left_by_hooks(
+        &self,
+        owner: &Owner,
+        hooks: &[HookRecord],
+    ) -> Result<Vec<ObjectId>, DiscoveryError> {
+        let Some(namespace) = &owner.namespace else {
+            return Ok(Vec::new());
+        };
+        let mut left = Vec::new();
+        for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
+            match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
+                Ok(runs) => left.extend(runs.into_iter().filter(Run::is_to_go).map(|run| run.id)),
+                Err(HookError::Discovery(error)) => return Err(error),
+                Err(error) => {
+                    tracing::debug!(hook = %hook.path, error = %super::chain(&error), "a stored hook can't be read");
+                }
+            }
+        }
+        left.retain(|id| id.namespace.as_ref() != Some(namespace));
+        Ok(left)
     }
 
     async fn prepare<'a>(
@@ -352,6 +387,10 @@ impl Applier {
             match state {
                 Progress::Done => return Ok(()),
                 Progress::Failed(reason) => {
+                    let reason = match self.last_words(run).await {
+                        Some(words) => format!("{reason}; {words}"),
+                        None => reason,
+                    };
                     return Err(HookError::Failed {
                         moment: run.moment,
                         path: run.hook.path.clone(),
@@ -364,6 +403,24 @@ impl Applier {
                 }
                 Progress::Running(_) if self.dependents.is_stopping() => return Err(run.interrupted()),
                 Progress::Running(_) => tokio::time::sleep(POLL_INTERVAL).await,
+            }
+        }
+    }
+
+    /// What the pods of a failed job said at their end, if they are still there.
+    async fn last_words(&self, run: &Run<'_>) -> Option<String> {
+        if run.id.kind != "Job" {
+            return None;
+        }
+        let namespace = run.id.namespace.as_deref()?;
+        let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        let selector = format!("batch.kubernetes.io/job-name={}", run.id.name);
+        match pods.list(&ListParams::default().labels(&selector)).await {
+            Ok(pods) => pods.items.iter().rev().find_map(last_words),
+            Err(error) => {
+                let error = RequestError::from(error);
+                tracing::debug!(object = %run.id, %error, "the pods of a failed hook can't be read");
+                None
             }
         }
     }
@@ -386,6 +443,11 @@ impl Applier {
 }
 
 impl Run<'_> {
+    /// Whether the object goes with its release.
+    fn is_to_go(&self) -> bool {
+        !self.object.is_kept() && self.id.kind != "CustomResourceDefinition"
+    }
+
     fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {
         HookError::Request {
             moment: self.moment,
@@ -422,6 +484,13 @@ impl Run<'_> {
     }
 }
 
+/// Whether the operator runs the hook at any time.
+fn is_ours_to_run(hook: &HookRecord) -> bool {
+    Moment::ALL
+        .iter()
+        .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
+}
+
 /// Helm's order: by weight, then by name; the stored order is by kind.
 fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
     let mut chosen: Vec<_> = hooks
@@ -438,6 +507,28 @@ fn has_policy(hook: &HookRecord, policy: &str) -> bool {
         return policy == BEFORE_CREATION;
     }
     hook.delete_policies.iter().any(|given| given == policy)
+}
+
+/// How the first container of a pod that failed has ended.
+fn last_words(pod: &Pod) -> Option<String> {
+    let status = pod.status.as_ref()?;
+    let init = status.init_container_statuses.iter().flatten();
+    let containers = init.chain(status.container_statuses.iter().flatten());
+    let (container, end) = containers
+        .filter_map(|container| Some((container, container.state.as_ref()?.terminated.as_ref()?)))
+        .find(|(_, end)| end.exit_code != 0)?;
+    let message = one_line(
+        end.message
+            .as_deref()
+            .or(end.reason.as_deref())
+            .unwrap_or_default(),
+    );
+    let message: String = message.chars().take(MAX_WORDS).collect();
+    let pod = pod.metadata.name.as_deref().unwrap_or_default();
+    Some(format!(
+        "container {} of pod {pod} ended with {}: {message}",
+        container.name, end.exit_code
+    ))
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -15,8 +15,10 @@ mod hooks;
 mod mark;
 mod object;
 mod prune;
+mod recreate;
 mod request;
 mod retain;
+mod sweep;
 mod takeover;
 
 pub(crate) use applier::kinds_defined_by;

@@ -26,6 +26,14 @@ pub enum PruneError {
     /// The server can't be asked for its kinds.
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
+    /// Objects of a kind can't be looked for.
+    #[error("failed to look for objects of kind {kind}")]
+    List {
+        /// The kind.
+        kind: String,
+        /// What the server said.
+        source: RequestError,
+    },
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {

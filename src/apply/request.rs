@@ -24,6 +24,8 @@ pub struct Cause {
     pub reason: String,
     /// The field.
     pub field: String,
+    /// Whether the field can't be changed, whatever the value. The server says so in words only.
+    pub immutable: bool,
 }
 
 impl RequestError {
@@ -75,6 +77,17 @@ impl RequestError {
         self.is_invalid() && self.causes.iter().any(of_list)
     }
 
+    /// Whether the server refused the object because of a field that can't be changed.
+    pub(crate) fn is_immutable(&self) -> bool {
+        self.is_invalid() && !self.is_other_uid() && self.causes.iter().any(|cause| cause.immutable)
+    }
+
+    /// Whether the server found fault with a field, so that only another object or other rules help.
+    /// Policies refuse objects as invalid, too, but name no field.
+    pub(crate) fn is_about_a_field(&self) -> bool {
+        self.is_invalid() && self.causes.iter().any(|cause| !cause.field.is_empty())
+    }
+
     /// Whether the server refused the object as invalid.
     pub(crate) fn is_invalid(&self) -> bool {
         self.code == 422
@@ -96,6 +109,7 @@ impl From<kube::Error> for RequestError {
                                 .map(|cause| Cause {
                                     reason: cause.reason.clone(),
                                     field: cause.field.clone(),
+                                    immutable: is_about_change(&cause.message),
                                 })
                                 .collect()
                         })
@@ -116,6 +130,13 @@ impl From<kube::Error> for RequestError {
             }
         }
     }
+}
+
+/// Whether the words of a refusal are those that Kubernetes' own validation, and the rules of
+/// many definitions, have for a change as such.
+fn is_about_change(message: &str) -> bool {
+    let words = ["immutable", "may not change", "cannot change", "updates to "];
+    words.iter().any(|words| message.contains(words))
 }
 
 impl RequestError {

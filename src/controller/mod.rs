@@ -61,6 +61,7 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, vers
         tracing::warn!(kind = %resource.api.kind, %namespace, "releaseNamespace is ignored: releases are where their resources are");
     }
     let settings = Settings {
+        releases: context.config.releases,
         suppress_override_values: context.config.suppress_override_values,
         ..Settings::new(&watch)
     };

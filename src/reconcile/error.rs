@@ -91,6 +91,13 @@ impl ReconcileError {
         }
     }
 
+    /// Whether only a change helps: of the inputs, of an annotation, or of what is in the way. It may
+    /// come without a sign, so it is tried again nevertheless.
+    pub fn needs_change(&self) -> bool {
+        let damaged = matches!(self, Self::History(error) if !matches!(error, HistoryError::Request { .. }));
+        self.is_stalled() || damaged || self.request().is_some_and(RequestError::is_about_a_field)
+    }
+
     /// Whether only other inputs help.
     pub fn is_stalled(&self) -> bool {
         matches!(

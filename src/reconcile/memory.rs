@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::fight::Fights;
 use super::state::LastRevision;
 use crate::apply::{ChangeSet, ObjectId};
+use crate::controls::Controls;
 use crate::release::{Digest, Inputs, ReleaseStatus, Revision, Snapshot, Stored};
 use crate::status::Failure;
 
@@ -21,6 +22,8 @@ pub struct Memory {
     pub(super) known: Option<Known>,
     /// Failures in a row.
     pub failures: u32,
+    /// What failed last.
+    failed: Option<Inputs>,
     refusal: Option<Refusal>,
     /// What was corrected of late.
     pub(super) fights: Fights,
@@ -41,10 +44,11 @@ pub(super) struct Known {
     pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
 }
 
-/// Inputs that can't be rendered.
+/// Inputs that are not worth another try for a while.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub(super) inputs: Inputs,
+    controls: Controls,
     pub(super) failure: Failure,
     until: Instant,
 }
@@ -106,6 +110,15 @@ impl Memory {
         }
     }
 
+    /// These inputs have failed; others begin with short pauses.
+    pub(super) fn note_failure(&mut self, inputs: Option<Inputs>) {
+        if self.failed != inputs {
+            self.failures = 0;
+        }
+        self.failed = inputs;
+        self.failures = self.failures.saturating_add(1);
+    }
+
     /// What is known must be read again.
     pub(super) fn forget_known(&mut self) {
         self.known = None;
@@ -140,18 +153,24 @@ impl Memory {
 
     /// Objects were applied again.
     pub(super) fn note_corrected(&mut self, changes: &ChangeSet, now: Instant) {
+        self.note_applied(changes);
+        self.fights.note(changes.keys(), now);
+    }
+
+    /// Objects are as the deployed revision wants them.
+    pub(super) fn note_applied(&mut self, changes: &ChangeSet) {
         if let Some(known) = &mut self.known {
             for (id, applied) in changes {
                 known.objects.insert(id.clone(), applied.digest);
             }
         }
-        self.fights.note(changes.keys(), now);
     }
 
-    /// These inputs can't be rendered.
-    pub(super) fn refuse(&mut self, inputs: Inputs, failure: Failure, now: Instant) {
+    /// These inputs, under these annotations, can't be rendered, or what they led to was undone.
+    pub(super) fn refuse(&mut self, inputs: Inputs, controls: Controls, failure: Failure, now: Instant) {
         self.refusal = Some(Refusal {
             inputs,
+            controls,
             failure,
             until: now + REFUSAL_TIME,
         });
@@ -163,10 +182,32 @@ impl Memory {
     }
 
     /// The refused inputs, as long as they are not worth another try.
-    pub(super) fn refused(&self, now: Instant) -> Option<Inputs> {
+    pub(super) fn refused(&self, controls: &Controls, now: Instant) -> Option<Inputs> {
         self.refusal
             .as_ref()
-            .filter(|refusal| now < refusal.until)
+            .filter(|refusal| now < refusal.until && refusal.controls == *controls)
             .map(|refusal| refusal.inputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_inputs_begin_with_short_pauses() {
+        let inputs = |text: &str| {
+            let digest = Digest::of(text.as_bytes());
+            Some(Inputs {
+                chart: digest,
+                values: digest,
+                identity: digest,
+            })
+        };
+        let mut memory = Memory::default();
+        for (text, failures) in [("a", 1), ("a", 2), ("b", 1), ("b", 2)] {
+            memory.note_failure(inputs(text));
+            assert_eq!(memory.failures, failures);
+        }
     }
 }

@@ -45,6 +45,7 @@ pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
 use crate::apply::{Applier, chain};
+use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
@@ -61,10 +62,6 @@ pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
 /// longer match from those that another operator holds.
 pub const SELECTOR_ANNOTATION: &str = "steersman.dev/selector";
 
-/// Helm's own time for a hook.
-const HOOK_TIMEOUT: Duration = Duration::from_mins(5);
-/// Helm's own number of revisions.
-const HISTORY_MAX: usize = 10;
 /// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
 const CLUSTER_RELEASE_NAMESPACE: &str = "default";
 
@@ -137,10 +134,8 @@ pub struct Settings {
     pub chart: Chart,
     /// Values on top of the spec, as with `--set-string`.
     pub override_values: std::collections::BTreeMap<String, String>,
-    /// How long a hook may take.
-    pub hook_timeout: Duration,
-    /// How many revisions are kept.
-    pub history_max: usize,
+    /// What releases keep, wait for, and do when they fail.
+    pub releases: ReleasePolicy,
     /// The namespace of releases whose custom resource has none.
     pub cluster_release_namespace: String,
     /// What is done about values that others have changed.
@@ -156,8 +151,7 @@ impl Settings {
             selector: watch.selector.clone(),
             chart: watch.chart.clone(),
             override_values: watch.override_values.clone(),
-            hook_timeout: HOOK_TIMEOUT,
-            history_max: HISTORY_MAX,
+            releases: ReleasePolicy::default(),
             cluster_release_namespace: watch
                 .release_namespace
                 .clone()
@@ -320,32 +314,35 @@ impl Reconciler {
     }
 
     fn failure(&self, session: &Session, memory: &mut Memory, error: &ReconcileError) -> (Report, Next) {
-        memory.failures = memory.failures.saturating_add(1);
+        memory.note_failure(session.inputs);
         if error.is_stale() {
             memory.forget_known();
         }
-        let message = session.redactor.mask(&chain(error));
+        let mut message = session.redactor.mask(&chain(error));
+        let undone = session.remedy.as_ref().is_some_and(|remedy| remedy.done);
+        if let Some(remedy) = &session.remedy {
+            message = format!("{message}; {}", remedy.text);
+        }
         let failure = Failure {
             stage: error.stage(session.first, session.deleting()),
             message,
-            stalled: error.is_stalled(),
+            stalled: error.needs_change() || undone,
         };
         session.log_error("Release failed", &failure.message);
-        let reason = if error.is_stalled() {
+        let reason = if failure.stalled {
             "ReleaseStalled"
         } else {
             "ReleaseFailed"
         };
         self.event(session, EventKind::Warning, reason, &failure.message);
-        let next = if failure.stalled {
+        let refused = error.is_stalled() || undone;
+        let next = if refused {
             Next::Period
         } else {
             Next::Retry(error.retry_after())
         };
-        if failure.stalled
-            && let Some(inputs) = session.inputs
-        {
-            memory.refuse(inputs, failure.clone(), Instant::now());
+        if refused && let Some(inputs) = session.inputs {
+            memory.refuse(inputs, session.controls.clone(), failure.clone(), Instant::now());
         }
         (Report::Failed(failure), next)
     }

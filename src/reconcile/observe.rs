@@ -55,7 +55,7 @@ impl Reconciler {
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
         session.first = !last.as_ref().is_some_and(|last| last.deployed_before);
-        let refused = memory.refused(Instant::now());
+        let refused = memory.refused(&session.controls, Instant::now());
         Ok(Observed {
             deleting,
             guarded: session.guarded(),

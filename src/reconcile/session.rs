@@ -34,6 +34,8 @@ pub(super) struct Session {
     pub(super) first: bool,
     /// The selector under which the resource is held; empty where the watch has none.
     selector: String,
+    /// What was done about a revision that failed in this reconcile.
+    pub(super) remedy: Option<Remedy>,
     /// Masks what must not be shown.
     pub(super) redactor: Redactor,
     /// How many objects were put back.
@@ -41,6 +43,14 @@ pub(super) struct Session {
     /// The notes of a revision that was deployed in this reconcile, secrets masked.
     pub(super) notes: Option<String>,
     written: bool,
+}
+
+/// What was done about a failed revision.
+pub(super) struct Remedy {
+    /// For people.
+    pub(super) text: String,
+    /// Whether nothing of the revision is in effect any longer.
+    pub(super) done: bool,
 }
 
 impl Session {
@@ -112,6 +122,7 @@ impl Session {
             values: Values::new(),
             inputs: None,
             first: true,
+            remedy: None,
             corrected: 0,
             notes: None,
             written: false,

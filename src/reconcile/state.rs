@@ -17,7 +17,7 @@ pub struct Observed {
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.
     pub inputs: Inputs,
-    /// Inputs of which it is known that they can't be rendered.
+    /// Inputs of which it is known that they can't be rendered, or that what they led to was undone.
     pub refused: Option<Inputs>,
     /// Objects of the deployed revision that somebody else has changed or deleted.
     pub drifted: Vec<ObjectId>,
@@ -47,7 +47,7 @@ pub enum ReleaseState {
     Paused,
     /// The resource is being deleted and waits for us.
     Leaving,
-    /// The chart can't be rendered from these inputs, and the deployed objects are as they should be.
+    /// These inputs have failed without a trace, and the deployed objects are as they should be.
     Refused,
     /// There would be objects whose deletion nobody waits for.
     Unguarded,

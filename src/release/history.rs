@@ -1,6 +1,7 @@
 //! Where revisions are kept: Helm's Secrets.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
@@ -19,6 +20,8 @@ use super::revision::{ReleaseStatus, Revision};
 use crate::apply::{ChangeSet, FIELD_MANAGER, ObjectId, RequestError, disowning};
 
 const SECRET_TYPE: &str = "helm.sh/release.v1";
+/// What the types of all of Helm's versions begin with.
+const SECRET_TYPES: &str = "helm.sh/release.";
 /// The key under which Helm keeps the record.
 const RELEASE_KEY: &str = "release";
 /// The key under which we keep what Helm does not know.
@@ -43,7 +46,7 @@ pub enum HistoryError {
         source: RequestError,
     },
     /// A Secret is no revision.
-    #[error("Secret {secret} is not a release")]
+    #[error("Secret {secret} is not a release; nothing is changed until it is mended or deleted")]
     Codec {
         /// The Secret.
         secret: String,
@@ -51,10 +54,20 @@ pub enum HistoryError {
         source: CodecError,
     },
     /// The record does not fit its Secret.
-    #[error("Secret {secret} holds a release that is not its own")]
+    #[error(
+        "Secret {secret} holds a release that is not its own; nothing is changed until it is mended or deleted"
+    )]
     Mismatch {
         /// The Secret.
         secret: String,
+    },
+    /// A later Helm keeps the release in another way.
+    #[error("Secret {secret} is of type {kind}, which this version can't read; nothing is changed")]
+    Format {
+        /// The Secret.
+        secret: String,
+        /// Its type.
+        kind: String,
     },
     /// Another custom resource has a release of this name.
     #[error("duplicate release name: release {release} in namespace {namespace} belongs to {owner}")]
@@ -94,6 +107,13 @@ pub struct Snapshot {
     /// Its objects, each with the digest of our fields right after it was applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<SnapshotObject>,
+    /// Objects that only revisions name which are no longer stored, and that this one may have to
+    /// delete: the inventory outlives the history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abandoned: Vec<ObjectId>,
+    /// The same of hooks; they are deleted with the release.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hook_objects: Vec<ObjectId>,
 }
 
 /// An object in a [`Snapshot`].
@@ -118,8 +138,8 @@ impl Snapshot {
             digest: applied.digest,
         });
         Self {
-            inputs: None,
             objects: objects.collect(),
+            ..Self::default()
         }
     }
 }
@@ -188,21 +208,46 @@ impl History {
     /// # Errors
     /// A Secret can't be read, is no release, or belongs to a release of somebody else's.
     pub async fn load(&self) -> Result<Vec<Stored>, HistoryError> {
+        let (revisions, unreadable) = self.load_readable().await?;
+        match unreadable.into_iter().next() {
+            Some(error) => Err(error),
+            None => Ok(revisions),
+        }
+    }
+
+    /// All revisions that can be read, the oldest first, and why others can't.
+    ///
+    /// # Errors
+    /// The Secrets can't be listed, or they belong to a release of somebody else's.
+    pub async fn load_readable(&self) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
         let selector = format!("owner=helm,name={}", self.release);
         let found = self
             .secrets
             .list(&ListParams::default().labels(&selector))
             .await
             .map_err(|error| self.failed("read", error))?;
-        let mut revisions = Vec::new();
+        let (mut revisions, mut unreadable) = (Vec::new(), Vec::new());
         for secret in found.items {
-            if secret.type_.as_deref() != Some(SECRET_TYPE) || secret.metadata.deletion_timestamp.is_some() {
+            let kind = secret.type_.clone().unwrap_or_default();
+            if !kind.starts_with(SECRET_TYPES) || secret.metadata.deletion_timestamp.is_some() {
                 continue;
             }
-            revisions.push(self.read(secret)?);
+            let read = if kind == SECRET_TYPE {
+                self.read(secret)
+            } else {
+                let secret = secret.metadata.name.unwrap_or_default();
+                Err(HistoryError::Format { secret, kind })
+            };
+            match read {
+                Ok(stored) => revisions.push(stored),
+                Err(error @ (HistoryError::Owned { .. } | HistoryError::Request { .. })) => {
+                    return Err(error);
+                }
+                Err(error) => unreadable.push(error),
+            }
         }
         revisions.sort_by_key(|stored| stored.record.version);
-        Ok(revisions)
+        Ok((revisions, unreadable))
     }
 
     /// One revision; `None` when it is not there.
@@ -351,10 +396,15 @@ impl History {
             .await
             .map_err(|error| self.failed("read", error))?;
         let mut secrets: Vec<ObjectMeta> = found.items.into_iter().map(|object| object.metadata).collect();
-        // Helm's own command line writes no owner.
+        // Helm's own command line writes no owner. Labels alone make no release: anybody writes them.
+        let prefix = format!("sh.helm.release.v1.{}.v", self.release);
         secrets.retain(|metadata| {
             let mut owners = metadata.owner_references.iter().flatten();
-            owners.all(|owner| owner.uid == self.owner.uid)
+            let is_named = metadata
+                .name
+                .as_ref()
+                .is_some_and(|name| name.starts_with(&prefix));
+            is_named && owners.all(|owner| owner.uid == self.owner.uid)
         });
         secrets.sort_by_key(|metadata| {
             let version = metadata.labels.as_ref().and_then(|labels| labels.get("version"));
@@ -475,8 +525,12 @@ impl History {
 
 /// Which revisions go when at most `keep` may stay: the oldest ones that are neither the one
 /// `current` nor needed to find objects again.
-pub fn surplus(revisions: &[(Revision, ReleaseStatus)], current: Revision, keep: usize) -> Vec<Revision> {
-    let excess = revisions.len().saturating_sub(keep.max(1));
+pub fn surplus(
+    revisions: &[(Revision, ReleaseStatus)],
+    current: Revision,
+    keep: NonZeroUsize,
+) -> Vec<Revision> {
+    let excess = revisions.len().saturating_sub(keep.get());
     let mut old: Vec<_> = revisions
         .iter()
         .filter(|(revision, _)| *revision < current)
@@ -498,7 +552,7 @@ mod tests {
             .iter()
             .map(|&(number, status)| (Revision(number), status))
             .collect();
-        let gone: Vec<u32> = surplus(&stored, Revision(current), keep)
+        let gone: Vec<u32> = surplus(&stored, Revision(current), NonZeroUsize::new(keep).unwrap())
             .iter()
             .map(|revision| revision.0)
             .collect();
@@ -512,7 +566,6 @@ mod tests {
         check(&three, 3, 3, &[]);
         check(&three, 3, 2, &[1]);
         check(&three, 3, 1, &[1, 2]);
-        check(&three, 3, 0, &[1, 2]);
         check(&[(1, Deployed), (2, Failed), (3, Failed)], 3, 2, &[2]);
     }
 }

@@ -102,15 +102,55 @@ impl Bench {
 
     /// Starts an operator in a folder with a watches.yaml, with variables in its environment.
     pub(crate) fn operator_in(&self, folder: &Path, environment: &[(&str, &str)]) -> OperatorProcess {
+        self.start(folder, &["--zap-log-level=debug"], environment)
+    }
+
+    /// Starts the operator with flags, and waits until it is ready.
+    pub(crate) async fn operator_with(&self, flags: &[&str]) -> OperatorProcess {
+        let operator = self.start(self.folder.path(), flags, &[]);
+        operator.wait_until_ready(PATIENCE).await.unwrap();
+        operator
+    }
+
+    fn start(&self, folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> OperatorProcess {
         OperatorProcess::start(&OperatorCommand {
             binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
             folder,
             kubeconfig: self.user.kubeconfig(),
-            arguments: &["--zap-log-level=debug"],
+            arguments,
             environment,
             log: &folder.join(format!("operator-{}.log", random())),
         })
         .unwrap()
+    }
+
+    /// Replaces a part of a template of the chart.
+    pub(crate) fn edit(&self, template: &str, from: &str, to: &str) {
+        let file = self.folder.path().join("web/templates").join(template);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{template} has no {from}");
+        fs::write(&file, text.replace(from, to)).unwrap();
+    }
+
+    /// Adds a template to the chart.
+    pub(crate) fn add_template(&self, name: &str, text: &str) {
+        fs::write(self.folder.path().join("web/templates").join(name), text).unwrap();
+    }
+
+    /// Waits until what the resource says now has failed, and gives the condition of this kind.
+    pub(crate) async fn wait_failed(&self, name: &str, kind: &str) -> (String, String, String) {
+        self.wait("a failure", &self.webs(), name, |web| {
+            let is_seen = web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            condition(web, "ReleaseFailed").filter(|_| is_seen)?;
+            condition(web, kind)
+        })
+        .await
+    }
+
+    /// The events of the namespace, as kubectl shows them.
+    pub(crate) async fn events(&self) -> String {
+        let arguments = ["get", "events", "-n", &self.namespace, "-o", "wide"];
+        self.cluster.kubectl(&arguments).await.unwrap()
     }
 
     /// Writes another watches.yaml.

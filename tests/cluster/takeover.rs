@@ -55,18 +55,10 @@ fn managers(object: &DynamicObject) -> Vec<String> {
 
 const VARIABLE: &str = "          env: [{name: A, value: b}]\n";
 
-/// Replaces a part of a template.
-fn edit(bench: &Bench, template: &str, from: &str, to: &str) {
-    let file = bench.folder.path().join("web/templates").join(template);
-    let text = std::fs::read_to_string(&file).unwrap();
-    assert!(text.contains(from), "{template} has no {from}");
-    std::fs::write(&file, text.replace(from, to)).unwrap();
-}
-
 /// Gives the chart's container an environment variable.
 fn add_variable(bench: &Bench) {
     let image = "          image: registry.example.com/web:1\n";
-    edit(bench, "workload.yaml", image, &format!("{image}{VARIABLE}"));
+    bench.edit("workload.yaml", image, &format!("{image}{VARIABLE}"));
 }
 
 async fn taken_over_and_back(arguments: &[&str], manager: &str) {
@@ -102,10 +94,10 @@ async fn taken_over_and_back(arguments: &[&str], manager: &str) {
     }
     operator.stop().await.unwrap();
 
-    edit(&bench, "workload.yaml", VARIABLE, "");
-    edit(&bench, "configmap.yaml", "  labels:\n    tier: config\n", "");
+    bench.edit("workload.yaml", VARIABLE, "");
+    bench.edit("configmap.yaml", "  labels:\n    tier: config\n", "");
     let key = "  revision: {{ .Release.Revision | quote }}\n";
-    edit(&bench, "configmap.yaml", key, "");
+    bench.edit("configmap.yaml", key, "");
     let operator = bench.ready_operator().await;
     bench.wait_revision("shop", 2).await;
     let map = bench.config_maps().get("shop-config").await.unwrap();
@@ -132,7 +124,7 @@ async fn taken_over_and_back(arguments: &[&str], manager: &str) {
     )
     .await;
     bench.config_maps().get("shop-extra").await.unwrap();
-    edit(&bench, "workload.yaml", VARIABLE, "");
+    bench.edit("workload.yaml", VARIABLE, "");
     let operator = bench.ready_operator().await;
     bench.wait_revision("shop", 4).await;
     bench.wait_gone(&bench.config_maps(), "shop-extra").await;
@@ -179,7 +171,7 @@ async fn other_values_at_the_takeover_are_another_revision() {
     operator.stop().await.unwrap();
 
     // An operator of a name of its own, which its Secrets tell, adds to an object of ours.
-    edit(&bench, "configmap.yaml", "data:\n", "data:\n  more: here\n");
+    bench.edit("configmap.yaml", "data:\n", "data:\n  more: here\n");
     let arguments = [
         "upgrade",
         "--server-side=false",
@@ -197,7 +189,7 @@ async fn other_values_at_the_takeover_are_another_revision() {
         "--field-manager=manager",
     ];
     bench.cluster.kubectl(&label).await.unwrap();
-    edit(&bench, "configmap.yaml", "data:\n  more: here\n", "data:\n");
+    bench.edit("configmap.yaml", "data:\n  more: here\n", "data:\n");
     let operator = bench.ready_operator().await;
     bench.wait_revision("shop", 4).await;
     let map = bench.config_maps().get("shop-config").await.unwrap();

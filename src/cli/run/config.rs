@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::flags::Args;
 use crate::cli::style::is_forbidden;
 use crate::config::{
-    Config, ConfigError, ConfigProblem, Environment, LeaderElection, MetricsAccess, Namespaces, parse_address,
+    Config, ConfigError, ConfigProblem, Environment, LeaderElection, MetricsAccess, Namespaces,
+    ReleasePolicy, parse_address,
 };
 use crate::duration::parse_duration;
 use crate::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
@@ -32,6 +33,7 @@ impl Args {
                 )
                 .flatten(),
             leader_election: self.leader_election(environment, &mut problems, &mut notices),
+            releases: self.releases(&mut problems),
             suppress_override_values: self.suppress_override_values,
             namespaces: problems
                 .check(
@@ -59,6 +61,17 @@ impl Args {
         problems
             .check("--reconcile-period", period)
             .filter(|period| !period.is_zero())
+    }
+
+    fn releases(&self, problems: &mut Problems) -> ReleasePolicy {
+        let timeout = parse_duration(&self.hook_timeout).map_err(|error| error.to_string());
+        ReleasePolicy {
+            history_max: NonZeroUsize::new(self.history_max),
+            hook_timeout: problems
+                .check("--hook-timeout", timeout)
+                .filter(|timeout| !timeout.is_zero()),
+            rollback_on_failure: self.rollback_on_failure,
+        }
     }
 
     /// controller-runtime takes everything below one as one.

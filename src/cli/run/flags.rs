@@ -108,6 +108,20 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "NAMESPACE", default_value = "", hide_default_value = true)]
     pub(super) leader_election_namespace: String,
 
+    /// How many revisions of each release are kept; 0 is all of them
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
+    pub(super) history_max: usize,
+
+    /// How long a hook may take; 0 is as long as it likes
+    #[arg(long, value_name = "DURATION", default_value = "5m")]
+    pub(super) hook_timeout: String,
+
+    /// Go back to the deployed revision when an upgrade fails, and uninstall what a failed installation left
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", hide_default_value = true,
+          value_parser = parse_bool)]
+    pub(super) rollback_on_failure: bool,
+
     /// Do not show override values in events
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true,

@@ -62,6 +62,15 @@ fn the_defaults_are_those_of_helm_operator() {
                 [::]:8081,
             ),
             leader_election: None,
+            releases: ReleasePolicy {
+                history_max: Some(
+                    10,
+                ),
+                hook_timeout: Some(
+                    300s,
+                ),
+                rollback_on_failure: false,
+            },
             suppress_override_values: false,
             namespaces: All,
             follow_files: true,
@@ -99,6 +108,22 @@ fn flags_are_written_as_in_go() {
         "#]],
     );
     check("--suppress-override-values=false", &[], &expect![[""]]);
+    check(
+        "--history-max=0 --hook-timeout=0 --rollback-on-failure",
+        &[],
+        &expect![[r"
+            history_max: None,
+            hook_timeout: None,
+            rollback_on_failure: true,
+        "]],
+    );
+    check(
+        "--hook-timeout=soon",
+        &[],
+        &expect![[r"
+            --hook-timeout: `soon` is not a duration such as `30s`, `1m30s` or `2h`
+        "]],
+    );
     check(
         "--suppress-override-values=T",
         &[],

@@ -110,7 +110,7 @@ impl Reconciler {
 
 /// An apply gives the same digest again as a rule. Where it does not, the new one must be found
 /// after a restart, or the object would be applied again then.
-fn update_digests(stored: &mut Stored, changes: &ChangeSet) -> bool {
+pub(super) fn update_digests(stored: &mut Stored, changes: &ChangeSet) -> bool {
     let mut differs = false;
     for object in &mut stored.snapshot.objects {
         if let Some(applied) = changes.get(&object.id)

@@ -9,9 +9,10 @@ use super::super::memory::{Memory, was_ever_deployed};
 use super::super::render::{definitions, manifest};
 use super::super::session::Session;
 use crate::apply::{
-    ApplyOptions, ChangeSet, Deletion, Handover, Moment, ObjectId, RenderedObject, chain, objects_of_manifest,
+    ApplyOptions, Change, ChangeSet, Deletion, Handover, Moment, ObjectId, RenderedObject, chain,
+    objects_of_manifest,
 };
-use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored, surplus};
+use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored};
 use crate::status::{EventKind, Redactor};
 
 impl Reconciler {
@@ -20,7 +21,7 @@ impl Reconciler {
         &self,
         session: &mut Session,
         memory: &mut Memory,
-        earlier: Vec<Stored>,
+        mut earlier: Vec<Stored>,
     ) -> Result<Revision, ReconcileError> {
         let Some(inputs) = session.inputs else {
             return Err(ReconcileError::Renderer);
@@ -55,17 +56,22 @@ impl Reconciler {
         let status = record.info.status;
         let snapshot = Snapshot {
             inputs: Some(inputs),
-            objects: Vec::new(),
+            ..Snapshot::default()
         };
-        let stored = Stored {
+        let mut stored = Stored {
             record,
             snapshot,
             managers: Vec::new(),
         };
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
+        let surplus = self.make_room(session, &earlier, &mut stored).await?;
         session.history.create(&stored, (self.shared.now)()).await?;
         memory.note_pending(revision, status, inputs);
+        for old in &surplus {
+            session.history.delete(*old).await?;
+        }
+        earlier.retain(|former| !surplus.contains(&former.record.version));
         self.deploy(session, memory, stored, objects, &earlier).await?;
         Ok(revision)
     }
@@ -98,9 +104,19 @@ impl Reconciler {
                         memory.note_pending(stored.record.version, ReleaseStatus::Failed, inputs);
                     }
                 }
+                if self.is_to_be_undone(session, &error) {
+                    self.undo(session, memory, &stored, earlier).await;
+                }
                 Err(error)
             }
         }
+    }
+
+    fn is_to_be_undone(&self, session: &Session, error: &ReconcileError) -> bool {
+        let wanted = session.controls.rollback_on_failure;
+        wanted.unwrap_or(self.settings.releases.rollback_on_failure)
+            && !error.is_transient()
+            && !error.is_interruption()
     }
 
     async fn take_effect(
@@ -120,18 +136,23 @@ impl Reconciler {
         };
         let hooks = if operation.hooks_disabled { &[] } else { hooks };
         let applier = &self.shared.applier;
-        let timeout = self.settings.hook_timeout;
+        let timeout = self.settings.releases.hook_timeout;
         applier.run_hooks(&session.owner, hooks, before, timeout).await?;
         let formers: Vec<String> = in_effect(earlier)
             .iter()
             .flat_map(Stored::former_managers)
             .collect();
-        let options = ApplyOptions { formers: &formers };
+        let options = ApplyOptions {
+            formers: &formers,
+            recreate: session.controls.upgrade_force,
+        };
         let objects = self
             .leave_to_others(session, objects, earlier, Handover::Make)
             .await?;
         let changes = applier.apply_with(&session.owner, objects, options).await?;
-        self.prune(session, &changes, earlier).await?;
+        let abandoned = &stored.snapshot.abandoned;
+        self.prune(session, &changes, abandoned, in_effect(earlier))
+            .await?;
         applier.run_hooks(&session.owner, hooks, after, timeout).await?;
         Ok(changes)
     }
@@ -156,15 +177,20 @@ impl Reconciler {
             .await?)
     }
 
-    /// Deletes what revisions since the last one in effect name and this one does not.
-    async fn prune(
+    /// Deletes what is abandoned and what `revisions` name, but what is desired.
+    pub(super) async fn prune<'a>(
         &self,
         session: &Session,
         desired: &ChangeSet,
-        earlier: &[Stored],
+        abandoned: &[ObjectId],
+        revisions: impl IntoIterator<Item = &'a Stored> + Send,
     ) -> Result<(), ReconcileError> {
-        let mut orphans: Vec<ObjectId> = Vec::new();
-        for (id, object) in self.inventory(session, in_effect(earlier)).await? {
+        let mut orphans: Vec<ObjectId> = abandoned
+            .iter()
+            .filter(|id| !desired.contains_key(id))
+            .cloned()
+            .collect();
+        for (id, object) in self.inventory(session, revisions).await? {
             if desired.contains_key(&id) || orphans.contains(&id) {
                 continue;
             }
@@ -189,10 +215,10 @@ impl Reconciler {
 
     /// The objects that the manifests of `revisions` name. What can't be read there is left
     /// out: nothing is deleted on the word of a damaged record.
-    pub(in super::super) async fn inventory(
+    pub(in super::super) async fn inventory<'a>(
         &self,
         session: &Session,
-        revisions: &[Stored],
+        revisions: impl IntoIterator<Item = &'a Stored> + Send,
     ) -> Result<Vec<(ObjectId, RenderedObject)>, ReconcileError> {
         let mut objects = Vec::new();
         for stored in revisions {
@@ -240,22 +266,19 @@ impl Reconciler {
             inputs,
             ..Snapshot::new(changes)
         };
+        let surplus = self.make_room(session, earlier, &mut stored).await?;
         session.history.update(&stored, now).await?;
         session.notes = Some(session.redactor.mask(&stored.record.info.notes));
         memory.note_deployed(revision, inputs, &stored.snapshot);
 
-        let mut kept: Vec<_> = earlier
-            .iter()
-            .map(|former| (former.record.version, former.record.info.status))
-            .collect();
-        for (_, status) in &mut kept {
-            if *status == ReleaseStatus::Deployed {
-                *status = ReleaseStatus::Superseded;
-            }
-        }
-        kept.push((revision, ReleaseStatus::Deployed));
-        for old in surplus(&kept, revision, self.settings.history_max) {
+        for old in surplus {
             session.history.delete(old).await?;
+        }
+        for (id, applied) in changes {
+            if applied.change == Change::Recreated {
+                let message = format!("{id} could not be changed in place; it was deleted and created again");
+                self.event(session, EventKind::Warning, "ObjectRecreated", &message);
+            }
         }
         session.first = false;
         Ok(())

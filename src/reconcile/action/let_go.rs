@@ -13,19 +13,19 @@ impl Reconciler {
     ///
     /// Another resource of the same name, Helm, or helm-operator can take the release over.
     pub(in super::super) async fn let_go(&self, session: &mut Session) -> Result<(), ReconcileError> {
-        let revisions = match session.history.load().await {
-            Ok(revisions) => revisions,
-            Err(error @ HistoryError::Request { .. }) => return Err(error.into()),
-            // What carries our mark is found without them.
-            Err(error) => {
-                tracing::warn!(release = %session.release, error = %chain(&error), "the revisions can't be read");
-                Vec::new()
-            }
+        let (revisions, unreadable) = match session.history.load_readable().await {
+            // The release is another resource's; this one never had any.
+            Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
+            loaded => loaded?,
         };
         let named = self.inventory(session, &revisions).await?;
         let mut ids: Vec<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
         let marked = self.shared.dependents.owned(&session.owner.uid);
         ids.extend(marked.into_iter().map(|(id, _)| id));
+        if let Some(error) = unreadable.first() {
+            tracing::warn!(release = %session.release, error = %chain(error), "not every revision can be read");
+            ids.extend(self.shared.applier.all_marked(&session.owner).await?);
+        }
         ids.sort();
         ids.dedup();
         for id in &ids {

@@ -8,7 +8,9 @@ use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::render::{definitions, hook_records, manifest};
 use super::super::session::Session;
-use crate::apply::{ApplyOptions, DocumentsError, RenderedObject, objects_of_manifest, values_of_text};
+use crate::apply::{
+    ApplyOptions, DocumentsError, Handover, RenderedObject, objects_of_manifest, values_of_text,
+};
 use crate::release::{HookRecord, ReleaseStatus, Revision, Snapshot, Stored, digest_of_json};
 use crate::status::{EventKind, Redactor};
 
@@ -49,8 +51,14 @@ impl Reconciler {
             .restore_crds(&definitions(&rendered.crds)?, &objects)
             .await?;
         applier.check(&session.owner, &objects).await?;
+        let objects = self
+            .leave_to_others(session, objects, revisions, Handover::Make)
+            .await?;
         let formers = last.former_managers();
-        let options = ApplyOptions { formers: &formers };
+        let options = ApplyOptions {
+            formers: &formers,
+            ..ApplyOptions::default()
+        };
         let changes = applier.apply_with(&session.owner, objects, options).await?;
 
         let snapshot = Snapshot {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::session::Session;
-use crate::apply::{Deletion, HookError, Moment, ObjectId, RenderedObject};
+use crate::apply::{Deletion, HookError, Moment, ObjectId, chain};
 use crate::controls::DeletionPolicy;
 use crate::release::{HistoryError, HookRecord, ReleaseStatus, Stored};
+use crate::status::EventKind;
 
 /// Most objects are gone at once; one reconcile waits this long for them.
 const WAIT: Duration = Duration::from_secs(3);
@@ -28,32 +29,72 @@ impl Reconciler {
             }
             DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
         }
-        let mut revisions = match session.history.load().await {
+        let (mut revisions, unreadable) = match session.history.load_readable().await {
             // The release is another resource's; this one never had any.
-            Err(HistoryError::Owned { .. }) => Vec::new(),
+            Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
             loaded => loaded?,
         };
+        // What carries our mark goes too, should its revision have been lost.
+        let marked = self.shared.dependents.owned(&session.owner.uid);
+        let mut ids: Vec<ObjectId> = marked
+            .into_iter()
+            .filter(|(_, live)| !live.kept)
+            .map(|(id, _)| id)
+            .collect();
+        if !unreadable.is_empty() {
+            self.tell_unreadable(session, &unreadable);
+            ids.extend(self.shared.applier.all_marked(&session.owner).await?);
+        }
         if revisions.is_empty() {
             session.log("Release not found");
         }
         self.begin(session, &mut revisions).await?;
         let objects = self.inventory(session, &revisions).await?;
-        let blockers = self.delete_all(session, &objects).await?;
+        let named = objects.into_iter().filter(|(_, object)| !object.is_kept());
+        ids.extend(named.map(|(id, _)| id));
+        let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
+        ids.extend(abandoned.cloned());
+        let blockers = self.delete_all(session, ids).await?;
         if !blockers.is_empty() {
             session.log("Uninstall wait");
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        let hooks = last_hooks(&revisions);
-        self.run_uninstall_hooks(session, &hooks, Moment::PostDelete)
+        let hooks = hooks_of(revisions.last());
+        self.run_uninstall_hooks(session, hooks, Moment::PostDelete)
             .await?;
-        self.shared.applier.remove_hooks(&session.owner, &hooks).await?;
+        self.remove_hooks(session, &revisions).await?;
         session.history.purge().await?;
         if !revisions.is_empty() {
             session.log("Uninstalled release");
         }
         session.release_hold().await?;
         Ok(Vec::new())
+    }
+
+    /// Some revisions can't be read: what is found by its mark goes nevertheless, and the rest is
+    /// the user's to look for.
+    fn tell_unreadable(&self, session: &Session, unreadable: &[HistoryError]) {
+        let reasons: Vec<String> = unreadable.iter().map(|error| chain(error)).collect();
+        let message = format!(
+            "not every revision can be read; what carries the resource's UID is deleted, what was never marked may \
+             stay: {}",
+            reasons.join("; ")
+        );
+        tracing::warn!(release = %session.release, "{message}");
+        self.event(session, EventKind::Warning, "HistoryUnreadable", &message);
+    }
+
+    /// Deletes what hooks of any revision have left.
+    async fn remove_hooks(&self, session: &Session, revisions: &[Stored]) -> Result<(), ReconcileError> {
+        let (applier, owner) = (&self.shared.applier, &session.owner);
+        for stored in revisions.iter().rev() {
+            applier.remove_hooks(owner, hooks_of(Some(stored))).await?;
+        }
+        for id in revisions.iter().flat_map(|stored| &stored.snapshot.hook_objects) {
+            applier.delete(owner, id).await?;
+        }
+        Ok(())
     }
 
     /// Runs the hooks that come before the first deletion, once.
@@ -75,7 +116,7 @@ impl Reconciler {
         }
     }
 
-    async fn run_uninstall_hooks(
+    pub(super) async fn run_uninstall_hooks(
         &self,
         session: &Session,
         hooks: &[HookRecord],
@@ -84,35 +125,25 @@ impl Reconciler {
         if session.controls.uninstall.hooks_disabled {
             return Ok(());
         }
-        let timeout = self.settings.hook_timeout;
+        let timeout = self.settings.releases.hook_timeout;
         let applier = &self.shared.applier;
         let ran = applier.run_hooks(&session.owner, hooks, moment, timeout).await;
         unless_terminating(session, ran)
     }
 
-    async fn delete_all(
+    /// Deletes objects in Helm's order and waits a little; what is still there then is the answer.
+    pub(super) async fn delete_all(
         &self,
         session: &Session,
-        objects: &[(ObjectId, RenderedObject)],
+        mut ids: Vec<ObjectId>,
     ) -> Result<Vec<String>, ReconcileError> {
         let applier = &self.shared.applier;
-        let mut ids: Vec<&ObjectId> = Vec::new();
-        for (id, object) in objects {
-            if !object.is_kept() && !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
-        // What carries our mark goes too, should its revision have been lost.
-        let marked = self.shared.dependents.owned(&session.owner.uid);
-        for (id, live) in &marked {
-            if !live.kept && !ids.contains(&id) {
-                ids.push(id);
-            }
-        }
+        ids.sort();
+        ids.dedup();
         ids.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
         let mut waiting = Vec::new();
         for id in ids {
-            match applier.delete(&session.owner, id).await? {
+            match applier.delete(&session.owner, &id).await? {
                 Deletion::Gone => {}
                 Deletion::Accepted => waiting.push(id),
                 Deletion::NotOurs(reason) => {
@@ -125,7 +156,7 @@ impl Reconciler {
             let mut blockers = Vec::new();
             let mut still = Vec::new();
             for id in waiting {
-                if let Some(blocker) = applier.remains(&session.owner, id).await? {
+                if let Some(blocker) = applier.remains(&session.owner, &id).await? {
                     blockers.push(blocker);
                     still.push(id);
                 }
@@ -140,10 +171,9 @@ impl Reconciler {
     }
 }
 
-fn last_hooks(revisions: &[Stored]) -> Vec<HookRecord> {
-    revisions
-        .last()
-        .and_then(|last| last.record.hooks.clone())
+fn hooks_of(stored: Option<&Stored>) -> &[HookRecord] {
+    stored
+        .and_then(|stored| stored.record.hooks.as_deref())
         .unwrap_or_default()
 }
 

@@ -1,0 +1,129 @@
+//! A history that can't be read deletes nothing, and keeps nothing from being deleted.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::json;
+
+use crate::bench::{Bench, condition};
+
+/// A release of which a revision was damaged while the operator was away.
+async fn check(damage: impl Fn(&[u8]) -> Vec<u8>, expected: &str) {
+    let Some(bench) = Bench::with_kind("damaged").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+
+    let name = "sh.helm.release.v1.shop.v1";
+    let secret = bench.secrets().get(name).await.unwrap();
+    let stored = secret.data["data"]["release"].as_str().unwrap();
+    let release = STANDARD.encode(damage(&STANDARD.decode(stored).unwrap()));
+    let patch = Patch::Merge(json!({ "data": { "release": release } }));
+    bench
+        .secrets()
+        .patch(name, &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    let foreign = json!({"apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "precious", "labels": {"owner": "helm", "name": "shop"}}});
+    let foreign: DynamicObject = serde_json::from_value(foreign).unwrap();
+    bench
+        .secrets()
+        .create(&Default::default(), &foreign)
+        .await
+        .unwrap();
+    let before = bench.config_maps().get("shop-config").await.unwrap();
+
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "new"})).await;
+    let (_, reason, message) = bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "Stalled")
+        })
+        .await;
+    assert_eq!(reason, "ErrorGettingReleaseState");
+    assert!(
+        message.contains(&format!("Secret {name} is not a release")) && message.contains(expected),
+        "{message}"
+    );
+    let now = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(now.metadata.resource_version, before.metadata.resource_version);
+
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert!(bench.events().await.contains("HistoryUnreadable"));
+    bench.wait_gone(&bench.deployments(), "shop").await;
+    bench.wait_gone(&bench.secrets(), name).await;
+    bench.secrets().get("precious").await.unwrap();
+    let role = format!("clusterrole/{}-shop", bench.namespace);
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_truncated_revision_is_refused_and_its_release_still_goes() {
+    check(
+        |release| {
+            let packed = STANDARD.decode(release).unwrap();
+            STANDARD.encode(&packed[..packed.len() / 2]).into_bytes()
+        },
+        "failed to unpack the release",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_revision_that_is_a_bomb_is_refused_and_its_release_still_goes() {
+    check(
+        |_| {
+            let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+            let zeros = vec![b' '; 1024 * 1024];
+            for _ in 0..200 {
+                packer.write_all(&zeros).unwrap();
+            }
+            STANDARD.encode(packer.finish().unwrap()).into_bytes()
+        },
+        "larger than",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_release_in_a_later_format_is_left_alone() {
+    let Some(bench) = Bench::with_kind("damaged").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+    let later = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v2", "metadata": {
+        "name": "sh.helm.release.v2.shop.v2", "labels": {"owner": "helm", "name": "shop", "version": "2", "status": "deployed"}}});
+    let later: DynamicObject = serde_json::from_value(later).unwrap();
+    bench.secrets().create(&Default::default(), &later).await.unwrap();
+
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "new"})).await;
+    let (_, _, message) = bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "Stalled")
+        })
+        .await;
+    assert!(
+        message.contains("of type helm.sh/release.v2, which this version can't read"),
+        "{message}"
+    );
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "hello");
+    operator.stop().await.unwrap();
+}

@@ -1,0 +1,98 @@
+//! Fields that can't be changed are named, and their objects replaced where that is asked for.
+
+use serde_json::json;
+
+use crate::bench::{Bench, condition};
+
+const FORCE: &str = "helm.sdk.operatorframework.io/upgrade-force";
+
+#[tokio::test]
+async fn a_field_that_cannot_change_is_named_and_its_object_replaced_on_request() {
+    let Some(bench) = Bench::with_kind("immutable").await else {
+        return;
+    };
+    let app = "app: {{ .Values.app | default .Release.Name }}";
+    bench.edit("workload.yaml", "app: {{ .Release.Name }}", app);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let uid = |object: kube::api::DynamicObject| object.metadata.uid.unwrap();
+    let deployment = uid(bench.deployments().get("shop").await.unwrap());
+    let service = uid(bench.services().get("shop").await.unwrap());
+
+    bench.apply_web("shop", json!({"app": "other"})).await;
+    let (status, _, message) = bench.wait_failed("shop", "Stalled").await;
+    assert_eq!(status, "True");
+    let expected = format!(
+        "failed to apply Deployment {}/shop: spec.selector can't be changed in place; undo the change, or set the \
+         annotation {FORCE}: \"True\"",
+        bench.namespace
+    );
+    assert!(message.contains(&expected), "{message}");
+    assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+    assert_eq!(uid(bench.deployments().get("shop").await.unwrap()), deployment);
+
+    let annotations = json!({"metadata": {"annotations": {FORCE: "True"}}});
+    bench.patch_web("shop", annotations).await;
+    let web = bench.wait_revision("shop", 2).await;
+    assert_eq!(condition(&web, "Stalled"), None);
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+    let now = bench.deployments().get("shop").await.unwrap();
+    assert_eq!(now.data["spec"]["selector"]["matchLabels"]["app"], "other");
+    assert_ne!(uid(now), deployment);
+    assert_eq!(
+        uid(bench.services().get("shop").await.unwrap()),
+        service,
+        "only what can't be changed"
+    );
+    let events = bench.events().await;
+    assert!(events.contains("ObjectRecreated"), "{events}");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_replaced_with_which_data_would_go_or_that_would_not_come_back() {
+    let Some(bench) = Bench::with_kind("immutable").await else {
+        return;
+    };
+    let app = "app: {{ .Values.app | default .Release.Name }}";
+    bench.edit("workload.yaml", "app: {{ .Release.Name }}", app);
+    bench.edit(
+        "workload.yaml",
+        "- name: web",
+        "- name: {{ .Values.container | default \"web\" }}",
+    );
+    bench.add_template(
+        "claim.yaml",
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec:\n  storageClassName: {{ .Values.class | \
+         default \"slow\" }}\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n",
+    );
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let annotations = json!({"metadata": {"annotations": {FORCE: "True"}}});
+    bench.patch_web("shop", annotations).await;
+
+    bench.apply_web("shop", json!({"class": "fast"})).await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(
+        message.contains(
+            "/data: spec can't be changed in place; it is not deleted, as what it holds would be lost"
+        ),
+        "{message}"
+    );
+    let before = bench.deployments().get("shop").await.unwrap().metadata.uid;
+    bench
+        .apply_web("shop", json!({"app": "other", "container": "Not A Name"}))
+        .await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(
+        message.contains("spec.template.spec.containers[0].name"),
+        "{message}"
+    );
+    assert_eq!(
+        bench.deployments().get("shop").await.unwrap().metadata.uid,
+        before
+    );
+    operator.stop().await.unwrap();
+}

@@ -1,0 +1,170 @@
+//! What a failed revision has done is undone where that is wanted, and failures do not pile up.
+
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, condition};
+
+/// A bench whose Deployment can be given a selector, which no later revision may change.
+async fn bench(test: &str) -> Option<Bench> {
+    let bench = Bench::with_kind(test).await?;
+    let app = "app: {{ .Values.app | default .Release.Name }}";
+    bench.edit("workload.yaml", "app: {{ .Release.Name }}", app);
+    Some(bench)
+}
+
+async fn message_of(bench: &Bench) -> Value {
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    map.data["data"]["message"].clone()
+}
+
+#[tokio::test]
+async fn a_failed_upgrade_goes_back_where_that_is_wanted() {
+    let Some(bench) = bench("rollback").await else {
+        return;
+    };
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("shop", json!({"message": "good"})).await;
+    bench.wait_revision("shop", 1).await;
+    let bad = json!({"message": "bad", "extra": true, "app": "other"});
+    bench.apply_web("shop", bad).await;
+    let (_, _, message) = bench.wait_failed("shop", "Stalled").await;
+    assert!(
+        message.contains("spec.selector can't be changed")
+            && message.ends_with("; rolled back to revision 1"),
+        "{message}"
+    );
+    assert_eq!(message_of(&bench).await, "good");
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+    assert!(bench.events().await.contains("ReleaseRolledBack"));
+    let web = serde_json::to_value(bench.webs().get("shop").await.unwrap()).unwrap();
+    assert_eq!(condition(&web, "Deployed").unwrap().0, "True");
+
+    // What runs is looked after.
+    bench
+        .config_maps()
+        .delete("shop-config", &Default::default())
+        .await
+        .unwrap();
+    bench
+        .wait("the object", &bench.config_maps(), "shop-config", |map| {
+            (map["data"]["message"] == "good").then_some(())
+        })
+        .await;
+    assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+
+    bench.apply_web("shop", json!({"message": "better"})).await;
+    bench.wait_revision("shop", 3).await;
+    assert_eq!(message_of(&bench).await, "better");
+    let revisions = ["1 superseded", "2 failed", "3 deployed"];
+    assert_eq!(bench.revisions().await, revisions);
+    let arguments = ["history", "shop", "-n", &bench.namespace, "-o", "json"];
+    let history: Value = serde_json::from_str(&bench.cluster.helm(&arguments).await.unwrap()).unwrap();
+    let statuses: Vec<&str> = history
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|revision| revision["status"].as_str().unwrap())
+        .collect();
+    assert_eq!(statuses, ["superseded", "failed", "deployed"]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_failed_upgrade_stays_where_nothing_else_is_wanted() {
+    let Some(bench) = bench("rollback").await else {
+        return;
+    };
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("shop", json!({"message": "good"})).await;
+    bench.wait_revision("shop", 1).await;
+    let annotation = json!({"metadata": {"annotations": {"steersman.dev/rollback-on-failure": "false"}}});
+    bench.patch_web("shop", annotation).await;
+    bench
+        .apply_web("shop", json!({"message": "bad", "app": "other"}))
+        .await;
+    let (_, _, message) = bench.wait_failed("shop", "Stalled").await;
+    assert!(!message.contains("rolled back"), "{message}");
+    assert_eq!(message_of(&bench).await, "bad");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_failed_installation_is_removed_where_that_is_wanted() {
+    let Some(bench) = bench("rollback").await else {
+        return;
+    };
+    let theirs = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}, "spec": {"ports": [{"port": 1}]}});
+    let theirs: DynamicObject = serde_json::from_value(theirs).unwrap();
+    let theirs = bench
+        .services()
+        .create(&Default::default(), &theirs)
+        .await
+        .unwrap();
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("shop", json!({})).await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(
+        message.contains("cannot be imported") && message.ends_with("; what it has installed is removed"),
+        "{message}"
+    );
+    bench.wait_gone(&bench.config_maps(), "shop-config").await;
+    bench.wait_gone(&bench.secrets(), "shop-secret").await;
+    assert_eq!(bench.revisions().await, ["1 failed"]);
+    let service = bench.services().get("shop").await.unwrap();
+    assert_eq!(service.metadata.uid, theirs.metadata.uid);
+
+    bench
+        .services()
+        .delete("shop", &Default::default())
+        .await
+        .unwrap();
+    let again = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": "now"}}});
+    bench.patch_web("shop", again).await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn failures_add_no_revisions_without_end_and_lose_no_object() {
+    let Some(bench) = bench("rollback").await else {
+        return;
+    };
+    let operator = bench.operator_with(&["--history-max=3"]).await;
+    bench.apply_web("shop", json!({"gadget": true})).await;
+    bench.wait_revision("shop", 1).await;
+    for round in 0..6 {
+        let spec = json!({"app": format!("other-{round}"), "extra": round == 0, "gadget": round == 0});
+        bench.apply_web("shop", spec).await;
+        bench.wait_failed("shop", "ReleaseFailed").await;
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed", "6 failed", "7 failed"]);
+    // Some more attempts at the same, by an operator that has seen none.
+    operator.stop().await.unwrap();
+    let operator = bench.operator_with(&["--history-max=3"]).await;
+    let begun = std::time::Instant::now();
+    while operator.log_text().matches("Release failed").count() < 3 {
+        assert!(
+            begun.elapsed() < std::time::Duration::from_mins(1),
+            "{}",
+            operator.log_text()
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed", "6 failed", "7 failed"]);
+    bench.config_maps().get("shop-extra").await.unwrap();
+
+    // No stored revision names it any longer.
+    bench.apply_web("shop", json!({"message": "fine"})).await;
+    bench.wait_revision("shop", 8).await;
+    bench.wait_gone(&bench.config_maps(), "shop-extra").await;
+    let gadgets = bench.api("fixtures.example.com", "v1", "Gadget", "gadgets");
+    bench.wait_gone(&gadgets, "shop").await;
+    assert_eq!(
+        bench.revisions().await,
+        ["1 superseded", "7 failed", "8 deployed"]
+    );
+    operator.stop().await.unwrap();
+}
