@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Environment, LeaderElection, MetricsAccess};
 use crate::context::Context;
-use crate::kubernetes::{self, ConnectError};
+use crate::kubernetes::{self, ConnectError, OnAnswer};
 use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
@@ -106,7 +106,10 @@ where
     // Dropped at the end, and with them all connections.
     let _ports = open_ports(&config, &metrics, &readiness, &reviews).await?;
 
-    let connecting = kubernetes::connect(config.kubeconfig.as_deref(), environment);
+    let counted = metrics.clone();
+    let on_answer: OnAnswer =
+        Arc::new(move |code: &str, method: &str, host: &str| counted.answered(code, method, host));
+    let connecting = kubernetes::connect(config.kubeconfig.as_deref(), environment, Some(on_answer));
     let Some(client) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
     };

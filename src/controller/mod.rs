@@ -16,6 +16,7 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::apply::RequestError;
 use crate::config::Namespaces;
@@ -26,6 +27,7 @@ use crate::metrics;
 use crate::reconcile::{
     Memory, Next, Outcome, Queue, Reconciler, Settings, Shared, backoff, is_held, jitter, spread,
 };
+use crate::telemetry::TRACE;
 use crate::watches::Watch;
 use changes::{is_older, is_other, period_of};
 use strays::find_strays;
@@ -411,8 +413,9 @@ impl Controller {
 
     fn start_due(&mut self) {
         while self.queue.running() < self.limit {
-            let Some(key) = self.queue.take(Instant::now()) else {
-                return;
+            let now = Instant::now();
+            let Some((key, due)) = self.queue.take(now) else {
+                break;
             };
             let Some(known) = self.known.get_mut(&key) else {
                 self.queue.done(&key);
@@ -422,19 +425,30 @@ impl Controller {
             let object = known.object.clone();
             let left = known.left;
             let reconciler = self.reconciler.clone();
-            let busy = self.context.metrics.reconcile_started(&self.watch.gvk);
+            let busy = self
+                .context
+                .metrics
+                .reconcile_started(&self.watch.gvk, now.duration_since(due));
+            let span = tracing::info_span!(
+                target: TRACE,
+                "reconcile",
+                kind = %self.watch.gvk.kind,
+                namespace = key.namespace.as_deref().unwrap_or_default(),
+                name = %key.name
+            );
             self.tasks.spawn(async move {
                 let started = Instant::now();
                 let uid = object.metadata.uid.clone();
                 // A task of its own: a panic is the end of this reconcile and of nothing else.
-                let work = tokio::spawn(async move {
+                let work = async move {
                     let outcome = if left {
                         reconciler.step_back(object, &mut memory).await
                     } else {
                         reconciler.reconcile(object, &mut memory).await
                     };
                     (memory, outcome)
-                });
+                };
+                let work = tokio::spawn(work.instrument(span));
                 let result = AbortOnDrop(work).join().await.ok();
                 drop(busy);
                 Finished {
@@ -446,6 +460,9 @@ impl Controller {
                 }
             });
         }
+        self.context
+            .metrics
+            .waiting(&self.watch.gvk, self.queue.waiting(Instant::now()));
     }
 
     fn finished(&mut self, finished: Result<Finished, JoinError>) {
@@ -465,14 +482,20 @@ impl Controller {
             tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
             self.context
                 .metrics
-                .reconcile_finished(&self.watch.gvk, metrics::Outcome::Error, took);
+                .reconcile_finished(&self.watch.gvk, metrics::Outcome::Panic, took);
             self.queue.add(key, now + backoff(6, jitter()));
             return;
         };
         let counted = match outcome.next {
             Next::Retry(_) => metrics::Outcome::Error,
-            _ => metrics::Outcome::Success,
+            _ if memory.failures > 0 => metrics::Outcome::TerminalError,
+            Next::After(_) => metrics::Outcome::RequeueAfter,
+            Next::Period if self.period.is_some() => metrics::Outcome::RequeueAfter,
+            Next::Period | Next::Never => metrics::Outcome::Success,
         };
+        if matches!(outcome.next, Next::Retry(_)) {
+            self.context.metrics.retried(&self.watch.gvk);
+        }
         self.context
             .metrics
             .reconcile_finished(&self.watch.gvk, counted, took);
@@ -496,9 +519,13 @@ impl Controller {
         }
         if let Some(revision) = memory.deployed_revision() {
             let namespace = key.namespace.as_deref().unwrap_or_default();
-            self.context
-                .metrics
-                .release_deployed(&self.watch.gvk, namespace, &key.name, revision.0);
+            self.context.metrics.release_deployed(
+                &self.watch.gvk,
+                namespace,
+                &key.name,
+                revision.0,
+                memory.objects(),
+            );
         }
         known.memory = Some(memory);
         if let Some(mut object) = outcome.object

@@ -1,17 +1,21 @@
 //! The way to the API server.
 
+mod observe;
 mod target;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hyper::http::uri::Authority;
 use kube::Client;
-use kube::client::AuthError;
+use kube::client::{AuthError, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use crate::config::Environment;
 use crate::telemetry::error_chain;
 
+use observe::Observed;
+pub use observe::OnAnswer;
 pub use target::{Overrides, Target};
 
 /// How long the API server may take to answer the first request.
@@ -180,15 +184,21 @@ fn read_file(path: &Path) -> Result<Kubeconfig, String> {
 
 /// Connects to the API server that flag, environment, pod or home directory name, and has it answer once.
 ///
+/// `on_answer` is told of every answer.
+///
 /// # Errors
 /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
-pub async fn connect(kubeconfig: Option<&Path>, environment: &Environment) -> Result<Client, ConnectError> {
+pub async fn connect(
+    kubeconfig: Option<&Path>,
+    environment: &Environment,
+    on_answer: Option<OnAnswer>,
+) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
-    open(source.load().await?).await
+    open(source.load().await?, on_answer).await
 }
 
 /// A client that the API server has answered once.
-async fn open(mut config: kube::Config) -> Result<Client, ConnectError> {
+async fn open(mut config: kube::Config, on_answer: Option<OnAnswer>) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
     let address = address(&config);
     let plugin = config
@@ -197,10 +207,18 @@ async fn open(mut config: kube::Config) -> Result<Client, ConnectError> {
         .as_ref()
         .and_then(|exec| exec.command.clone())
         .unwrap_or_default();
-    let client = Client::try_from(config).map_err(|error| ConnectError::Credentials {
+    let host = config.cluster_url.authority().map_or_else(String::new, host_of);
+    let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError::Credentials {
         address: address.clone(),
         reason: client_error(&error, &plugin),
     })?;
+    let client = match on_answer {
+        Some(on_answer) => {
+            let host = host.into();
+            builder.with_layer(&Observed { host, on_answer }).build()
+        }
+        None => builder.build(),
+    };
     match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
         Ok(Ok(version)) => {
             tracing::debug!(server = %address, version = %version.git_version, "Connected to the API server");
@@ -240,6 +258,14 @@ fn address(config: &kube::Config) -> String {
         url.scheme_str().unwrap_or("https"),
         url.host().unwrap_or_default()
     )
+}
+
+/// Host and port, without what else can stand there: user and password.
+fn host_of(authority: &Authority) -> String {
+    let port = authority
+        .port_u16()
+        .map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}{port}", authority.host())
 }
 
 /// An error of the client in words, without what a credential plugin prints, and without the environment that kube
@@ -311,7 +337,7 @@ mod tests {
         if let Some(text) = text {
             std::fs::write(&path, text).unwrap();
         }
-        let error = connect(Some(&path), &environment(&[])).await.err().unwrap();
+        let error = connect(Some(&path), &environment(&[]), None).await.err().unwrap();
         expect.assert_eq(&error.to_string().replace(folder.path().to_str().unwrap(), "DIR"));
     }
 

@@ -107,7 +107,7 @@ impl Target {
         if !overrides.groups.is_empty() {
             config.auth_info.impersonate_groups = Some(overrides.groups.clone());
         }
-        open(config).await
+        open(config, None).await
     }
 
     /// The files that the kubeconfig is made of, as `kubectl` looks for them.

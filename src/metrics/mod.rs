@@ -1,6 +1,7 @@
 //! The numbers that `/metrics` shows, under the names of helm-operator and controller-runtime.
 
 mod process;
+mod work_queue;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -13,6 +14,7 @@ use prometheus::{
 };
 
 use process::ProcessMetrics;
+use work_queue::WorkQueues;
 
 /// How a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,10 @@ pub enum Outcome {
     Requeue,
     /// The reconcile failed.
     Error,
+    /// The reconcile failed, and only a change can cure it.
+    TerminalError,
+    /// The reconcile came to an unexpected end.
+    Panic,
 }
 
 /// The numbers that `/metrics` shows. Clones share them.
@@ -42,12 +48,17 @@ struct Families {
     controllers: RwLock<BTreeMap<KindKey, String>>,
     reconcile_total: IntCounterVec,
     reconcile_errors: IntCounterVec,
+    reconcile_panics: IntCounterVec,
+    terminal_errors: IntCounterVec,
     reconcile_time: HistogramVec,
+    work_queues: WorkQueues,
+    requests: IntCounterVec,
     active_workers: IntGaugeVec,
     max_concurrent: IntGaugeVec,
     resource_created: GaugeVec,
     drift_corrections: IntCounterVec,
     release_revision: IntGaugeVec,
+    release_objects: IntGaugeVec,
     leader: IntGaugeVec,
     process: ProcessMetrics,
 }
@@ -99,7 +110,14 @@ impl Metrics {
                 .with_label_values(&[controller, outcome.label()])
                 .reset();
         }
-        families.reconcile_errors.with_label_values(&[controller]).reset();
+        for family in [
+            &families.reconcile_errors,
+            &families.reconcile_panics,
+            &families.terminal_errors,
+        ] {
+            family.with_label_values(&[controller]).reset();
+        }
+        families.work_queues.start(controller);
         families.reconcile_time.with_label_values(&[controller]);
         families.active_workers.with_label_values(&[controller]).set(0);
         families
@@ -112,14 +130,38 @@ impl Metrics {
             .reset();
     }
 
-    /// Counts a worker as busy. It is idle again when the value is dropped, however the reconcile ends.
-    pub fn reconcile_started(&self, gvk: &GroupVersionKind) -> ActiveWorker {
+    /// Counts a worker as busy with a resource that was due for so long. It is idle again when the value is dropped,
+    /// however the reconcile ends.
+    pub fn reconcile_started(&self, gvk: &GroupVersionKind, waited: Duration) -> ActiveWorker {
+        let controller = self.controller(gvk);
         let worker = self
             .families
             .active_workers
-            .with_label_values(&[self.controller(gvk).as_str()]);
+            .with_label_values(&[controller.as_str()]);
         worker.inc();
-        ActiveWorker { worker }
+        ActiveWorker {
+            worker,
+            number: self.families.work_queues.taken(&controller, waited),
+            families: Arc::clone(&self.families),
+        }
+    }
+
+    /// Notes how many resources are due and wait for a worker.
+    pub fn waiting(&self, gvk: &GroupVersionKind, number: usize) {
+        self.families.work_queues.set_depth(&self.controller(gvk), number);
+    }
+
+    /// Counts a resource that is tried again after a pause.
+    pub fn retried(&self, gvk: &GroupVersionKind) {
+        self.families.work_queues.retried(&self.controller(gvk));
+    }
+
+    /// Counts an answer of the API server: a status or `<error>`, the method, and the server's host.
+    pub fn answered(&self, code: &str, method: &str, host: &str) {
+        self.families
+            .requests
+            .with_label_values(&[code, host, method])
+            .inc();
     }
 
     /// Counts a reconcile that has ended.
@@ -134,8 +176,18 @@ impl Metrics {
             .reconcile_time
             .with_label_values(&[controller])
             .observe(duration.as_secs_f64());
-        if outcome == Outcome::Error {
-            families.reconcile_errors.with_label_values(&[controller]).inc();
+        let count = |family: &IntCounterVec| family.with_label_values(&[controller]).inc();
+        match outcome {
+            Outcome::Success | Outcome::RequeueAfter | Outcome::Requeue => {}
+            Outcome::Error => count(&families.reconcile_errors),
+            Outcome::TerminalError => {
+                count(&families.reconcile_errors);
+                count(&families.terminal_errors);
+            }
+            Outcome::Panic => {
+                count(&families.reconcile_errors);
+                count(&families.reconcile_panics);
+            }
         }
     }
 
@@ -153,6 +205,7 @@ impl Metrics {
         // Neither is there when the resource was never noted or never released.
         let _ = self.families.resource_created.remove_label_values(&labels);
         let _ = self.families.release_revision.remove_label_values(&labels);
+        let _ = self.families.release_objects.remove_label_values(&labels);
     }
 
     /// Counts objects that somebody had changed or deleted and that were set right.
@@ -164,13 +217,23 @@ impl Metrics {
             .inc_by(objects as u64);
     }
 
-    /// Notes the revision that is deployed for a custom resource.
-    pub fn release_deployed(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, revision: u32) {
+    /// Notes the revision that is deployed for a custom resource, and how many objects it has.
+    pub fn release_deployed(
+        &self,
+        gvk: &GroupVersionKind,
+        namespace: &str,
+        name: &str,
+        revision: u32,
+        objects: usize,
+    ) {
         let labels = resource(gvk, namespace, name);
+        let revisions = self.families.release_revision.with_label_values(&labels);
+        revisions.set(i64::from(revision));
+        let number = i64::try_from(objects).unwrap_or(i64::MAX);
         self.families
-            .release_revision
+            .release_objects
             .with_label_values(&labels)
-            .set(i64::from(revision));
+            .set(number);
     }
 
     /// Notes whether this replica holds the lease.
@@ -207,6 +270,7 @@ impl Metrics {
     /// A family cannot be written, which is a mistake in this module.
     pub fn encode(&self) -> Result<Vec<u8>, prometheus::Error> {
         self.families.process.refresh();
+        self.families.work_queues.refresh();
         let mut text = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
         Ok(text)
@@ -217,11 +281,14 @@ impl Metrics {
 #[derive(Debug)]
 pub struct ActiveWorker {
     worker: prometheus::IntGauge,
+    number: u64,
+    families: Arc<Families>,
 }
 
 impl Drop for ActiveWorker {
     fn drop(&mut self) {
         self.worker.dec();
+        self.families.work_queues.ended(self.number);
     }
 }
 
@@ -232,7 +299,7 @@ impl Outcome {
             Self::Success => "success",
             Self::RequeueAfter => "requeue_after",
             Self::Requeue => "requeue",
-            Self::Error => "error",
+            Self::Error | Self::TerminalError | Self::Panic => "error",
         }
     }
 }
@@ -282,7 +349,23 @@ impl Families {
                 "Total number of reconciliation errors per controller",
                 &["controller"],
             )?,
+            reconcile_panics: counter(
+                "controller_runtime_reconcile_panics_total",
+                "Total number of reconciliation panics per controller",
+                &["controller"],
+            )?,
+            terminal_errors: counter(
+                "controller_runtime_terminal_reconcile_errors_total",
+                "Total number of terminal reconciliation errors per controller",
+                &["controller"],
+            )?,
             reconcile_time,
+            work_queues: WorkQueues::register(registry)?,
+            requests: counter(
+                "rest_client_requests_total",
+                "Number of HTTP requests, partitioned by status code, method, and host.",
+                &["code", "host", "method"],
+            )?,
             active_workers: gauge(
                 "controller_runtime_active_workers",
                 "Number of currently used workers per controller",
@@ -302,6 +385,11 @@ impl Families {
             release_revision: gauge(
                 "steersman_release_revision",
                 "Revision of the release that is deployed for a resource",
+                &RESOURCE_LABELS,
+            )?,
+            release_objects: gauge(
+                "steersman_release_objects",
+                "Number of objects of the revision that is deployed for a resource",
                 &RESOURCE_LABELS,
             )?,
             leader: gauge(
@@ -384,7 +472,7 @@ mod tests {
         metrics.resource_created(&gvk, "default", "memcached-sample", 1_767_366_245.0);
         metrics.reconcile_finished(&gvk, Outcome::Error, Duration::from_millis(20));
         metrics.drift_corrected(&gvk, 2);
-        metrics.release_deployed(&gvk, "default", "memcached-sample", 3);
+        metrics.release_deployed(&gvk, "default", "memcached-sample", 3, 5);
         expect![[r#"
             resource_created_at_seconds{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 1767366245
         "#]]
@@ -402,6 +490,7 @@ mod tests {
         .assert_eq(&lines(&metrics, "controller_runtime_max"));
         expect![[r#"
             steersman_drift_corrections_total{controller="memcached-controller"} 2
+            steersman_release_objects{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 5
             steersman_release_revision{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 3
         "#]]
         .assert_eq(&lines(&metrics, "steersman_"));
@@ -412,7 +501,7 @@ mod tests {
         let gvk = memcached("v1alpha1");
         let metrics = Metrics::new([(&gvk, 1)]).unwrap();
         metrics.resource_created(&gvk, "default", "a", 1.0);
-        metrics.release_deployed(&gvk, "default", "a", 1);
+        metrics.release_deployed(&gvk, "default", "a", 1, 1);
         metrics.resource_deleted(&gvk, "default", "a");
         metrics.resource_deleted(&gvk, "default", "never-seen");
         assert_eq!(
@@ -425,11 +514,57 @@ mod tests {
     fn a_worker_is_busy_until_its_reconcile_ends() {
         let gvk = memcached("v1");
         let metrics = Metrics::new([(&gvk, 1)]).unwrap();
-        let worker = metrics.reconcile_started(&gvk);
+        let worker = metrics.reconcile_started(&gvk, Duration::from_millis(30));
         let busy = lines(&metrics, "controller_runtime_active_workers");
+        let names = r#"{controller="memcached-controller",name="memcached-controller"}"#;
+        let value = |family: &str| {
+            let line = lines(&metrics, &format!("{family}{names}"));
+            line.trim_end().rsplit(' ').next().unwrap_or_default().to_owned()
+        };
+        assert_ne!(value("workqueue_unfinished_work_seconds"), "0");
+        assert_ne!(value("workqueue_longest_running_processor_seconds"), "0");
+        assert_eq!(value("workqueue_queue_duration_seconds_sum"), "0.03");
+        assert_eq!(value("workqueue_work_duration_seconds_count"), "0");
         drop(worker);
+        assert_eq!(value("workqueue_unfinished_work_seconds"), "0");
+        assert_eq!(value("workqueue_work_duration_seconds_count"), "1");
+        metrics.retried(&gvk);
+        metrics.waiting(&gvk, 7);
+        assert_eq!(value("workqueue_retries_total"), "1");
+        assert_eq!(value("workqueue_depth"), "7");
+        assert_eq!(value("workqueue_adds_total"), "1");
         let idle = lines(&metrics, "controller_runtime_active_workers");
         assert!(busy.ends_with("} 1\n") && idle.ends_with("} 0\n"), "{busy}{idle}");
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        let gvk = memcached("v1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        for outcome in [
+            Outcome::Success,
+            Outcome::Error,
+            Outcome::TerminalError,
+            Outcome::Panic,
+        ] {
+            metrics.reconcile_finished(&gvk, outcome, Duration::ZERO);
+        }
+        metrics.answered("200", "GET", "10.0.0.1:443");
+        expect![[r#"
+            controller_runtime_reconcile_errors_total{controller="memcached-controller"} 3
+            controller_runtime_reconcile_panics_total{controller="memcached-controller"} 1
+            controller_runtime_terminal_reconcile_errors_total{controller="memcached-controller"} 1
+            rest_client_requests_total{code="200",host="10.0.0.1:443",method="GET"} 1
+        "#]]
+        .assert_eq(
+            &[
+                lines(&metrics, "controller_runtime_reconcile_errors"),
+                lines(&metrics, "controller_runtime_reconcile_panics"),
+                lines(&metrics, "controller_runtime_terminal"),
+                lines(&metrics, "rest_client"),
+            ]
+            .concat(),
+        );
     }
 
     #[test]
@@ -459,11 +594,12 @@ mod tests {
         let metrics = Metrics::new([]).unwrap();
         let text = lines(&metrics, "process_");
         let names: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
-        expect!["process_cpu_seconds_total process_max_fds process_open_fds process_resident_memory_bytes process_start_time_seconds process_virtual_memory_bytes"]
+        expect!["process_cpu_seconds_total process_max_fds process_network_receive_bytes_total process_network_transmit_bytes_total process_open_fds process_resident_memory_bytes process_start_time_seconds process_virtual_memory_bytes process_virtual_memory_max_bytes"]
             .assert_eq(&names.join(" "));
         assert!(
-            text.lines()
-                .all(|line| !line.ends_with(" 0") || line.starts_with("process_cpu")),
+            text.lines().all(|line| !line.ends_with(" 0")
+                || line.starts_with("process_cpu")
+                || line.starts_with("process_network")),
             "{text}"
         );
     }

@@ -14,6 +14,9 @@ pub(super) struct ProcessMetrics {
     max_files: Gauge,
     resident_bytes: Gauge,
     virtual_bytes: Gauge,
+    max_virtual_bytes: Gauge,
+    received_bytes: Counter,
+    sent_bytes: Counter,
     start_seconds: Gauge,
 }
 
@@ -24,13 +27,28 @@ impl ProcessMetrics {
             registry.register(Box::new(gauge.clone()))?;
             Ok::<_, prometheus::Error>(gauge)
         };
-        let cpu_seconds = Counter::new(
-            "process_cpu_seconds_total",
-            "Total user and system CPU time spent in seconds.",
-        )?;
-        registry.register(Box::new(cpu_seconds.clone()))?;
+        let counter = |name: &str, help: &str| {
+            let counter = Counter::new(name, help)?;
+            registry.register(Box::new(counter.clone()))?;
+            Ok::<_, prometheus::Error>(counter)
+        };
         Ok(Self {
-            cpu_seconds,
+            cpu_seconds: counter(
+                "process_cpu_seconds_total",
+                "Total user and system CPU time spent in seconds.",
+            )?,
+            received_bytes: counter(
+                "process_network_receive_bytes_total",
+                "Number of bytes received by the process over the network.",
+            )?,
+            sent_bytes: counter(
+                "process_network_transmit_bytes_total",
+                "Number of bytes sent by the process over the network.",
+            )?,
+            max_virtual_bytes: gauge(
+                "process_virtual_memory_max_bytes",
+                "Maximum amount of virtual memory available in bytes.",
+            )?,
             open_files: gauge("process_open_fds", "Number of open file descriptors.")?,
             max_files: gauge("process_max_fds", "Maximum number of open file descriptors.")?,
             resident_bytes: gauge("process_resident_memory_bytes", "Resident memory size in bytes.")?,
@@ -59,7 +77,18 @@ impl ProcessMetrics {
         self.open_files
             .set(fs::read_dir("/proc/self/fd").map_or(0, Iterator::count) as f64);
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
-        self.max_files.set(max_open_files(&limits).unwrap_or_default());
+        self.max_files
+            .set(limit(&limits, "Max open files").unwrap_or_default());
+        self.max_virtual_bytes
+            .set(limit(&limits, "Max address space").unwrap_or_default());
+        let network = fs::read_to_string("/proc/self/net/netstat").unwrap_or_default();
+        for (counter, name) in [
+            (&self.received_bytes, "InOctets"),
+            (&self.sent_bytes, "OutOctets"),
+        ] {
+            let bytes = octets(&network, name).unwrap_or_default();
+            counter.inc_by((bytes - counter.get()).max(0.0));
+        }
     }
 }
 
@@ -94,16 +123,26 @@ fn kibibytes(status: &str, name: &str) -> Option<f64> {
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 
-fn max_open_files(limits: &str) -> Option<f64> {
-    let line = limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
+/// A soft limit of `/proc/self/limits`; without a limit it is the largest number there is, as in Go.
+fn limit(limits: &str, name: &str) -> Option<f64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(u64::MAX as f64),
+        number => number.parse().ok(),
+    }
+}
+
+/// A number of the part `IpExt` of `/proc/self/net/netstat`, where names stand above numbers.
+fn octets(netstat: &str, name: &str) -> Option<f64> {
+    let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("IpExt:"));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let place = names.split_whitespace().position(|known| known == name)?;
+    numbers.split_whitespace().nth(place)?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Times, kibibytes, max_open_files};
+    use super::{Times, kibibytes, limit, octets};
 
     #[test]
     fn a_program_name_with_parentheses_shifts_nothing() {
@@ -120,8 +159,19 @@ mod tests {
             Some(2.0)
         );
         assert_eq!(
-            max_open_files("Max open files            1024                 4096 files\n"),
+            limit(
+                "Max open files            1024                 4096 files\n",
+                "Max open files"
+            ),
             Some(1024.0)
         );
+        let endless = "Max address space         unlimited            unlimited            bytes\n";
+        assert_eq!(
+            limit(endless, "Max address space"),
+            Some(18_446_744_073_709_551_615.0)
+        );
+        let netstat = "TcpExt: A InOctets\nTcpExt: 1 2\nIpExt: X InOctets OutOctets\nIpExt: 1 20 30\n";
+        assert_eq!(octets(netstat, "InOctets"), Some(20.0));
+        assert_eq!(octets(netstat, "OutOctets"), Some(30.0));
     }
 }

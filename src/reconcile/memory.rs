@@ -100,6 +100,11 @@ impl Memory {
         self.known.as_ref().and_then(|known| known.deployed)
     }
 
+    /// How many objects the deployed revision has, as far as it is known.
+    pub fn objects(&self) -> usize {
+        self.known.as_ref().map_or(0, |known| known.objects.len())
+    }
+
     /// A wish that is not the last one makes everything be read and tried again, at once.
     pub(super) fn ask_again(&mut self, asked_at: Option<&str>) {
         if asked_at.is_some() && asked_at != self.asked_at.as_deref() {

@@ -35,6 +35,7 @@ use serde_json::Value;
 use steersman_chart::Chart;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 pub use decide::{next_action, release_state};
 pub use error::ReconcileError;
@@ -50,6 +51,7 @@ use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
+use crate::telemetry::TRACE;
 use crate::watches::Watch;
 use session::Session;
 
@@ -205,6 +207,11 @@ pub enum Next {
     Never,
 }
 
+/// The span of a step, in a trace.
+fn span(step: &'static str) -> tracing::Span {
+    tracing::info_span!(target: TRACE, "step", otel.name = step)
+}
+
 impl Reconciler {
     /// A reconciler for custom resources addressed by `resource`.
     pub fn new(shared: Shared, settings: Arc<Settings>, resource: Resource) -> Self {
@@ -248,7 +255,7 @@ impl Reconciler {
             Err(error) => self.failure(&session, memory, &error),
         };
         let corrected = session.corrected;
-        let written = self.report(&session, &report).await;
+        let written = self.report(&session, &report).instrument(span("report")).await;
         Outcome {
             next,
             object: written.or_else(|| session.written()),
@@ -263,7 +270,7 @@ impl Reconciler {
         memory: &mut Memory,
     ) -> Result<Option<(Report, Next)>, ReconcileError> {
         for _ in 0..MAX_ACTIONS {
-            let observed = self.observe(session, memory).await?;
+            let observed = self.observe(session, memory).instrument(span("observe")).await?;
             let state = release_state(observed);
             if state == ReleaseState::Gone {
                 return Ok(None);
@@ -282,9 +289,13 @@ impl Reconciler {
             };
             match action {
                 Action::Guard => session.guard().await?,
-                Action::Install => self.install(session, memory).await?,
-                Action::Upgrade(cause) => self.upgrade(session, memory, cause).await?,
-                Action::Recover => self.recover(session, memory).await?,
+                Action::Install => self.install(session, memory).instrument(span("install")).await?,
+                Action::Upgrade(cause) => {
+                    self.upgrade(session, memory, cause)
+                        .instrument(span("upgrade"))
+                        .await?;
+                }
+                Action::Recover => self.recover(session, memory).instrument(span("recover")).await?,
                 Action::CorrectDrift(objects) => {
                     let turn = memory.fights.turn(objects, Instant::now());
                     let news = memory.fights.news(&turn.fought);
@@ -292,14 +303,16 @@ impl Reconciler {
                     if turn.due.is_empty() {
                         return Ok(Some((self.deployed(session, memory), Next::After(turn.pause))));
                     }
-                    self.correct_drift(session, memory, &turn.due).await?;
+                    self.correct_drift(session, memory, &turn.due)
+                        .instrument(span("correct_drift"))
+                        .await?;
                 }
                 Action::WarnOfDrift(objects) => {
                     self.warn_of_drift(session, memory, objects);
                     return Ok(Some((self.deployed(session, memory), Next::Period)));
                 }
                 Action::Uninstall => {
-                    let blockers = self.uninstall(session).await?;
+                    let blockers = self.uninstall(session).instrument(span("uninstall")).await?;
                     if blockers.is_empty() {
                         return Ok(None);
                     }

@@ -38,8 +38,8 @@ impl<K: Ord + Clone> Queue<K> {
         }
     }
 
-    /// Takes the key that is longest due at `now` and not being worked on.
-    pub fn take(&mut self, now: Instant) -> Option<K> {
+    /// Takes the key that is longest due at `now` and not being worked on, and says since when it is due.
+    pub fn take(&mut self, now: Instant) -> Option<(K, Instant)> {
         let ready = self.order.iter().take_while(|(at, _)| *at <= now);
         let (at, key) = ready
             .into_iter()
@@ -48,7 +48,7 @@ impl<K: Ord + Clone> Queue<K> {
         self.order.remove(&(at, key.clone()));
         self.due.remove(&key);
         self.running.insert(key.clone());
-        Some(key)
+        Some((key, at))
     }
 
     /// The work on `key` is done.
@@ -95,7 +95,7 @@ mod tests {
         queue.add("a", start + Duration::from_mins(1));
         queue.add("a", start);
         queue.add("a", start + Duration::from_secs(5));
-        assert_eq!(queue.take(start), Some("a"));
+        assert_eq!(queue.take(start), Some(("a", start)));
         queue.done(&"a");
         assert_eq!(queue.take(start + Duration::from_secs(100)), None);
     }
@@ -105,13 +105,13 @@ mod tests {
         let start = Instant::now();
         let mut queue = Queue::default();
         queue.add("a", start);
-        assert_eq!(queue.take(start), Some("a"));
+        assert_eq!(queue.take(start), Some(("a", start)));
         queue.add("a", start);
         queue.add("b", start + Duration::from_secs(1));
         assert_eq!(queue.next_due(), Some(start + Duration::from_secs(1)));
         assert_eq!(queue.take(start), None);
         queue.done(&"a");
-        assert_eq!(queue.take(start), Some("a"));
+        assert_eq!(queue.take(start), Some(("a", start)));
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.add("b", start);
         queue.add("a", start + Duration::from_secs(1));
-        assert_eq!(queue.take(start + Duration::from_secs(2)), Some("b"));
+        assert_eq!(queue.take(start + Duration::from_secs(2)), Some(("b", start)));
         queue.remove(&"a");
         assert_eq!(queue.take(start + Duration::from_secs(2)), None);
     }

@@ -19,6 +19,7 @@ use crate::lookup::ClusterWorld;
 use crate::release::{
     ChartRecord, HookRecord, InfoRecord, ReleaseRecord, ReleaseStatus, Revision, never_run,
 };
+use crate::telemetry::TRACE;
 use crate::world::RENDER_TIMEOUT;
 
 impl Reconciler {
@@ -41,7 +42,9 @@ impl Reconciler {
         let client = self.shared.client.clone();
         let discovery = Arc::clone(&self.shared.discovery);
         let runtime = Handle::current();
+        let span = tracing::info_span!(target: TRACE, "render", chart = chart.name());
         let rendering = tokio::task::spawn_blocking(move || {
+            let _entered = span.entered();
             let started = Instant::now();
             let world = ClusterWorld::new(client, discovery, runtime);
             chart.render(&RenderInput {

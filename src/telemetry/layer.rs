@@ -17,11 +17,14 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use super::LogOptions;
 use super::encode::Line;
+use super::traces::TRACE;
 
 /// Writes each event as a line, with the fields of the spans around it.
 pub(super) struct ZapLayer {
     options: LogOptions,
     writer: Mutex<Box<dyn Write + Send>>,
+    /// Whether another layer wants the spans of traces, which are nothing to this one.
+    traces: bool,
 }
 
 impl ZapLayer {
@@ -29,7 +32,13 @@ impl ZapLayer {
         Self {
             options,
             writer: Mutex::new(writer),
+            traces: false,
         }
+    }
+
+    /// The same beside a layer for traces.
+    pub(super) fn with_traces(self) -> Self {
+        Self { traces: true, ..self }
     }
 
     /// Our own events by the chosen level. Others' from warnings on: at finer levels some of the crates below us
@@ -52,10 +61,16 @@ fn is_ours(metadata: &Metadata<'_>) -> bool {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ZapLayer {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         // Spans carry the fields of the events inside, whatever their own level.
-        (metadata.is_span() && is_ours(metadata)) || self.shows(metadata)
+        if metadata.is_span() {
+            return is_ours(metadata) || self.traces && metadata.target() == TRACE;
+        }
+        self.shows(metadata)
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        if attributes.metadata().target() == TRACE {
+            return;
+        }
         if let Some(span) = context.span(id) {
             let mut fields = Fields::default();
             attributes.record(&mut fields);

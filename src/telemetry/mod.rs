@@ -5,6 +5,7 @@ mod encode;
 mod layer;
 mod options;
 mod terminal;
+pub mod traces;
 
 use std::io::{self, Write};
 
@@ -12,10 +13,23 @@ use tracing_subscriber::layer::SubscriberExt;
 
 pub(crate) use layer::error_chain;
 pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
+pub(crate) use traces::TRACE;
+use traces::Traces;
 
-/// Starts logging to standard error, for the whole process. Later calls change nothing.
-pub fn start(options: LogOptions) {
-    let _ = tracing::subscriber::set_global_default(subscriber(options, io::stderr()));
+/// Starts logging to standard error, and traces where there are any, for the whole process. Later calls change nothing.
+pub fn start(options: LogOptions, traces: Option<&Traces>) {
+    let Some(traces) = traces else {
+        let _ = tracing::subscriber::set_global_default(subscriber(options, io::stderr()));
+        return;
+    };
+    let log = layer::ZapLayer::new(options, Box::new(io::stderr())).with_traces();
+    let spans = tracing_opentelemetry::layer()
+        .with_tracer(traces.tracer())
+        .with_location(false)
+        .with_threads(false)
+        .with_target(false)
+        .with_tracked_inactivity(false);
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log).with(spans));
 }
 
 /// What [`start`] installs, with another place to write to.

@@ -47,7 +47,7 @@ fn is_long(value: &Value) -> bool {
 fn push_value(out: &mut String, value: &Value) {
     match value {
         Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => {
-            push_escaped(out, text, false)
+            push_escaped(out, text, false);
         }
         Value::String(text) => {
             out.push('"');

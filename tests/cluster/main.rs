@@ -27,4 +27,5 @@ mod selection;
 mod specs;
 mod takeover;
 mod template;
+mod traces;
 mod watching;

@@ -141,3 +141,110 @@ async fn metrics_are_for_bearers_of_tokens_with_the_role() {
     assert!(!log.contains(token), "the token is in the log");
     operator.stop().await.unwrap();
 }
+
+/// The families of helm-operator's /metrics that describe its work, with the names of their labels; without those of the
+/// Go runtime. A label `priority` without a value is none.
+const FAMILIES: &[(&str, &str)] = &[
+    ("controller_runtime_active_workers", "controller"),
+    ("controller_runtime_max_concurrent_reconciles", "controller"),
+    ("controller_runtime_reconcile_errors_total", "controller"),
+    ("controller_runtime_reconcile_panics_total", "controller"),
+    (
+        "controller_runtime_reconcile_time_seconds_bucket",
+        "controller,le",
+    ),
+    ("controller_runtime_reconcile_total", "controller,result"),
+    ("controller_runtime_terminal_reconcile_errors_total", "controller"),
+    ("helm_operator_build_info", "commit,version"),
+    ("process_cpu_seconds_total", ""),
+    ("process_network_receive_bytes_total", ""),
+    ("process_resident_memory_bytes", ""),
+    ("process_virtual_memory_max_bytes", ""),
+    ("resource_created_at_seconds", "group,kind,name,namespace,version"),
+    ("rest_client_requests_total", "code,host,method"),
+    ("workqueue_adds_total", "controller,name"),
+    ("workqueue_depth", "controller,name"),
+    ("workqueue_longest_running_processor_seconds", "controller,name"),
+    ("workqueue_queue_duration_seconds_bucket", "controller,le,name"),
+    ("workqueue_retries_total", "controller,name"),
+    ("workqueue_unfinished_work_seconds", "controller,name"),
+    ("workqueue_work_duration_seconds_bucket", "controller,le,name"),
+];
+
+/// The names of the labels of a family's first line.
+fn labels(page: &str, family: &str) -> Option<String> {
+    let line = page.lines().find(|line| {
+        line.strip_prefix(family)
+            .is_some_and(|rest| rest.starts_with(['{', ' ']))
+    })?;
+    let Some((_, labels)) = line.split_once('{') else {
+        return Some(String::new());
+    };
+    let names = labels
+        .split("=\"")
+        .filter_map(|part| part.rsplit([',', '{', '"']).next());
+    let mut names: Vec<&str> = names.filter(|name| !name.contains('}')).collect();
+    names.sort_unstable();
+    Some(names.join(","))
+}
+
+fn value(page: &str, line: &str) -> f64 {
+    let found = page.lines().find_map(|other| other.strip_prefix(line));
+    found
+        .unwrap_or_else(|| panic!("no {line} in:\n{page}"))
+        .trim()
+        .parse()
+        .unwrap()
+}
+
+#[tokio::test]
+async fn metrics_have_helm_operators_names_and_tell_of_the_work() {
+    let Some(bench) = Bench::with_kind("metrics_have_helm_operators_names").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("broken", json!({"broken": true})).await;
+    let page = || async { operator.metrics().await.unwrap() };
+    let failed = r#"controller_runtime_terminal_reconcile_errors_total{controller="web-controller"}"#;
+    let begun = Instant::now();
+    while value(&page().await, failed) < 1.0 {
+        assert!(begun.elapsed() < PATIENCE, "{}", page().await);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let page = page().await;
+    for (family, expect) in FAMILIES {
+        assert_eq!(labels(&page, family).as_deref(), Some(*expect), "{family}");
+    }
+    let of_shop = format!(
+        r#"{{group="{}",kind="Web",name="shop",namespace="{}",version="v1"}}"#,
+        bench.group, bench.namespace
+    );
+    assert_eq!(
+        value(&page, &format!("steersman_release_revision{of_shop}")) as i64,
+        1
+    );
+    assert_eq!(
+        value(&page, &format!("steersman_release_objects{of_shop}")) as i64,
+        5
+    );
+    assert!(
+        value(
+            &page,
+            r#"workqueue_adds_total{controller="web-controller",name="web-controller"}"#
+        ) >= 2.0
+    );
+    let host = bench.cluster.admin().kubeconfig();
+    let host = std::fs::read_to_string(host).unwrap();
+    let host = host
+        .lines()
+        .find_map(|line| line.split_once("https://"))
+        .unwrap()
+        .1
+        .trim_matches(['"', ' '])
+        .to_owned();
+    let writes = format!(r#"rest_client_requests_total{{code="200",host="{host}",method="PATCH"}}"#);
+    assert!(value(&page, &writes) >= 5.0, "{page}");
+    operator.stop().await.unwrap();
+}

@@ -20,6 +20,7 @@ use super::{Cli, Command, Failure};
 use crate::config::{Config, Environment};
 use crate::supervisor;
 use crate::telemetry;
+use crate::telemetry::traces::{Traces, are_wanted};
 use crate::watches::Watches;
 use crate::watches::follow::{Updates, follow};
 
@@ -36,11 +37,15 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         let hint = error.hint();
         Failure::usage(error, hint)
     })?;
-    telemetry::start(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("failed to start the threads of the operator")?;
+    let traces = are_wanted(environment).then(|| Traces::start(environment, runtime.handle().clone()));
+    let traces = traces
+        .transpose()
+        .context("the variables OTEL_… can't be obeyed")?;
+    telemetry::start(config.log, traces.as_ref());
     let result = runtime.block_on(async {
         let shutdown = CancellationToken::new();
         stop_on_signals(shutdown.clone()).context("failed to listen for signals")?;
@@ -52,6 +57,9 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
             Failure::failed(error, hint)
         })
     });
+    if let Some(traces) = traces {
+        traces.finish();
+    }
     // Work that blocks, such as a look-up of a template, is not waited for.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result

@@ -1,0 +1,203 @@
+//! Traces, as a receiver of OpenTelemetry gets them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message as _;
+use serde_json::json;
+use steersman_testkit::cluster::{OperatorCommand, OperatorProcess};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::bench::Bench;
+
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A receiver that keeps what it gets.
+#[derive(Clone, Default)]
+struct Receiver {
+    received: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
+}
+
+impl Receiver {
+    /// Listens on a port of its own, and gives that.
+    async fn listen(&self) -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let receiver = self.clone();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(receiver.clone().answer(stream));
+            }
+        });
+        port
+    }
+
+    /// Answers the requests of one connection.
+    async fn answer(self, stream: TcpStream) {
+        let mut stream = BufReader::new(stream);
+        loop {
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                if stream.read_line(&mut head).await.unwrap() == 0 {
+                    return;
+                }
+            }
+            assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+            let head = head.to_ascii_lowercase();
+            assert!(
+                head.contains("content-type: application/x-protobuf\r\n"),
+                "{head}"
+            );
+            let length = head
+                .split("content-length: ")
+                .nth(1)
+                .unwrap()
+                .split("\r\n")
+                .next()
+                .unwrap();
+            let mut body = vec![0; length.parse().unwrap()];
+            stream.read_exact(&mut body).await.unwrap();
+            let request = ExportTraceServiceRequest::decode(body.as_slice()).unwrap();
+            self.received.lock().unwrap().push(request);
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                .await
+                .unwrap();
+        }
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let received = self.received.lock().unwrap();
+        let scopes = received
+            .iter()
+            .flat_map(|request| &request.resource_spans)
+            .flat_map(|one| &one.scope_spans);
+        scopes.flat_map(|scope| scope.spans.clone()).collect()
+    }
+
+    fn service(&self) -> String {
+        let received = self.received.lock().unwrap();
+        let resource = received[0].resource_spans[0].resource.clone().unwrap();
+        attributes(&resource.attributes)["service.name"].clone()
+    }
+}
+
+fn attributes(attributes: &[KeyValue]) -> BTreeMap<String, String> {
+    let text = |value: &KeyValue| match value.value.clone().and_then(|value| value.value) {
+        Some(any_value::Value::StringValue(text)) => text,
+        Some(any_value::Value::IntValue(number)) => number.to_string(),
+        other => format!("{other:?}"),
+    };
+    attributes
+        .iter()
+        .map(|one| (one.key.clone(), text(one)))
+        .collect()
+}
+
+/// The operator, which sends its traces to `endpoint` at once.
+fn operator(bench: &Bench, endpoint: &str) -> OperatorProcess {
+    OperatorProcess::start(&OperatorCommand {
+        binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
+        folder: bench.folder.path(),
+        kubeconfig: bench.user.kubeconfig(),
+        arguments: &[],
+        environment: &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint),
+            ("OTEL_BSP_SCHEDULE_DELAY", "50"),
+        ],
+        log: &bench.folder.path().join("traced.log"),
+    })
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
+    let Some(bench) = Bench::with_kind("a_reconcile_is_a_trace").await else {
+        return;
+    };
+    let receiver = Receiver::default();
+    let port = receiver.listen().await;
+    let operator = operator(&bench, &format!("http://127.0.0.1:{port}"));
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    bench.wait_revision("shop", 1).await;
+    let begun = Instant::now();
+    let root = loop {
+        let spans = receiver.spans();
+        let parents: Vec<_> = spans
+            .iter()
+            .filter(|span| span.name == "install")
+            .map(|span| &span.parent_span_id)
+            .collect();
+        if let Some(root) = spans.iter().find(|span| parents.contains(&&span.span_id)) {
+            break root.clone();
+        }
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "no span of an installation in {spans:#?}"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    operator.stop().await.unwrap();
+
+    let spans = receiver.spans();
+    assert_eq!(receiver.service(), "steersman");
+    assert_eq!(root.name, "reconcile");
+    let of_root = attributes(&root.attributes);
+    assert_eq!(
+        (of_root["kind"].as_str(), of_root["name"].as_str()),
+        ("Web", "shop")
+    );
+    assert_eq!(of_root["namespace"], bench.namespace);
+    let in_trace: Vec<&Span> = spans
+        .iter()
+        .filter(|span| span.trace_id == root.trace_id)
+        .collect();
+    let names: Vec<&str> = in_trace.iter().map(|span| span.name.as_str()).collect();
+    for name in ["observe", "install", "render", "report", "PATCH"] {
+        assert!(names.contains(&name), "no {name} in {names:?}");
+    }
+    let install = in_trace.iter().find(|span| span.name == "install").unwrap();
+    let created = in_trace.iter().filter(|span| span.name == "PATCH").find(|span| {
+        attributes(&span.attributes)
+            .get("url.path")
+            .is_some_and(|path| path.ends_with("/configmaps/shop-config"))
+    });
+    let created = created.expect("a request for the ConfigMap");
+    assert_eq!(created.parent_span_id, install.span_id);
+    assert_eq!(
+        attributes(&created.attributes)["http.response.status_code"],
+        "201"
+    );
+    assert!(!format!("{spans:?}").contains("canary"));
+    // The log is the same as without traces.
+    let log = operator.log_text();
+    assert!(log.contains("\"msg\":\"Installed release\""), "{log}");
+    assert!(!log.contains("Traces can't be sent"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_is_away_is_told_of_once_and_holds_nothing_up() {
+    let Some(bench) = Bench::with_kind("a_receiver_that_is_away").await else {
+        return;
+    };
+    let operator = operator(&bench, "http://127.0.0.1:1");
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    for revision in 1..4 {
+        bench
+            .apply_web("shop", json!({"message": revision.to_string()}))
+            .await;
+        bench.wait_revision("shop", revision).await;
+    }
+    crate::bench::wait_for_line(&operator, "Traces can't be sent").await;
+    operator.stop().await.unwrap();
+    let log = operator.log_text();
+    assert_eq!(log.matches("Traces can't be sent").count(), 1, "{log}");
+}
