@@ -13,10 +13,12 @@ mod action;
 mod decide;
 mod error;
 mod fight;
+mod lookups;
 mod memory;
 mod observe;
 mod preview;
 mod queue;
+mod rehearse;
 mod render;
 mod retry;
 mod session;
@@ -45,7 +47,7 @@ pub use queue::Queue;
 pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
-use crate::apply::{Applier, chain};
+use crate::apply::{Applier, CrdPolicy, chain};
 use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
@@ -140,8 +142,12 @@ pub struct Settings {
     pub releases: ReleasePolicy,
     /// The namespace of releases whose custom resource has none.
     pub cluster_release_namespace: String,
+    /// What is done about the definitions in the chart's `crds/` folder.
+    pub crds: CrdPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
+    /// Whether what would be done is only said.
+    pub dry_run: bool,
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
 }
@@ -158,7 +164,9 @@ impl Settings {
                 .release_namespace
                 .clone()
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
+            crds: watch.crds,
             drift: watch.drift.clone(),
+            dry_run: false,
             suppress_override_values: false,
         }
     }
@@ -278,6 +286,9 @@ impl Reconciler {
             if state == ReleaseState::Paused {
                 return Ok(Some((Report::Paused, Next::Never)));
             }
+            if state == ReleaseState::Rehearsed {
+                return Ok(Some((self.rehearse(session).await?, Next::Period)));
+            }
             if state == ReleaseState::Refused
                 && let Some(refusal) = memory.refusal()
             {
@@ -355,7 +366,14 @@ impl Reconciler {
             Next::Retry(error.retry_after())
         };
         if refused && let Some(inputs) = session.inputs {
-            memory.refuse(inputs, session.controls.clone(), failure.clone(), Instant::now());
+            let lookups = session.looked_up();
+            memory.refuse(
+                inputs,
+                session.controls.clone(),
+                failure.clone(),
+                lookups,
+                Instant::now(),
+            );
         }
         (Report::Failed(failure), next)
     }

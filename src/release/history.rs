@@ -18,6 +18,7 @@ use super::name::ReleaseName;
 use super::record::ReleaseRecord;
 use super::revision::{ReleaseStatus, Revision};
 use crate::apply::{ChangeSet, FIELD_MANAGER, ObjectId, RequestError, disowning};
+use crate::lookup::Answer;
 
 const SECRET_TYPE: &str = "helm.sh/release.v1";
 /// What the types of all of Helm's versions begin with.
@@ -114,6 +115,9 @@ pub struct Snapshot {
     /// The same of hooks; they are deleted with the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hook_objects: Vec<ObjectId>,
+    /// What was looked up to render it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lookups: Vec<Answer>,
 }
 
 /// An object in a [`Snapshot`].

@@ -6,6 +6,7 @@
 //! status, purely, and written only when it differs.
 
 mod conditions;
+mod dry_run;
 mod events;
 mod health;
 mod patch;
@@ -13,6 +14,7 @@ mod redact;
 mod report;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
+pub use dry_run::{DryRun, WouldBe, WouldChange, differing_fields};
 pub use events::{EventKind, Events};
 pub use health::{Health, has_health, health};
 pub use patch::{StatusError, write_status};

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::conditions::{Condition, ConditionStatus, ConditionType, Reason, merge};
+use super::dry_run::{DryRun, dry_run_status, forget_dry_run};
 use super::health::Health;
 use crate::apply::ObjectId;
 use crate::release::{ReleaseName, Revision};
@@ -26,6 +27,8 @@ pub enum Report {
     Uninstalling(Vec<String>),
     /// Nothing was done, as the resource asks for.
     Paused,
+    /// Nothing was done; this would have been.
+    DryRun(DryRun),
 }
 
 /// A deployed revision.
@@ -185,6 +188,7 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         Report::Failed(failure) => failed_conditions(failure, before),
         Report::Uninstalling(blockers) => uninstalling_conditions(blockers),
         Report::Paused => return paused_status(current, before, now),
+        Report::DryRun(dry_run) => return dry_run_status(current, dry_run, generation),
     };
     let mut next = current.as_object().cloned().unwrap_or_default();
     next.insert(
@@ -205,7 +209,9 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         next.insert("chart".to_owned(), json!(chart));
         next.insert("health".to_owned(), deployed.health.to_json());
     }
-    Value::Object(next)
+    let mut next = Value::Object(next);
+    forget_dry_run(current, &mut next);
+    next
 }
 
 fn deployed_conditions(deployed: &Deployed, before: &[Value]) -> Vec<Condition> {

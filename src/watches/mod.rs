@@ -20,6 +20,7 @@ use std::time::Duration;
 use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
+use crate::apply::CrdPolicy;
 use crate::drift::DriftDetection;
 pub use error::{Notice, Problem, WatchesError};
 
@@ -42,6 +43,8 @@ pub struct Watch {
     pub selector: Selector,
     /// The namespace of the releases of cluster-scoped custom resources, where the entry says so.
     pub release_namespace: Option<String>,
+    /// What is done about the definitions in the chart's `crds/` folder.
+    pub crds: CrdPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.

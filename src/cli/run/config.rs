@@ -34,6 +34,7 @@ impl Args {
                 .flatten(),
             leader_election: self.leader_election(environment, &mut problems, &mut notices),
             releases: self.releases(&mut problems),
+            dry_run: self.dry_run,
             suppress_override_values: self.suppress_override_values,
             namespaces: problems
                 .check(

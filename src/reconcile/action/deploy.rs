@@ -43,7 +43,7 @@ impl Reconciler {
         if self
             .shared
             .applier
-            .install_crds(&definitions(&rendered.crds)?)
+            .install_crds(&definitions(&rendered.crds)?, self.settings.crds)
             .await?
         {
             self.shared.discovery.refresh().await?;
@@ -56,6 +56,7 @@ impl Reconciler {
         let status = record.info.status;
         let snapshot = Snapshot {
             inputs: Some(inputs),
+            lookups: session.looked_up(),
             ..Snapshot::default()
         };
         let mut stored = Stored {
@@ -264,6 +265,7 @@ impl Reconciler {
         description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
             inputs,
+            lookups: stored.snapshot.lookups,
             ..Snapshot::new(changes)
         };
         let surplus = self.make_room(session, earlier, &mut stored).await?;

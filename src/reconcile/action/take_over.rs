@@ -48,7 +48,7 @@ impl Reconciler {
         session.redactor = Redactor::new(&objects, &Value::Object(session.values.clone()));
         let applier = &self.shared.applier;
         applier
-            .restore_crds(&definitions(&rendered.crds)?, &objects)
+            .restore_crds(&definitions(&rendered.crds)?, &objects, self.settings.crds)
             .await?;
         applier.check(&session.owner, &objects).await?;
         let objects = self
@@ -63,6 +63,7 @@ impl Reconciler {
 
         let snapshot = Snapshot {
             inputs: Some(inputs),
+            lookups: session.looked_up(),
             ..Snapshot::new(&changes)
         };
         let stored = Stored {

@@ -9,6 +9,7 @@ use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 use steersman_yaml::{Content, Node};
 
+use crate::apply::CrdPolicy;
 use crate::config::Environment;
 use crate::drift::DriftDetection;
 use crate::duration::parse_duration;
@@ -34,6 +35,7 @@ const FIELDS: &[&str] = &[
     "maxConcurrentReconciles",
     "releaseNamespace",
     "driftDetection",
+    "crds",
 ];
 
 /// The smallest file that works, for those who have none.
@@ -140,6 +142,7 @@ struct Rest {
     watch_dependents: bool,
     selector: Selector,
     release_namespace: Option<String>,
+    crds: CrdPolicy,
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
     dry_run: DryRun,
@@ -157,6 +160,7 @@ impl Draft {
             watch_dependents: rest.watch_dependents,
             selector: rest.selector,
             release_namespace: rest.release_namespace,
+            crds: rest.crds,
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
             dry_run: rest.dry_run,
@@ -209,6 +213,7 @@ impl Loader<'_> {
             watch_dependents,
             selector,
             release_namespace,
+            crds: self.crds(&fields),
             drift,
             reconcile_period,
             dry_run,
@@ -374,6 +379,26 @@ impl Loader<'_> {
                 let message = format!("`{}` is none of `client`, `server`", text.escape_debug());
                 self.findings.problem(node, &fields.key("dryRunOption"), message);
                 DryRun::Client
+            }
+        }
+    }
+
+    /// The words are Helm's and Flux', in any case and with or without a dash.
+    fn crds(&mut self, fields: &Fields<'_>) -> CrdPolicy {
+        let Some((text, node)) = fields.text("crds", &mut self.findings) else {
+            return CrdPolicy::Create;
+        };
+        match text.to_ascii_lowercase().replace('-', "").as_str() {
+            "create" => CrdPolicy::Create,
+            "createreplace" => CrdPolicy::CreateReplace,
+            "skip" => CrdPolicy::Skip,
+            _ => {
+                let message = format!(
+                    "`{}` is none of `create`, `create-replace`, `skip`",
+                    text.escape_debug()
+                );
+                self.findings.problem(node, &fields.key("crds"), message);
+                CrdPolicy::Create
             }
         }
     }
