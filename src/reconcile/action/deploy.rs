@@ -138,7 +138,10 @@ impl Reconciler {
         let hooks = if operation.hooks_disabled { &[] } else { hooks };
         let applier = &self.shared.applier;
         let timeout = self.settings.releases.hook_timeout;
-        applier.run_hooks(&session.owner, hooks, before, timeout).await?;
+        let revision = stored.record.version;
+        applier
+            .run_hooks(&session.owner, hooks, (revision, before), timeout)
+            .await?;
         let formers: Vec<String> = in_effect(earlier)
             .iter()
             .flat_map(Stored::former_managers)
@@ -154,7 +157,9 @@ impl Reconciler {
         let abandoned = &stored.snapshot.abandoned;
         self.prune(session, &changes, abandoned, in_effect(earlier))
             .await?;
-        applier.run_hooks(&session.owner, hooks, after, timeout).await?;
+        applier
+            .run_hooks(&session.owner, hooks, (revision, after), timeout)
+            .await?;
         Ok(changes)
     }
 
