@@ -23,6 +23,7 @@ mod render;
 mod retry;
 mod session;
 mod state;
+mod switches;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
 use crate::telemetry::TRACE;
-use crate::watches::Watch;
+use crate::watches::{OldWays, Watch};
 use session::Session;
 
 /// The finalizer on every custom resource with a release; helm-operator's.
@@ -146,6 +147,8 @@ pub struct Settings {
     pub crds: CrdPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
+    /// What is done as helm-operator does it, on request.
+    pub old_ways: OldWays,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// Whether events hide the override values.
@@ -166,6 +169,7 @@ impl Settings {
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
             crds: watch.crds,
             drift: watch.drift.clone(),
+            old_ways: watch.old_ways,
             dry_run: false,
             suppress_override_values: false,
         }
@@ -245,7 +249,14 @@ impl Reconciler {
             Err((object, error)) => return self.report_unusable(object, &error).await,
         };
         memory.ask_again(session.controls.reconcile_at.as_deref());
-        let (report, next) = match self.converge(&mut session, memory).await {
+        let converged = match self.converge(&mut session, memory).await {
+            Ok(Some((report, next))) => {
+                let report = self.with_manifest(&session, memory, report).await;
+                report.map(|report| Some((report, next)))
+            }
+            converged => converged,
+        };
+        let (report, next) = match converged {
             Ok(Some((report, next))) => {
                 memory.failures = 0;
                 (report, next)

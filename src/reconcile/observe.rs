@@ -11,7 +11,7 @@ use super::state::Observed;
 use crate::apply::ObjectId;
 use crate::controls::Wish;
 use crate::release::{Digest, Inputs, digest_of_json};
-use crate::status::{Deployed, Health, HealthSummary, Redactor, Report, has_health};
+use crate::status::{Deployed, Health, HealthSummary, ManifestInStatus, Redactor, Report, has_health};
 use crate::values::user_values;
 
 impl Reconciler {
@@ -54,6 +54,9 @@ impl Reconciler {
             };
             memory.known = Some(Known::new(&revisions));
         }
+        let known = memory.known.as_ref();
+        let inputs = known.map_or(inputs, |known| self.reused_inputs(session, known, inputs));
+        session.inputs = Some(inputs);
         let lookups_changed = self.lookups_have_changed(session, memory, inputs).await?;
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
@@ -146,6 +149,7 @@ impl Reconciler {
             app_version: self.settings.chart.app_version().map(str::to_owned),
             notes: session.notes.clone(),
             health: HealthSummary::new(verdicts),
+            manifest: ManifestInStatus::default(),
         })
     }
 }

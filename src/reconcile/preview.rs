@@ -148,9 +148,10 @@ impl Reconciler {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
         let mut session = session.map_err(|(_, error)| error)?;
         session.values = user_values(&session.object.data, &self.settings.override_values)?;
+        let revisions = session.history.load().await?;
+        self.reuse_values(&mut session, &revisions);
         let inputs = self.inputs(&session);
         session.inputs = Some(inputs);
-        let revisions = session.history.load().await?;
         session.first = !was_ever_deployed(&revisions);
         let known = Known::new(&revisions);
         let lookups_changed = self

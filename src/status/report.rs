@@ -48,6 +48,20 @@ pub struct Deployed {
     pub notes: Option<String>,
     /// How its objects are.
     pub health: HealthSummary,
+    /// Its manifest.
+    pub manifest: ManifestInStatus,
+}
+
+/// The manifest in the status of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ManifestInStatus {
+    /// There is none.
+    #[default]
+    LeftOut,
+    /// It stays as it is.
+    AsBefore,
+    /// It becomes this, in which secrets are masked.
+    Text(String),
 }
 
 /// A failed reconcile.
@@ -201,10 +215,7 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         if let Some(version) = &deployed.app_version {
             chart.insert("appVersion", version);
         }
-        next.insert(
-            "deployedRelease".to_owned(),
-            json!({ "name": deployed.release.as_str() }),
-        );
+        next.insert("deployedRelease".to_owned(), deployed_release(deployed, current));
         next.insert("revision".to_owned(), json!(deployed.revision));
         next.insert("chart".to_owned(), json!(chart));
         next.insert("health".to_owned(), deployed.health.to_json());
@@ -212,6 +223,19 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
     let mut next = Value::Object(next);
     forget_dry_run(current, &mut next);
     next
+}
+
+fn deployed_release(deployed: &Deployed, current: &Value) -> Value {
+    let mut release = json!({ "name": deployed.release.as_str() });
+    let manifest = match &deployed.manifest {
+        ManifestInStatus::LeftOut => None,
+        ManifestInStatus::AsBefore => current.pointer("/deployedRelease/manifest").cloned(),
+        ManifestInStatus::Text(text) => Some(Value::String(text.clone())),
+    };
+    if let Some(manifest) = manifest {
+        release["manifest"] = manifest;
+    }
+    release
 }
 
 fn deployed_conditions(deployed: &Deployed, before: &[Value]) -> Vec<Condition> {
@@ -443,6 +467,7 @@ mod tests {
             app_version: None,
             notes: Some("thanks".to_owned()),
             health: HealthSummary::new([(&id, health)]),
+            manifest: ManifestInStatus::LeftOut,
         })
     }
 

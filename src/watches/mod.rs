@@ -51,10 +51,22 @@ pub struct Watch {
     pub reconcile_period: Option<Duration>,
     /// Whether `lookup` sees the cluster while the operator only asks what would change.
     pub dry_run: DryRun,
+    /// What is done as helm-operator does it, on request.
+    pub old_ways: OldWays,
     /// How many custom resources are reconciled at a time, where the entry says so.
     pub max_concurrent_reconciles: Option<usize>,
     /// The line on which the entry starts.
     pub line: u32,
+}
+
+/// What helm-operator does, and we do on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OldWays {
+    /// A resource without values keeps those of its last release (`reuseValues`).
+    pub reuse_values: bool,
+    /// The status of a resource holds the manifest of its release, secrets masked
+    /// (`manifestInStatus`).
+    pub manifest_in_status: bool,
 }
 
 /// How an entry wants candidates rendered (`dryRunOption`).

@@ -26,6 +26,7 @@ mod lifecycle;
 mod lookups;
 mod metrics;
 mod migrate;
+mod old_ways;
 mod public_charts;
 mod rollback;
 mod selection;

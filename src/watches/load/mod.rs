@@ -20,7 +20,7 @@ use crate::watches::expand::{Templates, expand_environment};
 use crate::watches::fields::{Fields, Findings, join, scalar_text};
 use crate::watches::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
 use crate::watches::selector::read_selector;
-use crate::watches::{DryRun, Watch, Watches};
+use crate::watches::{DryRun, OldWays, Watch, Watches};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -36,6 +36,8 @@ const FIELDS: &[&str] = &[
     "releaseNamespace",
     "driftDetection",
     "crds",
+    "reuseValues",
+    "manifestInStatus",
 ];
 
 /// The smallest file that works, for those who have none.
@@ -143,6 +145,7 @@ struct Rest {
     selector: Selector,
     release_namespace: Option<String>,
     crds: CrdPolicy,
+    old_ways: OldWays,
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
     dry_run: DryRun,
@@ -161,6 +164,7 @@ impl Draft {
             selector: rest.selector,
             release_namespace: rest.release_namespace,
             crds: rest.crds,
+            old_ways: rest.old_ways,
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
             dry_run: rest.dry_run,
@@ -214,6 +218,10 @@ impl Loader<'_> {
             selector,
             release_namespace,
             crds: self.crds(&fields),
+            old_ways: OldWays {
+                reuse_values: self.switch(&fields, "reuseValues"),
+                manifest_in_status: self.switch(&fields, "manifestInStatus"),
+            },
             drift,
             reconcile_period,
             dry_run,
@@ -381,6 +389,10 @@ impl Loader<'_> {
                 DryRun::Client
             }
         }
+    }
+
+    fn switch(&mut self, fields: &Fields<'_>, field: &str) -> bool {
+        fields.boolean(field, &mut self.findings).unwrap_or(false)
     }
 
     /// The words are Helm's and Flux', in any case and with or without a dash.

@@ -48,6 +48,9 @@ fn describe(watches: &Watches) -> String {
         if let Some(namespace) = &watch.release_namespace {
             let _ = write!(text, "releases in {namespace}: ");
         }
+        if watch.old_ways.reuse_values && watch.old_ways.manifest_in_status {
+            let _ = write!(text, "as of old ");
+        }
         if watch.crds != crate::apply::CrdPolicy::default() {
             let _ = write!(text, "crds={:?} ", watch.crds);
         }
@@ -95,6 +98,8 @@ fn every_field_is_read() {
   maxConcurrentReconciles: 3
   releaseNamespace: sites
   crds: create-replace
+  reuseValues: true
+  manifestInStatus: true
   selector:
     matchLabels: {app: web, tier: 1}
     matchExpressions:
@@ -110,7 +115,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: crds=CreateReplace 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
+            releases in sites: as of old crds=CreateReplace 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
         "#]],
     );
 }
