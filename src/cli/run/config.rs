@@ -10,6 +10,7 @@ use crate::config::{
     ReleasePolicy, parse_address,
 };
 use crate::duration::parse_duration;
+use crate::telemetry::traces::{are_wanted, notice};
 use crate::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
 
 impl Args {
@@ -48,6 +49,9 @@ impl Args {
             kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
             notices: Vec::new(),
         };
+        if are_wanted(environment) {
+            notices.extend(notice(environment));
+        }
         for word in &self.ignored {
             notices.push(format!(
                 "argument `{}` is ignored; a value belongs to its flag with `=`",
