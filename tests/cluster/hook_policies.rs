@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 
-/// A hook that is a ConfigMap.
+/// A hook that is a `ConfigMap`.
 fn hook(name: &str, annotations: &str) -> String {
     format!(
         "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  annotations:\n    helm.sh/hook: {annotations}\n"
