@@ -133,9 +133,12 @@ impl Reconciler {
             .filter(|(id, _)| has_health(&id.group, &id.kind));
         let verdicts = watched.map(|(id, _)| {
             let live = self.shared.dependents.live(&session.owner.uid, id);
-            let verdict = live.and_then(|live| match live.health {
-                Some(_) if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
-                verdict => verdict,
+            let mask = |text: String| session.redactor.mask(&text);
+            let verdict = live.and_then(|live| match live.health? {
+                _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
+                Health::Ready => Some(Health::Ready),
+                Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
+                Health::Failed(reason) => Some(Health::Failed(mask(reason))),
             });
             (id, verdict)
         });

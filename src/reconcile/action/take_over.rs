@@ -54,6 +54,11 @@ impl Reconciler {
         let objects = self
             .leave_to_others(session, objects, revisions, Handover::Make)
             .await?;
+        let rules = &self.settings.drift.ignore;
+        let same = objects.clone();
+        let objects = applier
+            .leave_to_others(&session.owner, rules, objects, same, Handover::Make)
+            .await?;
         let formers = last.former_managers();
         let options = ApplyOptions {
             formers: &formers,

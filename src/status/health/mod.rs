@@ -103,8 +103,9 @@ impl View<'_> {
                     ("", message) => message.to_owned(),
                     (reason, message) => format!("{reason}: {message}"),
                 };
-                // One of a list, of which people want to see all.
-                words.chars().take(MAX_MESSAGE).collect()
+                // One of a list, of which people want to see all. Others have written it.
+                let harmless = words.chars().map(|c| if c.is_control() { ' ' } else { c });
+                harmless.take(MAX_MESSAGE).collect()
             })
         })
     }
