@@ -1,39 +1,52 @@
 //! Releases that Helm or helm-operator made go on as ours, and back.
 
-use std::path::Path;
-
-use kube::api::DynamicObject;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
 
-/// Runs Helm under a name of choice: the name is what Helm, and helm-operator with it, writes its
-/// objects as.
+/// Runs Helm, and makes what it has written look as if a program of this name had: helm-operator,
+/// and operators made with Helm's library, write under the name of their binary.
 pub(crate) async fn helm_as(bench: &Bench, name: &str, arguments: &[&str]) -> String {
-    let helm = bench.cluster.helm_command(bench.cluster.admin());
-    let program = bench.folder.path().join(name);
-    if !program.exists() {
-        let original = Path::new(helm.get_program()).canonicalize().unwrap();
-        std::os::unix::fs::symlink(original, &program).unwrap();
-    }
-    let mut command = tokio::process::Command::new(program);
-    for (key, value) in helm.get_envs() {
-        command.env(key, value.unwrap_or_default());
-    }
     let chart = bench.folder.path().join("web");
-    let output = command
-        .args(helm.get_args())
-        .args(arguments)
-        .args(["shop", chart.to_str().unwrap(), "--namespace", &bench.namespace])
-        .output()
-        .await
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let release = ["shop", chart.to_str().unwrap(), "--namespace", &bench.namespace];
+    let output = bench.cluster.helm(&[arguments, &release].concat()).await.unwrap();
+    for api in [
+        bench.config_maps(),
+        bench.services(),
+        bench.deployments(),
+        bench.secrets(),
+    ] {
+        for object in api.list(&ListParams::default()).await.unwrap() {
+            rename_helm(&api, object, name).await;
+        }
+    }
+    let kind = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", "ClusterRole");
+    let roles = ApiResource::from_gvk_with_plural(&kind, "clusterroles");
+    let roles: Api<DynamicObject> = Api::all_with(bench.client.clone(), &roles);
+    let role = roles.get(&format!("{}-shop", bench.namespace)).await.unwrap();
+    rename_helm(&roles, role, name).await;
+    output
+}
+
+async fn rename_helm(api: &Api<DynamicObject>, object: DynamicObject, name: &str) {
+    let mut entries = object.metadata.managed_fields.unwrap_or_default();
+    let helms = entries.iter_mut().filter(|entry| {
+        let manager = entry.manager.as_deref().unwrap_or_default();
+        manager.eq_ignore_ascii_case("helm")
+    });
+    let mut found = false;
+    for entry in helms {
+        entry.manager = Some(name.to_owned());
+        found = true;
+    }
+    if found {
+        let version = object.metadata.resource_version;
+        let patch = Patch::Merge(json!({"metadata": {"managedFields": entries, "resourceVersion": version}}));
+        let object = object.metadata.name.unwrap();
+        api.patch(&object, &PatchParams::default(), &patch).await.unwrap();
+    }
 }
 
 /// What tells an object from one of the same name, and whether its spec was written.
@@ -170,7 +183,7 @@ async fn other_values_at_the_takeover_are_another_revision() {
     assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
     operator.stop().await.unwrap();
 
-    // An operator of a name of its own, which its Secrets tell, adds to an object of ours.
+    // Only its Secrets tell the name of an operator that adds to an object of ours.
     bench.edit("configmap.yaml", "data:\n", "data:\n  more: here\n");
     let arguments = [
         "upgrade",
@@ -179,16 +192,6 @@ async fn other_values_at_the_takeover_are_another_revision() {
         "password=canary,replicas=2",
     ];
     helm_as(&bench, "manager", &arguments).await;
-    let secret = "secret/sh.helm.release.v1.shop.v3";
-    let label = [
-        "label",
-        secret,
-        "-n",
-        &bench.namespace,
-        "some=label",
-        "--field-manager=manager",
-    ];
-    bench.cluster.kubectl(&label).await.unwrap();
     bench.edit("configmap.yaml", "data:\n  more: here\n", "data:\n");
     let operator = bench.ready_operator().await;
     bench.wait_revision("shop", 4).await;
