@@ -31,6 +31,9 @@ pub enum CodecError {
     /// The unpacked bytes are not a release. The cause is left out: it may quote values.
     #[error("the release is not valid JSON of a release")]
     Json,
+    /// The parts are not those that were written.
+    #[error("the parts of the release are not those that were written")]
+    Parts,
     /// The release can't be packed.
     #[error("failed to pack the release")]
     Pack(#[source] std::io::Error),
@@ -41,10 +44,18 @@ pub enum CodecError {
 /// # Errors
 /// It can't be written as JSON.
 pub(crate) fn encode(release: &impl Serialize) -> Result<String, CodecError> {
+    Ok(STANDARD.encode(pack_bytes(release)?))
+}
+
+/// The same without base64.
+///
+/// # Errors
+/// As there.
+pub(crate) fn pack_bytes(release: &impl Serialize) -> Result<Vec<u8>, CodecError> {
     let json = serde_json::to_vec(release).map_err(|_| CodecError::Json)?;
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     packer.write_all(&json).map_err(CodecError::Pack)?;
-    Ok(STANDARD.encode(packer.finish().map_err(CodecError::Pack)?))
+    packer.finish().map_err(CodecError::Pack)
 }
 
 /// Unpacks what [`encode`] or Helm packed, within [`MAX_DECODED_BYTES`].
@@ -52,20 +63,25 @@ pub(crate) fn encode(release: &impl Serialize) -> Result<String, CodecError> {
 /// # Errors
 /// Anything that is not a release of bounded size.
 pub(crate) fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, CodecError> {
-    let packed = STANDARD.decode(text).map_err(CodecError::Base64)?;
-    let json = if packed.starts_with(&GZIP_MAGIC) {
-        let mut json = Vec::new();
-        GzDecoder::new(packed.as_slice())
-            .take(MAX_DECODED_BYTES + 1)
-            .read_to_end(&mut json)
-            .map_err(CodecError::Gzip)?;
-        if json.len() as u64 > MAX_DECODED_BYTES {
-            return Err(CodecError::TooLarge);
-        }
-        json
-    } else {
-        packed
-    };
+    unpack_bytes(&STANDARD.decode(text).map_err(CodecError::Base64)?)
+}
+
+/// Unpacks what [`pack_bytes`] packed, within the same bounds.
+///
+/// # Errors
+/// As [`decode`].
+pub(crate) fn unpack_bytes<T: DeserializeOwned>(packed: &[u8]) -> Result<T, CodecError> {
+    if !packed.starts_with(&GZIP_MAGIC) {
+        return serde_json::from_slice(packed).map_err(|_| CodecError::Json);
+    }
+    let mut json = Vec::new();
+    GzDecoder::new(packed)
+        .take(MAX_DECODED_BYTES + 1)
+        .read_to_end(&mut json)
+        .map_err(CodecError::Gzip)?;
+    if json.len() as u64 > MAX_DECODED_BYTES {
+        return Err(CodecError::TooLarge);
+    }
     serde_json::from_slice(&json).map_err(|_| CodecError::Json)
 }
 

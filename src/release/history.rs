@@ -1,6 +1,5 @@
 //! Where revisions are kept: Helm's Secrets.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 use jiff::Timestamp;
@@ -9,29 +8,21 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Client;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::codec::{CodecError, decode, encode};
-use super::digest::{Digest, Inputs};
+use super::codec::{CodecError, decode};
 use super::name::ReleaseName;
+use super::parts::{Outside, PART_KEY, PART_TYPE, Parts};
 use super::record::ReleaseRecord;
 use super::revision::{ReleaseStatus, Revision};
-use crate::apply::{ChangeSet, FIELD_MANAGER, ObjectId, RequestError, disowning};
-use crate::lookup::Answer;
+use super::secret::{
+    MAX_SECRET_BYTES, PART_LABEL, PARTS_KEY, PackError, Packed, RELEASE_KEY, SECRET_TYPE, SNAPSHOT_KEY, pack,
+};
+use super::stored::Stored;
+use crate::apply::{FIELD_MANAGER, RequestError, disowning};
 
-const SECRET_TYPE: &str = "helm.sh/release.v1";
 /// What the types of all of Helm's versions begin with.
 const SECRET_TYPES: &str = "helm.sh/release.";
-/// The key under which Helm keeps the record.
-const RELEASE_KEY: &str = "release";
-/// The key under which we keep what Helm does not know.
-const SNAPSHOT_KEY: &str = "steersman";
-/// The API server's limit for a Secret's data.
-const MAX_SECRET_BYTES: usize = 1024 * 1024;
-
-/// What Helm and helm-operator call themselves if nobody renames them.
-const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
 
 /// The history of a release can't be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +71,18 @@ pub enum HistoryError {
         /// Whose it is.
         owner: String,
     },
-    /// A Secret would exceed the server's limit.
-    #[error("release {release} takes {size} bytes; a Secret holds at most {MAX_SECRET_BYTES}")]
+    /// A part of a revision is not there.
+    #[error(
+        "Secret {secret}, a part of a release, is missing; nothing is changed until it is back or the release deleted"
+    )]
+    Part {
+        /// The Secret.
+        secret: String,
+    },
+    /// A revision is too large even in parts.
+    #[error(
+        "release {release} takes {size} bytes without its manifest; a Secret holds at most {MAX_SECRET_BYTES}"
+    )]
     TooLarge {
         /// The release.
         release: String,
@@ -96,86 +97,6 @@ pub enum HistoryError {
         /// The revision.
         revision: Revision,
     },
-}
-
-/// What we remember of a revision besides Helm's record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Snapshot {
-    /// What it was rendered from; absent in revisions that others wrote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<Inputs>,
-    /// Its objects, each with the digest of our fields right after it was applied.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub objects: Vec<SnapshotObject>,
-    /// Objects that only revisions name which are no longer stored, and that this one may have to
-    /// delete: the inventory outlives the history.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub abandoned: Vec<ObjectId>,
-    /// The same of hooks; they are deleted with the release.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hook_objects: Vec<ObjectId>,
-    /// What was looked up to render it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lookups: Vec<Answer>,
-}
-
-/// An object in a [`Snapshot`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SnapshotObject {
-    /// Which object.
-    #[serde(flatten)]
-    pub id: ObjectId,
-    /// The version of its API.
-    pub version: String,
-    /// The digest of our fields in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<Digest>,
-}
-
-impl Snapshot {
-    /// What an application has done, from inputs that are yet to be named.
-    pub fn new(changes: &ChangeSet) -> Self {
-        let objects = changes.iter().map(|(id, applied)| SnapshotObject {
-            id: id.clone(),
-            version: applied.version.clone(),
-            digest: applied.digest,
-        });
-        Self {
-            objects: objects.collect(),
-            ..Self::default()
-        }
-    }
-}
-
-/// A revision as it is stored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
-    /// The record.
-    pub record: ReleaseRecord,
-    /// What we know besides.
-    pub snapshot: Snapshot,
-    /// Who has written the Secret: the names of its field managers. Helm and operators made with it
-    /// go by their program's name.
-    pub managers: Vec<String>,
-}
-
-impl Stored {
-    /// Whether Helm or helm-operator wrote it.
-    pub fn is_of_others(&self) -> bool {
-        self.snapshot.inputs.is_none()
-    }
-
-    /// The field managers whose objects the revision consists of, if others wrote it. Helm's own
-    /// Secrets do not always carry the name under which it writes objects, so that is among them.
-    pub fn former_managers(&self) -> Vec<String> {
-        if !self.is_of_others() {
-            return Vec::new();
-        }
-        let others = self.managers.iter().filter(|name| *name != FIELD_MANAGER);
-        let usual = FORMER_MANAGERS.iter().map(|&name| name.to_owned());
-        others.cloned().chain(usual).collect()
-    }
 }
 
 /// The revisions of one release.
@@ -237,7 +158,7 @@ impl History {
                 continue;
             }
             let read = if kind == SECRET_TYPE {
-                self.read(secret)
+                self.read(secret).await
             } else {
                 let secret = secret.metadata.name.unwrap_or_default();
                 Err(HistoryError::Format { secret, kind })
@@ -260,13 +181,13 @@ impl History {
     /// As [`History::load`].
     pub async fn get(&self, revision: Revision) -> Result<Option<Stored>, HistoryError> {
         let found = self.secrets.get_opt(&self.key(revision)).await;
-        found
-            .map_err(|error| self.failed("read", error))?
-            .map(|secret| self.read(secret))
-            .transpose()
+        match found.map_err(|error| self.failed("read", error))? {
+            Some(secret) => self.read(secret).await.map(Some),
+            None => Ok(None),
+        }
     }
 
-    fn read(&self, secret: Secret) -> Result<Stored, HistoryError> {
+    async fn read(&self, secret: Secret) -> Result<Stored, HistoryError> {
         let name = secret.metadata.name.clone().unwrap_or_default();
         if let Some(other) = secret.metadata.owner_references.iter().flatten().find(|owner| {
             owner.controller == Some(true) && (owner.kind != self.owner.kind || owner.name != self.owner.name)
@@ -284,7 +205,7 @@ impl History {
             .get(RELEASE_KEY)
             .map(|bytes| bytes.0.as_slice())
             .unwrap_or_default();
-        let record: ReleaseRecord = decode(text).map_err(|source| HistoryError::Codec {
+        let mut record: ReleaseRecord = decode(text).map_err(|source| HistoryError::Codec {
             secret: name.clone(),
             source,
         })?;
@@ -294,10 +215,23 @@ impl History {
         let snapshot = data
             .get(SNAPSHOT_KEY)
             .and_then(|bytes| serde_json::from_slice(&bytes.0).ok());
+        let parts = data.get(PARTS_KEY).map(|bytes| serde_json::from_slice(&bytes.0));
+        let parts: Option<Parts> = parts.transpose().map_err(|_| HistoryError::Codec {
+            secret: name.clone(),
+            source: CodecError::Json,
+        })?;
+        if let Some(parts) = parts {
+            if !parts.is_plausible() {
+                return Err(HistoryError::Mismatch { secret: name });
+            }
+            let outside = self.read_parts(&name, parts).await?;
+            (record.manifest, record.hooks) = (outside.manifest, outside.hooks);
+        }
         Ok(Stored {
             record,
             snapshot: snapshot.unwrap_or_default(),
             managers,
+            parts,
         })
     }
 
@@ -306,12 +240,13 @@ impl History {
     /// # Errors
     /// It is there, is too large, or the server refuses it.
     pub async fn create(&self, stored: &Stored, now: Timestamp) -> Result<(), HistoryError> {
-        let secret = self.secret(stored, ("createdAt", now))?;
+        let packed = self.pack(stored, ("createdAt", now))?;
+        self.write_parts(stored, &packed).await?;
         let parameters = PostParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        match self.secrets.create(&parameters, &secret).await {
+        match self.secrets.create(&parameters, &packed.secret).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_already_exists() => Err(HistoryError::Taken {
                 release: self.release.to_string(),
@@ -326,7 +261,9 @@ impl History {
     /// # Errors
     /// It is too large, or the server refuses it.
     pub async fn update(&self, stored: &Stored, now: Timestamp) -> Result<(), HistoryError> {
-        let secret = self.secret(stored, ("modifiedAt", now))?;
+        let packed = self.pack(stored, ("modifiedAt", now))?;
+        self.write_parts(stored, &packed).await?;
+        let secret = packed.secret;
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
@@ -371,23 +308,25 @@ impl History {
         }
     }
 
-    /// Deletes a revision.
+    /// Deletes a revision with its parts.
     ///
     /// # Errors
     /// The server refuses it.
-    pub async fn delete(&self, revision: Revision) -> Result<(), HistoryError> {
-        match self
-            .secrets
-            .delete(&self.key(revision), &DeleteParams::default())
-            .await
-        {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
-            Err(error) => Err(self.failed("delete", error)),
+    pub async fn delete(&self, stored: &Stored) -> Result<(), HistoryError> {
+        let name = self.key(stored.record.version);
+        let parts = stored.parts.into_iter().flat_map(|parts| parts.names(&name));
+        for name in std::iter::once(name.clone()).chain(parts) {
+            match self.secrets.delete(&name, &DeleteParams::default()).await {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(error) => return Err(self.failed("delete", error)),
+            }
         }
+        Ok(())
     }
 
-    /// Deletes all revisions, the oldest first, so that the inventory is there until the end.
+    /// Deletes all revisions, the oldest first, so that the inventory is there until the end. Parts
+    /// of revisions that can't be read go with their owner.
     ///
     /// # Errors
     /// The server refuses a request. Secrets that are no releases are deleted too when they
@@ -442,10 +381,17 @@ impl History {
     /// # Errors
     /// The server refuses a request.
     pub async fn disown(&self) -> Result<(), HistoryError> {
-        let selector = format!("owner=helm,name={}", self.release);
+        let parts = format!("{PART_LABEL}={}", self.release);
+        for selector in [format!("owner=helm,name={}", self.release), parts] {
+            self.disown_selected(&selector).await?;
+        }
+        Ok(())
+    }
+
+    async fn disown_selected(&self, selector: &str) -> Result<(), HistoryError> {
         let found = self
             .secrets
-            .list_metadata(&ListParams::default().labels(&selector))
+            .list_metadata(&ListParams::default().labels(selector))
             .await
             .map_err(|error| self.failed("read", error))?;
         let parameters = PatchParams {
@@ -470,47 +416,52 @@ impl History {
         Ok(())
     }
 
-    fn secret(&self, stored: &Stored, (stamp, now): (&str, Timestamp)) -> Result<Secret, HistoryError> {
-        let record = &stored.record;
-        let name = self.key(record.version);
-        let release = encode(record).map_err(|source| HistoryError::Codec {
-            secret: name.clone(),
-            source,
-        })?;
-        let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
-        let size = release.len() + snapshot.len();
-        if size > MAX_SECRET_BYTES {
-            return Err(HistoryError::TooLarge {
+    fn pack(&self, stored: &Stored, stamp: (&str, Timestamp)) -> Result<Packed, HistoryError> {
+        pack(stored, &self.key(stored.record.version), &self.owner, stamp).map_err(|error| match error {
+            PackError::Codec(source) => HistoryError::Codec {
+                secret: self.key(stored.record.version),
+                source,
+            },
+            PackError::TooLarge { size } => HistoryError::TooLarge {
                 release: self.release.to_string(),
                 size,
-            });
-        }
-        let labels = [
-            ("name", self.release.to_string()),
-            ("owner", "helm".to_owned()),
-            ("status", record.info.status.to_string()),
-            ("version", record.version.to_string()),
-            (stamp, now.as_second().to_string()),
-        ];
-        Ok(Secret {
-            metadata: ObjectMeta {
-                name: Some(name),
-                namespace: Some(self.namespace.clone()),
-                labels: Some(
-                    labels
-                        .into_iter()
-                        .map(|(key, value)| (key.to_owned(), value))
-                        .collect(),
-                ),
-                owner_references: Some(vec![self.owner.clone()]),
-                ..ObjectMeta::default()
             },
-            type_: Some(SECRET_TYPE.to_owned()),
-            data: Some(BTreeMap::from([
-                (RELEASE_KEY.to_owned(), ByteString(release.into_bytes())),
-                (SNAPSHOT_KEY.to_owned(), ByteString(snapshot)),
-            ])),
-            ..Secret::default()
+        })
+    }
+
+    /// Writes what a revision's Secret has no room for, unless it is there. Before the Secret, so
+    /// that a revision that can be found is whole.
+    async fn write_parts(&self, stored: &Stored, packed: &Packed) -> Result<(), HistoryError> {
+        if packed.parts == stored.parts {
+            return Ok(());
+        }
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        for secret in &packed.part_secrets {
+            let name = secret.metadata.name.clone().unwrap_or_default();
+            self.secrets
+                .patch(&name, &parameters, &Patch::Apply(secret))
+                .await
+                .map_err(|error| self.failed("write", error))?;
+        }
+        Ok(())
+    }
+
+    async fn read_parts(&self, name: &str, parts: Parts) -> Result<Outside, HistoryError> {
+        let mut packed = Vec::new();
+        for part in parts.names(name) {
+            let found = self.secrets.get_opt(&part).await;
+            let found = found.map_err(|error| self.failed("read", error))?;
+            let data = found
+                .filter(|secret| secret.type_.as_deref() == Some(PART_TYPE))
+                .and_then(|secret| secret.data?.remove(PART_KEY));
+            match data {
+                Some(data) => packed.extend(data.0),
+                None => return Err(HistoryError::Part { secret: part }),
+            }
+        }
+        parts.join(&packed).map_err(|source| HistoryError::Codec {
+            secret: name.to_owned(),
+            source,
         })
     }
 

@@ -43,7 +43,7 @@ impl Reconciler {
         if self
             .shared
             .applier
-            .install_crds(&definitions(&rendered.crds)?, self.settings.crds)
+            .install_crds(&definitions(&rendered.crds)?)
             .await?
         {
             self.shared.discovery.refresh().await?;
@@ -56,23 +56,22 @@ impl Reconciler {
         let status = record.info.status;
         let snapshot = Snapshot {
             inputs: Some(inputs),
-            lookups: session.looked_up(),
             ..Snapshot::default()
         };
         let mut stored = Stored {
             record,
             snapshot,
             managers: Vec::new(),
+            parts: None,
         };
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
         let surplus = self.make_room(session, &earlier, &mut stored).await?;
         session.history.create(&stored, (self.shared.now)()).await?;
         memory.note_pending(revision, status, inputs);
-        for old in &surplus {
-            session.history.delete(*old).await?;
+        for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
+            session.history.delete(&old).await?;
         }
-        earlier.retain(|former| !surplus.contains(&former.record.version));
         self.deploy(session, memory, stored, objects, &earlier).await?;
         Ok(revision)
     }
@@ -138,10 +137,7 @@ impl Reconciler {
         let hooks = if operation.hooks_disabled { &[] } else { hooks };
         let applier = &self.shared.applier;
         let timeout = self.settings.releases.hook_timeout;
-        let revision = stored.record.version;
-        applier
-            .run_hooks(&session.owner, hooks, (revision, before), timeout)
-            .await?;
+        applier.run_hooks(&session.owner, hooks, before, timeout).await?;
         let formers: Vec<String> = in_effect(earlier)
             .iter()
             .flat_map(Stored::former_managers)
@@ -157,9 +153,7 @@ impl Reconciler {
         let abandoned = &stored.snapshot.abandoned;
         self.prune(session, &changes, abandoned, in_effect(earlier))
             .await?;
-        applier
-            .run_hooks(&session.owner, hooks, (revision, after), timeout)
-            .await?;
+        applier.run_hooks(&session.owner, hooks, after, timeout).await?;
         Ok(changes)
     }
 
@@ -270,7 +264,6 @@ impl Reconciler {
         description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
             inputs,
-            lookups: stored.snapshot.lookups,
             ..Snapshot::new(changes)
         };
         let surplus = self.make_room(session, earlier, &mut stored).await?;
@@ -278,7 +271,8 @@ impl Reconciler {
         session.notes = Some(session.redactor.mask(&stored.record.info.notes));
         memory.note_deployed(revision, inputs, &stored.snapshot);
 
-        for old in surplus {
+        let goes = |former: &&Stored| surplus.contains(&former.record.version);
+        for old in earlier.iter().filter(goes) {
             session.history.delete(old).await?;
         }
         for (id, applied) in changes {

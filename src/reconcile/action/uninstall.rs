@@ -60,9 +60,13 @@ impl Reconciler {
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        self.run_uninstall_hooks(session, revisions.last(), Moment::PostDelete)
+        let hooks = hooks_of(revisions.last());
+        self.run_uninstall_hooks(session, hooks, Moment::PostDelete)
             .await?;
         self.remove_hooks(session, &revisions).await?;
+        for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
+            session.history.delete(stored).await?;
+        }
         session.history.purge().await?;
         if !revisions.is_empty() {
             session.log("Uninstalled release");
@@ -104,7 +108,8 @@ impl Reconciler {
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
-        self.run_uninstall_hooks(session, Some(last), Moment::PreDelete)
+        let hooks = last.record.hooks.as_deref().unwrap_or_default();
+        self.run_uninstall_hooks(session, hooks, Moment::PreDelete)
             .await?;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
@@ -117,18 +122,15 @@ impl Reconciler {
     pub(super) async fn run_uninstall_hooks(
         &self,
         session: &Session,
-        last: Option<&Stored>,
+        hooks: &[HookRecord],
         moment: Moment,
     ) -> Result<(), ReconcileError> {
-        let Some(last) = last.filter(|_| !session.controls.uninstall.hooks_disabled) else {
+        if session.controls.uninstall.hooks_disabled {
             return Ok(());
-        };
-        let (hooks, revision) = (hooks_of(Some(last)), last.record.version);
+        }
         let timeout = self.settings.releases.hook_timeout;
         let applier = &self.shared.applier;
-        let ran = applier
-            .run_hooks(&session.owner, hooks, (revision, moment), timeout)
-            .await;
+        let ran = applier.run_hooks(&session.owner, hooks, moment, timeout).await;
         unless_terminating(session, ran)
     }
 

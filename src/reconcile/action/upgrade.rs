@@ -16,7 +16,6 @@ impl Reconciler {
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
-        self.reuse_values(session, &earlier);
         if cause == Cause::TakenOver && self.take_over(session, memory, &earlier).await? {
             return Ok(());
         }

@@ -1,0 +1,161 @@
+//! A revision as a Secret: Helm's, with more in it that Helm does not look at.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+
+use super::codec::{CodecError, encode};
+use super::parts::{Outside, PART_KEY, PART_TYPE, Parts, split};
+use super::record::ReleaseRecord;
+use super::stored::Stored;
+
+/// The type of Helm's Secrets.
+pub(super) const SECRET_TYPE: &str = "helm.sh/release.v1";
+/// The key under which Helm keeps the record.
+pub(super) const RELEASE_KEY: &str = "release";
+/// The key under which we keep what Helm does not know.
+pub(super) const SNAPSHOT_KEY: &str = "steersman";
+/// The key under which stands how many parts there are.
+pub(super) const PARTS_KEY: &str = "steersman-parts";
+/// The API server's limit for a Secret's data.
+pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
+/// The label of a part with the release that it belongs to.
+pub(super) const PART_LABEL: &str = "steersman.dev/release";
+
+/// A revision that can't be made a Secret of.
+#[derive(Debug)]
+pub(super) enum PackError {
+    /// It can't be packed.
+    Codec(CodecError),
+    /// It does not fit.
+    TooLarge {
+        /// Its size.
+        size: usize,
+    },
+}
+
+impl From<CodecError> for PackError {
+    fn from(error: CodecError) -> Self {
+        Self::Codec(error)
+    }
+}
+
+/// A revision as Secrets.
+pub(super) struct Packed {
+    /// The one that Helm reads.
+    pub(super) secret: Secret,
+    /// How it is divided, if it is.
+    pub(super) parts: Option<Parts>,
+    /// What it had no room for.
+    pub(super) part_secrets: Vec<Secret>,
+}
+
+/// Makes the Secret `name` of a revision; `owner` has it, and `stamp` is the label with the time.
+///
+/// What does not fit is left out of Helm's record and divided: the manifest and the hooks. Helm
+/// still reads state, values and notes, and finds a comment where the manifest would be.
+pub(super) fn pack(
+    stored: &Stored,
+    name: &str,
+    owner: &OwnerReference,
+    stamp: (&str, Timestamp),
+) -> Result<Packed, PackError> {
+    let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
+    let release = encode(&stored.record)?;
+    if release.len() + snapshot.len() <= MAX_SECRET_BYTES {
+        let data = [(RELEASE_KEY, release.into_bytes()), (SNAPSHOT_KEY, snapshot)];
+        return Ok(Packed {
+            secret: secret(&stored.record, name, owner, stamp, data.to_vec()),
+            parts: None,
+            part_secrets: Vec::new(),
+        });
+    }
+    let outside = Outside {
+        manifest: stored.record.manifest.clone(),
+        hooks: stored.record.hooks.clone(),
+    };
+    let (parts, pieces) = split(&outside)?;
+    let names: Vec<String> = parts.names(name).collect();
+    let inside = ReleaseRecord {
+        manifest: format!(
+            "# The manifest is too large for one Secret. It is in these: {}\n",
+            names.join(", ")
+        ),
+        hooks: None,
+        ..stored.record.clone()
+    };
+    let release = encode(&inside)?;
+    let marker = serde_json::to_vec(&parts).unwrap_or_default();
+    let size = release.len() + snapshot.len() + marker.len();
+    if size > MAX_SECRET_BYTES {
+        return Err(PackError::TooLarge { size });
+    }
+    let data = vec![
+        (RELEASE_KEY, release.into_bytes()),
+        (SNAPSHOT_KEY, snapshot),
+        (PARTS_KEY, marker),
+    ];
+    let part_secrets = names.into_iter().zip(pieces);
+    Ok(Packed {
+        secret: secret(&stored.record, name, owner, stamp, data),
+        parts: Some(parts),
+        part_secrets: part_secrets
+            .map(|(name, piece)| part(&stored.record, name, owner, piece))
+            .collect(),
+    })
+}
+
+fn secret(
+    record: &ReleaseRecord,
+    name: &str,
+    owner: &OwnerReference,
+    (stamp, now): (&str, Timestamp),
+    data: Vec<(&str, Vec<u8>)>,
+) -> Secret {
+    let labels = [
+        ("name", record.name.clone()),
+        ("owner", "helm".to_owned()),
+        ("status", record.info.status.to_string()),
+        ("version", record.version.to_string()),
+        (stamp, now.as_second().to_string()),
+    ];
+    let entries = data.into_iter();
+    Secret {
+        metadata: metadata(record, name.to_owned(), owner, &labels),
+        type_: Some(SECRET_TYPE.to_owned()),
+        data: Some(
+            entries
+                .map(|(key, bytes)| (key.to_owned(), ByteString(bytes)))
+                .collect(),
+        ),
+        ..Secret::default()
+    }
+}
+
+fn part(record: &ReleaseRecord, name: String, owner: &OwnerReference, piece: Vec<u8>) -> Secret {
+    Secret {
+        metadata: metadata(record, name, owner, &[(PART_LABEL, record.name.clone())]),
+        type_: Some(PART_TYPE.to_owned()),
+        data: Some(BTreeMap::from([(PART_KEY.to_owned(), ByteString(piece))])),
+        ..Secret::default()
+    }
+}
+
+fn metadata(
+    record: &ReleaseRecord,
+    name: String,
+    owner: &OwnerReference,
+    labels: &[(&str, String)],
+) -> ObjectMeta {
+    let labels = labels.iter().cloned();
+    ObjectMeta {
+        name: Some(name),
+        namespace: Some(record.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+        labels: Some(labels.map(|(key, value)| (key.to_owned(), value)).collect()),
+        owner_references: Some(vec![owner.clone()]),
+        ..ObjectMeta::default()
+    }
+}
