@@ -32,6 +32,8 @@ pub struct Config {
     pub leader_election: Option<LeaderElection>,
     /// What releases keep, wait for, and do when they fail.
     pub releases: ReleasePolicy,
+    /// Whether what would be done is only said.
+    pub dry_run: bool,
     /// Whether events hide the override values of watches.yaml.
     pub suppress_override_values: bool,
     /// The namespaces whose custom resources are reconciled.

@@ -12,8 +12,8 @@ const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 /// What the annotations of a custom resource ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controls {
-    /// Nothing is done, and nothing undone, until this is over: `steersman.dev/pause`.
-    pub paused: bool,
+    /// What is wished for: `steersman.dev/pause`, `steersman.dev/dry-run`.
+    pub wish: Wish,
     /// Another value than before means: look at everything afresh, now: `steersman.dev/reconcile-at`.
     pub reconcile_at: Option<String>,
     /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
@@ -31,6 +31,18 @@ pub struct Controls {
     pub upgrade: OperationControls,
     /// `uninstall-disable-hooks`.
     pub uninstall: OperationControls,
+}
+
+/// What is wished for, besides what the resource says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wish {
+    /// That it is done.
+    #[default]
+    Act,
+    /// That nothing is done, and nothing undone.
+    Pause,
+    /// That what would be done is said.
+    Rehearse,
 }
 
 /// What the deletion of a custom resource does to the objects of its release.
@@ -79,7 +91,7 @@ impl Controls {
 
     fn from_reader(reader: &mut Reader<'_>) -> Self {
         Self {
-            paused: reader.flag(OWN, "pause"),
+            wish: reader.wish(),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
             upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
@@ -130,6 +142,15 @@ impl<'a> Reader<'a> {
         choice
     }
 
+    fn wish(&mut self) -> Wish {
+        let (pause, rehearse) = (self.flag(OWN, "pause"), self.flag(OWN, "dry-run"));
+        match (pause, rehearse) {
+            (true, _) => Wish::Pause,
+            (false, true) => Wish::Rehearse,
+            (false, false) => Wish::Act,
+        }
+    }
+
     fn operation(&mut self, operation: &str) -> OperationControls {
         OperationControls {
             hooks_disabled: self.flag(OPERATOR, &format!("{operation}-disable-hooks")),
@@ -176,23 +197,33 @@ mod tests {
 
     #[test]
     fn booleans_are_those_of_helm_operator() {
-        for (text, paused) in [
-            ("true", true),
-            ("T", true),
-            ("1", true),
-            ("0", false),
-            ("False", false),
+        for (text, wish) in [
+            ("true", Wish::Pause),
+            ("T", Wish::Pause),
+            ("1", Wish::Pause),
+            ("0", Wish::Act),
+            ("False", Wish::Act),
         ] {
             let (controls, complaints) = read(&[("steersman.dev/pause", text)]);
-            assert_eq!((controls.paused, complaints), (paused, vec![]), "{text}");
+            assert_eq!((controls.wish, complaints), (wish, vec![]), "{text}");
         }
         for text in ["yes", "tRUE", ""] {
             let (controls, complaints) = read(&[("steersman.dev/pause", text)]);
             assert!(
-                !controls.paused && complaints.len() == 1,
+                controls.wish == Wish::Act && complaints.len() == 1,
                 "{text}: {complaints:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_pause_is_stronger_than_a_dry_run() {
+        let wish = |annotations| read(annotations).0.wish;
+        assert_eq!(wish(&[("steersman.dev/dry-run", "true")]), Wish::Rehearse);
+        assert_eq!(
+            wish(&[("steersman.dev/dry-run", "true"), ("steersman.dev/pause", "true")]),
+            Wish::Pause
+        );
     }
 
     #[test]

@@ -21,6 +21,8 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// How often the lease is looked at and renewed.
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
+/// Not more often, though a lease runs out this moment.
+const SOONEST: Duration = Duration::from_millis(50);
 
 /// A lease that this process tries to hold, or holds.
 #[derive(Clone, Debug)]
@@ -76,8 +78,17 @@ impl Elector {
                 }
                 Err(_) => tracing::warn!(lease = %self.name, "Failed to acquire lease: no answer"),
             }
-            sleep(RETRY_PERIOD).await;
+            sleep(self.pause()).await;
         }
+    }
+
+    /// How long to wait before the next look at a lease that is somebody else's: it is taken as soon as it is free.
+    fn pause(&self) -> Duration {
+        let left = self.observed.as_ref().map(|observed| {
+            let duration = duration_of(&observed.spec);
+            duration.saturating_sub(observed.since.elapsed())
+        });
+        next_look(left)
     }
 
     /// Renews the lease until that has failed for too long or somebody else holds it; returns why it is lost.
@@ -196,14 +207,26 @@ fn next_step(spec: &LeaseSpec, unchanged_for: Duration, identity: &str) -> Step 
     if holder == identity {
         return Step::Renew;
     }
-    let duration = match spec.lease_duration_seconds {
-        Some(seconds @ 1..=3600) => Duration::from_secs(u64::from(seconds.unsigned_abs())),
-        _ => LEASE_DURATION,
-    };
-    if holder.is_empty() || unchanged_for >= duration {
+    if holder.is_empty() || unchanged_for >= duration_of(spec) {
         Step::Take
     } else {
         Step::Wait
+    }
+}
+
+fn duration_of(spec: &LeaseSpec) -> Duration {
+    match spec.lease_duration_seconds {
+        Some(seconds @ 1..=3600) => Duration::from_secs(u64::from(seconds.unsigned_abs())),
+        _ => LEASE_DURATION,
+    }
+}
+
+/// When to look at a lease again that runs out in `left`, if nobody renews it.
+fn next_look(left: Option<Duration>) -> Duration {
+    match left {
+        // It has run out, and taking it failed.
+        None | Some(Duration::ZERO) => RETRY_PERIOD,
+        Some(left) => left.clamp(SOONEST, RETRY_PERIOD),
     }
 }
 
@@ -219,7 +242,7 @@ pub fn new_identity(host: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Step, new_identity, next_step};
+    use super::{RETRY_PERIOD, Step, new_identity, next_look, next_step};
     use k8s_openapi::api::coordination::v1::LeaseSpec;
     use std::time::Duration;
 
@@ -248,6 +271,20 @@ mod tests {
         check(Some("other"), Some(i32::MAX), 15, Step::Take);
         check(Some("other"), Some(0), 0, Step::Wait);
         check(Some("\u{1b}[31m"), None, 15, Step::Take);
+    }
+
+    #[test]
+    fn a_lease_is_looked_at_when_it_runs_out() {
+        let millis = Duration::from_millis;
+        for (left, expect) in [
+            (None, RETRY_PERIOD),
+            (Some(millis(9000)), RETRY_PERIOD),
+            (Some(millis(700)), millis(700)),
+            (Some(millis(1)), millis(50)),
+            (Some(millis(0)), RETRY_PERIOD),
+        ] {
+            assert_eq!(next_look(left), expect, "{left:?}");
+        }
     }
 
     #[test]

@@ -1,24 +1,70 @@
 //! The world of a rendering in the operator: the clock, the system's randomness, the cluster.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
+use serde::{Deserialize, Serialize};
 use steersman_chart::{Failure, LookupQuery, Timestamp, World};
 use steersman_gotemplate::{Map, MapType, Value};
 use tokio::runtime::Handle;
 
-use crate::apply::{ApiKind, RequestError};
+use crate::apply::{ApiKind, Owner, Ownership, RequestError};
 use crate::discovery::Discovery;
+use crate::release::{Digest, digest_of_json};
 
 /// Lists are read in pages of this size.
 const PAGE: u32 = 500;
+
+/// So many answers are remembered of one rendering.
+const MAX_ANSWERS: usize = 1000;
+
+/// What a template looked up, and the digest of what it was told.
+///
+/// What the release itself has written counts as absent, and so does the custom resource: an
+/// object that the chart makes when it finds none does not change the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The version of the API.
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace; empty for all of them, or where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name; empty for a list.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The digest of the answer, but for what changes with every write.
+    pub digest: Digest,
+}
+
+impl Answer {
+    fn is_to(&self, query: LookupQuery<'_>) -> bool {
+        (&*self.api_version, &*self.kind, &*self.namespace, &*self.name)
+            == (query.api_version, query.kind, query.namespace, query.name)
+    }
+
+    fn query(&self) -> LookupQuery<'_> {
+        LookupQuery {
+            api_version: &self.api_version,
+            kind: &self.kind,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
+    }
+}
 
 /// Answers templates from the cluster. To be used on a thread that may block.
 pub struct ClusterWorld {
     client: Client,
     discovery: Arc<Discovery>,
     runtime: Handle,
+    /// For whom the answers are remembered.
+    owner: Option<Owner>,
+    answers: Mutex<Vec<Answer>>,
 }
 
 impl std::fmt::Debug for ClusterWorld {
@@ -34,6 +80,51 @@ impl ClusterWorld {
             client,
             discovery,
             runtime,
+            owner: None,
+            answers: Mutex::default(),
+        }
+    }
+
+    /// The same world, which remembers what it answers to the release of `owner`.
+    #[must_use]
+    pub fn remembering(mut self, owner: Owner) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
+    /// What was answered so far.
+    pub fn answers(&self) -> Vec<Answer> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        answers.clone()
+    }
+
+    /// Asks again what was asked for `answers`. What can't be answered now counts as unchanged.
+    pub async fn ask_again(&self, owner: &Owner, answers: &[Answer]) -> Vec<Answer> {
+        let mut again = Vec::with_capacity(answers.len());
+        for answer in answers {
+            let mut answer = answer.clone();
+            match self.find(answer.query()).await {
+                Ok(found) => answer.digest = digest_of_answer(&found, owner),
+                Err(error) => {
+                    tracing::debug!(kind = %answer.kind, error, "failed to look up again");
+                }
+            }
+            again.push(answer);
+        }
+        again
+    }
+
+    fn remember(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
+        let Some(owner) = &self.owner else { return };
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() < MAX_ANSWERS && !answers.iter().any(|answer| answer.is_to(query)) {
+            answers.push(Answer {
+                api_version: query.api_version.to_owned(),
+                kind: query.kind.to_owned(),
+                namespace: query.namespace.to_owned(),
+                name: query.name.to_owned(),
+                digest: digest_of_answer(found, owner),
+            });
         }
     }
 
@@ -115,8 +206,39 @@ impl World for ClusterWorld {
 
     fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
         let found = self.runtime.block_on(self.find(query)).map_err(Failure::new)?;
+        self.remember(query, &found);
         Ok(to_value(&found))
     }
+}
+
+fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
+    match found.get("items").and_then(serde_json::Value::as_array) {
+        Some(items) => {
+            let others: Vec<_> = items.iter().filter_map(|item| of_others(item, owner)).collect();
+            digest_of_json(&serde_json::Value::Array(others))
+        }
+        None => digest_of_json(&of_others(found, owner).unwrap_or_default()),
+    }
+}
+
+/// An object without what changes with every write; `None` where there is none, or it is the
+/// release's own.
+fn of_others(object: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
+    let metadata: ObjectMeta = serde_json::from_value(object.get("metadata")?.clone()).ok()?;
+    let is_owner = metadata.uid.as_deref() == Some(owner.uid.as_str());
+    if is_owner || !matches!(owner.judge(&metadata), Ownership::Foreign(_)) {
+        return None;
+    }
+    let mut object = object.clone();
+    if let Some(metadata) = object
+        .get_mut("metadata")
+        .and_then(serde_json::Value::as_object_mut)
+    {
+        for volatile in ["resourceVersion", "managedFields", "generation"] {
+            metadata.remove(volatile);
+        }
+    }
+    Some(object)
 }
 
 /// JSON of the server as templates see it: integers are `int64`, as client-go reads them.
@@ -133,5 +255,57 @@ fn to_value(json: &serde_json::Value) -> Value {
             MapType::Any,
             map.iter().map(|(key, value)| (key.as_str(), to_value(value))),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn owner() -> Owner {
+        Owner {
+            api_version: "example.com/v1".to_owned(),
+            kind: "Web".to_owned(),
+            namespace: Some("default".to_owned()),
+            name: "shop".to_owned(),
+            uid: "u-1".to_owned(),
+            chart: "web".to_owned(),
+            release: "shop".to_owned(),
+            release_namespace: "default".to_owned(),
+        }
+    }
+
+    fn digest(found: &serde_json::Value) -> Digest {
+        digest_of_answer(found, &owner())
+    }
+
+    #[test]
+    fn what_the_release_makes_is_as_if_it_was_not_there() {
+        let absent = digest(&json!({}));
+        let labels = json!({"steersman.dev/owner-uid": "u-1"});
+        let ours = json!({"metadata": {"name": "a", "labels": labels}, "data": {"a": "b"}});
+        assert_eq!(digest(&ours), absent);
+        assert_eq!(
+            digest(&json!({"metadata": {"name": "shop", "uid": "u-1"}})),
+            absent
+        );
+        assert_ne!(
+            digest(&json!({"metadata": {"name": "a"}, "data": {"a": "b"}})),
+            absent
+        );
+        let list = |items: serde_json::Value| digest(&json!({"metadata": {}, "items": items}));
+        assert_eq!(list(json!([ours])), list(json!([])));
+        assert_ne!(list(json!([{"metadata": {"name": "a"}}])), list(json!([])));
+    }
+
+    #[test]
+    fn a_write_that_changes_nothing_is_no_other_answer() {
+        let at = |version: &str, data: &str| {
+            digest(&json!({"metadata": {"name": "a", "resourceVersion": version}, "data": data}))
+        };
+        assert_eq!(at("1", "x"), at("2", "x"));
+        assert_ne!(at("1", "x"), at("1", "y"));
     }
 }

@@ -16,6 +16,18 @@ use crate::discovery::DiscoveryError;
 const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// What is done about the definitions in a chart's `crds/` folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrdPolicy {
+    /// Those that are missing are created; others stay as they are. Helm's.
+    #[default]
+    Create,
+    /// With every revision they are made what the chart says, whoever wrote them.
+    CreateReplace,
+    /// They are somebody else's affair.
+    Skip,
+}
+
 /// A definition could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {
@@ -51,49 +63,64 @@ fn detail(reason: &str) -> String {
 }
 
 impl Applier {
-    /// Creates the definitions that are not there yet, as Helm does at an installation, and
-    /// waits until the server acts on all of them. Existing ones are left as they are.
+    /// Installs definitions as `policy` says, and waits until the server acts on what was written.
+    /// `true` when anything was.
     ///
     /// # Errors
     /// A definition is refused, or not in effect within a minute.
-    pub async fn install_crds(&self, objects: &[RenderedObject]) -> Result<bool, CrdError> {
-        let mut created = Vec::new();
+    pub async fn install_crds(
+        &self,
+        objects: &[RenderedObject],
+        policy: CrdPolicy,
+    ) -> Result<bool, CrdError> {
+        let mut written = Vec::new();
         let served = self.discovery.served().await?;
-        let is_served = |object: &&RenderedObject| {
-            let kinds = kinds_defined_by(std::slice::from_ref(*object));
+        let is_served = |object: &RenderedObject| {
+            let kinds = kinds_defined_by(std::slice::from_ref(object));
             !kinds.is_empty() && kinds.iter().all(|kind| served.resource(kind).is_some())
         };
-        for object in objects.iter().filter(|object| !is_served(object)) {
-            let name = object.name.clone();
-            let failed = |attempt| {
-                let name = name.clone();
-                move |error: kube::Error| CrdError::Request {
-                    attempt,
-                    name,
-                    source: error.into(),
-                }
+        for object in objects {
+            let is_wanted = match policy {
+                CrdPolicy::Create => !is_served(object),
+                CrdPolicy::CreateReplace => true,
+                CrdPolicy::Skip => false,
             };
-            let api = self.definitions();
-            if api
-                .get_metadata_opt(&name)
-                .await
-                .map_err(failed("look for"))?
-                .is_some()
-            {
-                continue;
+            if is_wanted && self.install_crd(object, policy).await? {
+                written.push(object.name.clone());
             }
-            let mut value = object.value.clone();
-            if let Some(map) = value.as_object_mut() {
-                map.remove("status");
-            }
-            let parameters = PatchParams::apply(FIELD_MANAGER);
-            api.patch_metadata(&name, &parameters, &Patch::Apply(&value))
-                .await
-                .map_err(failed("create"))?;
-            created.push(name);
         }
-        self.wait_established(&created).await?;
-        Ok(!created.is_empty())
+        self.wait_established(&written).await?;
+        Ok(!written.is_empty())
+    }
+
+    /// Whether the definition was written.
+    async fn install_crd(&self, object: &RenderedObject, policy: CrdPolicy) -> Result<bool, CrdError> {
+        let failed = |attempt| {
+            let name = object.name.clone();
+            move |error: kube::Error| CrdError::Request {
+                attempt,
+                name,
+                source: error.into(),
+            }
+        };
+        let api = self.definitions();
+        let found = api.get_metadata_opt(&object.name).await;
+        let found = found.map_err(failed("look for"))?;
+        if found.is_some() && policy != CrdPolicy::CreateReplace {
+            return Ok(false);
+        }
+        let mut value = object.value.clone();
+        if let Some(map) = value.as_object_mut() {
+            map.remove("status");
+        }
+        let mut parameters = PatchParams::apply(FIELD_MANAGER);
+        parameters.force = found.is_some();
+        let attempt = if found.is_some() { "replace" } else { "create" };
+        let written = api
+            .patch_metadata(&object.name, &parameters, &Patch::Apply(&value))
+            .await
+            .map_err(failed(attempt))?;
+        Ok(found.is_none_or(|found| found.metadata.generation != written.metadata.generation))
     }
 
     /// Creates those of `definitions` again that objects need and the server no longer has.
@@ -104,6 +131,7 @@ impl Applier {
         &self,
         definitions: &[RenderedObject],
         objects: &[RenderedObject],
+        policy: CrdPolicy,
     ) -> Result<(), CrdError> {
         let served = self
             .discovery
@@ -119,7 +147,12 @@ impl Applier {
             missing.iter().any(|api| kinds.contains(api))
         };
         let needed: Vec<RenderedObject> = definitions.iter().filter(needed).cloned().collect();
-        if self.install_crds(&needed).await? {
+        // Those that are there are another revision's affair.
+        let policy = match policy {
+            CrdPolicy::CreateReplace => CrdPolicy::Create,
+            policy => policy,
+        };
+        if self.install_crds(&needed, policy).await? {
             self.discovery.refresh().await?;
         }
         Ok(())

@@ -15,13 +15,15 @@ use super::object::{ObjectId, RenderedObject};
 use super::prune::{Deletion, PruneError};
 use super::request::{RequestError, one_line};
 use crate::discovery::{DiscoveryError, Resource};
-use crate::release::HookRecord;
+use crate::release::{HookRecord, Revision};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// More than any process lives.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 /// The longest part of a failed pod's words that is told.
 const MAX_WORDS: usize = 1024;
+/// For which revision and moment a hook was started.
+const RUN: &str = "steersman.dev/hook-run";
 const BEFORE_CREATION: &str = "before-hook-creation";
 const SUCCEEDED: &str = "hook-succeeded";
 const FAILED: &str = "hook-failed";
@@ -183,7 +185,9 @@ struct Run<'a> {
 impl Applier {
     /// Runs the hooks of `moment`, one after the other by weight, each to its end.
     ///
-    /// A hook that is there already and is ours counts as started: it is waited for.
+    /// A hook that is there already and is ours counts as started: it is waited for. One that was started
+    /// for this revision, and has not failed, is not started again, whatever its policy: the process may have been
+    /// stopped meanwhile.
     ///
     /// # Errors
     /// The first hook that fails or takes longer than `timeout`, if there is one. Hooks before it
@@ -192,7 +196,7 @@ impl Applier {
         &self,
         owner: &Owner,
         hooks: &[HookRecord],
-        moment: Moment,
+        (revision, moment): (Revision, Moment),
         timeout: Option<Duration>,
     ) -> Result<usize, HookError> {
         let timeout = timeout.unwrap_or(FOREVER);
@@ -200,7 +204,7 @@ impl Applier {
         let mut outcome = Ok(());
         for hook in in_order(hooks, moment) {
             for run in self.prepare(owner, hook, moment.as_str()).await? {
-                outcome = self.run_one(owner, &run, timeout).await;
+                outcome = self.run_one(owner, &run, revision, timeout).await;
                 if let Err(error) = &outcome {
                     if !matches!(error, HookError::Interrupted { .. }) {
                         self.clean_up(owner, &run, FAILED).await;
@@ -308,9 +312,20 @@ impl Applier {
         prepared.collect()
     }
 
-    async fn run_one(&self, owner: &Owner, run: &Run<'_>, timeout: Duration) -> Result<(), HookError> {
+    async fn run_one(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        revision: Revision,
+        timeout: Duration,
+    ) -> Result<(), HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let deadline = Instant::now() + timeout;
+        let mark = format!("{revision}/{}", run.moment);
+        if is_waited_for(&run.id) && self.is_under_way(owner, &api, run, &mark).await? {
+            tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Hook was started before");
+            return self.wait_done(&api, run, deadline, timeout).await;
+        }
         if has_policy(run.hook, BEFORE_CREATION) && run.id.kind != "CustomResourceDefinition" {
             self.delete(owner, &run.id)
                 .await
@@ -318,7 +333,12 @@ impl Applier {
             self.wait_gone(owner, run, deadline, timeout).await?;
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Running hook");
-        let value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
+        let mut value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
+        if is_waited_for(&run.id)
+            && let Some(annotations) = value.pointer_mut("/metadata/annotations")
+        {
+            annotations[RUN] = mark.into();
+        }
         let found = existing(&api, &run.id.name)
             .await
             .map_err(|source| run.failed("read", source))?;
@@ -339,6 +359,29 @@ impl Applier {
             }
         }
         self.wait_done(&api, run, deadline, timeout).await
+    }
+
+    /// Whether this hook was started for this revision and has not failed.
+    async fn is_under_way(
+        &self,
+        owner: &Owner,
+        api: &Api<DynamicObject>,
+        run: &Run<'_>,
+        mark: &str,
+    ) -> Result<bool, HookError> {
+        let found = api.get_opt(&run.id.name).await;
+        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        Ok(found.is_some_and(|object| {
+            let metadata = &object.metadata;
+            let marked = metadata.annotations.as_ref().and_then(|all| all.get(RUN));
+            marked.is_some_and(|found| found == mark)
+                && metadata.deletion_timestamp.is_none()
+                && owner.judge(metadata) == Ownership::Ours
+                && !matches!(
+                    progress(&run.id.kind, metadata, &object.data),
+                    Progress::Failed(_)
+                )
+        }))
     }
 
     async fn wait_gone(
@@ -371,10 +414,7 @@ impl Applier {
         deadline: Instant,
         timeout: Duration,
     ) -> Result<(), HookError> {
-        if !matches!(
-            (run.id.group.as_str(), run.id.kind.as_str()),
-            ("batch", "Job") | ("", "Pod")
-        ) {
+        if !is_waited_for(&run.id) {
             return Ok(());
         }
         loop {
@@ -482,6 +522,14 @@ impl Run<'_> {
             state,
         }
     }
+}
+
+/// Whether a hook of this kind has an end.
+fn is_waited_for(id: &ObjectId) -> bool {
+    matches!(
+        (id.group.as_str(), id.kind.as_str()),
+        ("batch", "Job") | ("", "Pod")
+    )
 }
 
 /// Whether the operator runs the hook at any time.

@@ -23,7 +23,7 @@ mod takeover;
 
 pub(crate) use applier::kinds_defined_by;
 pub use applier::{Applied, Applier, ApplyError, ApplyOptions, Change, ChangeSet};
-pub use crds::CrdError;
+pub use crds::{CrdError, CrdPolicy};
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use dry_run::Tried;
 pub use fields::{FIELD_MANAGER, owned_fields};

@@ -64,6 +64,7 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, vers
     }
     let settings = Settings {
         releases: context.config.releases,
+        dry_run: context.config.dry_run,
         suppress_override_values: context.config.suppress_override_values,
         ..Settings::new(&watch)
     };

@@ -1,22 +1,24 @@
 //! The decision table: from what was observed to the single next step. Pure.
 
 use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use crate::controls::Wish;
 use crate::drift::DriftMode;
 use crate::release::{Inputs, ReleaseStatus};
 
 /// What is true, given what was observed.
 ///
-/// The order of the questions is the order of their weight: a pause goes before everything that
-/// could be done; deletion before the rest;
+/// The order of the questions is the order of their weight: a pause or a rehearsal goes before
+/// everything that could be done; deletion before the rest;
 /// inputs that can't be rendered leave the deployed revision in charge; nothing is written
 /// before the finalizer; another revision goes before the correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
         guarded,
-        paused,
+        wish,
         last,
         inputs,
+        lookups_changed,
         refused,
         drifted,
         drift_mode,
@@ -28,7 +30,8 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     };
     match (deleting, guarded) {
         (true, false) => return ReleaseState::Gone,
-        _ if paused => return ReleaseState::Paused,
+        _ if wish == Wish::Pause => return ReleaseState::Paused,
+        _ if wish == Wish::Rehearse => return ReleaseState::Rehearsed,
         (true, true) => return ReleaseState::Leaving,
         (false, _) => {}
     }
@@ -45,7 +48,8 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     let Some(last) = last else {
         return ReleaseState::Absent;
     };
-    match difference(&last, inputs) {
+    let difference = difference(&last, inputs);
+    match difference.or(lookups_changed.then_some(Cause::Lookups)) {
         Some(cause) => ReleaseState::OutOfSync(cause),
         None if last.status != ReleaseStatus::Deployed => ReleaseState::Interrupted,
         None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
@@ -57,7 +61,11 @@ pub fn release_state(observed: Observed) -> ReleaseState {
 /// What to do about a state.
 pub fn next_action(state: ReleaseState) -> Option<Action> {
     match state {
-        ReleaseState::Gone | ReleaseState::Paused | ReleaseState::Refused | ReleaseState::InSync => None,
+        ReleaseState::Gone
+        | ReleaseState::Paused
+        | ReleaseState::Rehearsed
+        | ReleaseState::Refused
+        | ReleaseState::InSync => None,
         ReleaseState::Leaving => Some(Action::Uninstall),
         ReleaseState::Unguarded => Some(Action::Guard),
         ReleaseState::Absent => Some(Action::Install),
@@ -134,9 +142,10 @@ mod tests {
         Observed {
             deleting: false,
             guarded: true,
-            paused: false,
+            wish: Wish::Act,
             last: Some(last),
             inputs: now(),
+            lookups_changed: false,
             refused: None,
             drifted: vec![],
             drift_mode: DriftMode::Enabled,
@@ -185,23 +194,22 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_holds_everything_up_but_what_is_gone() {
-        for deleting in [false, true] {
-            for guarded in [false, true] {
-                let paused = Observed {
+    fn a_pause_and_a_rehearsal_hold_everything_up_but_what_is_gone() {
+        for (wish, held) in [
+            (Wish::Pause, ReleaseState::Paused),
+            (Wish::Rehearse, ReleaseState::Rehearsed),
+        ] {
+            for (deleting, guarded) in [(false, false), (false, true), (true, false), (true, true)] {
+                let observed = Observed {
                     deleting,
                     guarded,
-                    paused: true,
+                    wish,
                     drifted: vec![service()],
                     ..settled()
                 };
                 let gone = deleting && !guarded;
-                let state = if gone {
-                    ReleaseState::Gone
-                } else {
-                    ReleaseState::Paused
-                };
-                check(paused, state, None);
+                let state = if gone { ReleaseState::Gone } else { held.clone() };
+                check(observed, state, None);
             }
         }
     }
@@ -272,6 +280,22 @@ mod tests {
                 Some(Action::Upgrade(cause)),
             );
         }
+    }
+
+    #[test]
+    fn what_was_looked_up_is_an_input() {
+        let changed = Observed {
+            lookups_changed: true,
+            ..settled()
+        };
+        let action = Some(Action::Upgrade(Cause::Lookups));
+        check(changed.clone(), ReleaseState::OutOfSync(Cause::Lookups), action);
+        // Once its rendering has failed, only another answer is worth another try.
+        let refused = Observed {
+            refused: Some(now()),
+            ..changed
+        };
+        check(refused, ReleaseState::Refused, None);
     }
 
     #[test]

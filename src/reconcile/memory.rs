@@ -9,12 +9,16 @@ use super::fight::Fights;
 use super::state::LastRevision;
 use crate::apply::{ChangeSet, ObjectId};
 use crate::controls::Controls;
+use crate::lookup::Answer;
 use crate::release::{Digest, Inputs, ReleaseStatus, Revision, Snapshot, Stored};
 use crate::status::Failure;
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
 /// templates may have changed.
 const REFUSAL_TIME: Duration = Duration::from_mins(10);
+
+/// What a chart looks up is looked up again at most so often.
+const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A cache of what the cluster says of one release. Losing it costs a read.
 #[derive(Debug, Default)]
@@ -25,6 +29,8 @@ pub struct Memory {
     /// What failed last.
     failed: Option<Inputs>,
     refusal: Option<Refusal>,
+    /// When was looked again at what the chart looks up.
+    looked_at: Option<Instant>,
     /// What was corrected of late.
     pub(super) fights: Fights,
     /// Drift that was told of and is not corrected.
@@ -42,6 +48,8 @@ pub(super) struct Known {
     pub(super) deployed: Option<Revision>,
     /// The objects of that revision, each with the digest of our fields after it was applied.
     pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
+    /// What was looked up for the newest revision.
+    pub(super) lookups: Vec<Answer>,
 }
 
 /// Inputs that are not worth another try for a while.
@@ -50,6 +58,8 @@ pub(super) struct Refusal {
     pub(super) inputs: Inputs,
     controls: Controls,
     pub(super) failure: Failure,
+    /// What was looked up for them.
+    pub(super) lookups: Vec<Answer>,
     until: Instant,
 }
 
@@ -71,6 +81,10 @@ impl Known {
             deployed: deployed.map(|stored| stored.record.version),
             objects: deployed
                 .map(|stored| objects(&stored.snapshot))
+                .unwrap_or_default(),
+            lookups: revisions
+                .last()
+                .map(|stored| stored.snapshot.lookups.clone())
                 .unwrap_or_default(),
         }
     }
@@ -95,6 +109,14 @@ fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<Digest>> {
 }
 
 impl Memory {
+    /// A memory of nothing but what the stored revisions say.
+    pub(super) fn of(known: Known) -> Self {
+        Self {
+            known: Some(known),
+            ..Self::default()
+        }
+    }
+
     /// The deployed revision, as far as it is known.
     pub fn deployed_revision(&self) -> Option<Revision> {
         self.known.as_ref().and_then(|known| known.deployed)
@@ -152,7 +174,9 @@ impl Memory {
             }),
             deployed: Some(revision),
             objects: objects(snapshot),
+            lookups: snapshot.lookups.clone(),
         });
+        self.looked_at = None;
         self.refusal = None;
     }
 
@@ -172,13 +196,39 @@ impl Memory {
     }
 
     /// These inputs, under these annotations, can't be rendered, or what they led to was undone.
-    pub(super) fn refuse(&mut self, inputs: Inputs, controls: Controls, failure: Failure, now: Instant) {
+    /// `lookups` is what was looked up for them.
+    pub(super) fn refuse(
+        &mut self,
+        inputs: Inputs,
+        controls: Controls,
+        failure: Failure,
+        lookups: Vec<Answer>,
+        now: Instant,
+    ) {
+        self.looked_at = Some(now);
         self.refusal = Some(Refusal {
             inputs,
             controls,
             failure,
+            lookups,
             until: now + REFUSAL_TIME,
         });
+    }
+
+    /// The refused inputs are worth another try.
+    pub(super) fn forgive(&mut self) {
+        self.refusal = None;
+    }
+
+    /// Whether it is time to look again at what the chart looks up; if so, that is noted.
+    pub(super) fn looks_again(&mut self, now: Instant) -> bool {
+        let due = self
+            .looked_at
+            .is_none_or(|at| now.duration_since(at) >= LOOKUP_INTERVAL);
+        if due {
+            self.looked_at = Some(now);
+        }
+        due
     }
 
     /// The last refusal.

@@ -13,14 +13,17 @@ mod action;
 mod decide;
 mod error;
 mod fight;
+mod lookups;
 mod memory;
 mod observe;
 mod preview;
 mod queue;
+mod rehearse;
 mod render;
 mod retry;
 mod session;
 mod state;
+mod switches;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,14 +48,14 @@ pub use queue::Queue;
 pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
-use crate::apply::{Applier, chain};
+use crate::apply::{Applier, CrdPolicy, chain};
 use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
 use crate::telemetry::TRACE;
-use crate::watches::Watch;
+use crate::watches::{OldWays, Watch};
 use session::Session;
 
 /// The finalizer on every custom resource with a release; helm-operator's.
@@ -140,8 +143,14 @@ pub struct Settings {
     pub releases: ReleasePolicy,
     /// The namespace of releases whose custom resource has none.
     pub cluster_release_namespace: String,
+    /// What is done about the definitions in the chart's `crds/` folder.
+    pub crds: CrdPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
+    /// What is done as helm-operator does it, on request.
+    pub old_ways: OldWays,
+    /// Whether what would be done is only said.
+    pub dry_run: bool,
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
 }
@@ -158,7 +167,10 @@ impl Settings {
                 .release_namespace
                 .clone()
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
+            crds: watch.crds,
             drift: watch.drift.clone(),
+            old_ways: watch.old_ways,
+            dry_run: false,
             suppress_override_values: false,
         }
     }
@@ -237,7 +249,14 @@ impl Reconciler {
             Err((object, error)) => return self.report_unusable(object, &error).await,
         };
         memory.ask_again(session.controls.reconcile_at.as_deref());
-        let (report, next) = match self.converge(&mut session, memory).await {
+        let converged = match self.converge(&mut session, memory).await {
+            Ok(Some((report, next))) => {
+                let report = self.with_manifest(&session, memory, report).await;
+                report.map(|report| Some((report, next)))
+            }
+            converged => converged,
+        };
+        let (report, next) = match converged {
             Ok(Some((report, next))) => {
                 memory.failures = 0;
                 (report, next)
@@ -277,6 +296,9 @@ impl Reconciler {
             }
             if state == ReleaseState::Paused {
                 return Ok(Some((Report::Paused, Next::Never)));
+            }
+            if state == ReleaseState::Rehearsed {
+                return Ok(Some((self.rehearse(session).await?, Next::Period)));
             }
             if state == ReleaseState::Refused
                 && let Some(refusal) = memory.refusal()
@@ -355,7 +377,14 @@ impl Reconciler {
             Next::Retry(error.retry_after())
         };
         if refused && let Some(inputs) = session.inputs {
-            memory.refuse(inputs, session.controls.clone(), failure.clone(), Instant::now());
+            let lookups = session.looked_up();
+            memory.refuse(
+                inputs,
+                session.controls.clone(),
+                failure.clone(),
+                lookups,
+                Instant::now(),
+            );
         }
         (Report::Failed(failure), next)
     }

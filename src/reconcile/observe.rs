@@ -9,8 +9,9 @@ use super::memory::{Known, Memory};
 use super::session::Session;
 use super::state::Observed;
 use crate::apply::ObjectId;
+use crate::controls::Wish;
 use crate::release::{Digest, Inputs, digest_of_json};
-use crate::status::{Deployed, HealthSummary, Redactor, Report, has_health};
+use crate::status::{Deployed, Health, HealthSummary, ManifestInStatus, Redactor, Report, has_health};
 use crate::values::user_values;
 
 impl Reconciler {
@@ -21,22 +22,23 @@ impl Reconciler {
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
         let deleting = session.deleting();
-        let paused = session.controls.paused;
-        if !deleting && !paused && session.inputs.is_none() {
+        let wish = self.wish(session);
+        if !deleting && wish == Wish::Act && session.inputs.is_none() {
             session.values = user_values(&session.object.data, &self.settings.override_values)?;
             session.redactor = Redactor::new([], &Value::Object(session.values.clone()));
             session.inputs = Some(self.inputs(session));
         }
         let inputs = session.inputs.unwrap_or_else(|| self.inputs(session));
-        // What these two lead to does not hang on the revisions.
-        if deleting || paused {
+        // What these lead to does not hang on the revisions.
+        if deleting || wish != Wish::Act {
             let guarded = session.held();
             return Ok(Observed {
                 deleting,
                 guarded,
-                paused,
+                wish,
                 last: None,
                 inputs,
+                lookups_changed: false,
                 refused: None,
                 drifted: Vec::new(),
                 drift_mode: self.settings.drift.mode,
@@ -52,6 +54,10 @@ impl Reconciler {
             };
             memory.known = Some(Known::new(&revisions));
         }
+        let known = memory.known.as_ref();
+        let inputs = known.map_or(inputs, |known| self.reused_inputs(session, known, inputs));
+        session.inputs = Some(inputs);
+        let lookups_changed = self.lookups_have_changed(session, memory, inputs).await?;
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
         session.first = !last.as_ref().is_some_and(|last| last.deployed_before);
@@ -59,13 +65,21 @@ impl Reconciler {
         Ok(Observed {
             deleting,
             guarded: session.guarded(),
-            paused,
+            wish,
             last,
             inputs,
+            lookups_changed,
             refused,
             drifted,
             drift_mode: self.settings.drift.mode,
         })
+    }
+
+    fn wish(&self, session: &Session) -> Wish {
+        match session.controls.wish {
+            Wish::Act if self.settings.dry_run => Wish::Rehearse,
+            wish => wish,
+        }
     }
 
     pub(super) fn inputs(&self, session: &Session) -> Inputs {
@@ -119,7 +133,14 @@ impl Reconciler {
             .filter(|(id, _)| has_health(&id.group, &id.kind));
         let verdicts = watched.map(|(id, _)| {
             let live = self.shared.dependents.live(&session.owner.uid, id);
-            (id, live.and_then(|live| live.health))
+            let mask = |text: String| session.redactor.mask(&text);
+            let verdict = live.and_then(|live| match live.health? {
+                _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
+                Health::Ready => Some(Health::Ready),
+                Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
+                Health::Failed(reason) => Some(Health::Failed(mask(reason))),
+            });
+            (id, verdict)
         });
         Report::Deployed(Deployed {
             release: session.release.clone(),
@@ -131,6 +152,7 @@ impl Reconciler {
             app_version: self.settings.chart.app_version().map(str::to_owned),
             notes: session.notes.clone(),
             health: HealthSummary::new(verdicts),
+            manifest: ManifestInStatus::default(),
         })
     }
 }

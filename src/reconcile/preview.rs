@@ -1,6 +1,7 @@
 //! What a reconcile would do, without doing it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use kube::api::DynamicObject;
@@ -9,14 +10,16 @@ use steersman_chart::{HookEvent, Operation};
 
 use super::action::deploy::in_effect;
 use super::error::ReconcileError;
-use super::memory::{Known, was_ever_deployed};
+use super::memory::{Known, Memory, was_ever_deployed};
 use super::render::{definitions, hook_records, manifest};
 use super::session::Session;
 use super::state::{Action, Cause, Observed};
 use super::{Reconciler, next_action, release_state};
 use crate::apply::{
-    FIELD_MANAGER, Handover, ObjectId, RenderedObject, Tried, chain, kinds_defined_by, objects_of_manifest,
+    CrdPolicy, FIELD_MANAGER, Handover, ObjectId, RenderedObject, Tried, chain, kinds_defined_by,
+    objects_of_manifest,
 };
+use crate::controls::Wish;
 use crate::release::{ReleaseStatus, Revision, Stored};
 use crate::status::Redactor;
 use crate::values::user_values;
@@ -60,6 +63,33 @@ pub enum Plan {
     Keep(Revision),
     /// The resource is being deleted.
     Leave,
+}
+
+impl fmt::Display for Plan {
+    /// What goes on after the release's name: `would be upgraded to revision 2, as …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Install => f.write_str("would be installed"),
+            Self::Upgrade(revision, cause) => {
+                let why = match cause {
+                    Cause::TakenOver => "the last one is not the operator's",
+                    Cause::Identity => "the last one is of another resource of this name",
+                    Cause::Chart => "the chart has changed",
+                    Cause::Values => "the values have changed",
+                    Cause::Lookups => "what the chart looks up has changed",
+                    Cause::NotDeployed => "the last one is not deployed",
+                };
+                write!(f, "would be upgraded to revision {revision}, as {why}")
+            }
+            Self::TakeOver(revision) => write!(f, "revision {revision} would be taken over as it is"),
+            Self::Recover(revision) => write!(
+                f,
+                "revision {revision} would be applied, as that has not succeeded yet"
+            ),
+            Self::Keep(revision) => write!(f, "revision {revision} would stay"),
+            Self::Leave => f.write_str("is being deleted"),
+        }
+    }
 }
 
 /// What would become of an object.
@@ -118,17 +148,22 @@ impl Reconciler {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
         let mut session = session.map_err(|(_, error)| error)?;
         session.values = user_values(&session.object.data, &self.settings.override_values)?;
+        let revisions = session.history.load().await?;
+        self.reuse_values(&mut session, &revisions);
         let inputs = self.inputs(&session);
         session.inputs = Some(inputs);
-        let revisions = session.history.load().await?;
         session.first = !was_ever_deployed(&revisions);
         let known = Known::new(&revisions);
+        let lookups_changed = self
+            .lookups_have_changed(&session, &mut Memory::of(known.clone()), inputs)
+            .await?;
         let action = next_action(release_state(Observed {
             deleting: session.deleting(),
             guarded: true,
-            paused: false,
+            wish: Wish::Act,
             last: known.last.clone(),
             inputs,
+            lookups_changed,
             refused: None,
             drifted: Vec::new(),
             drift_mode: self.settings.drift.mode,
@@ -168,7 +203,7 @@ impl Reconciler {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
             plan,
-            paused: session.controls.paused,
+            paused: session.controls.wish == Wish::Pause,
             hooks,
             objects,
             strays,
@@ -251,7 +286,10 @@ impl Reconciler {
         defined.extend(kinds_defined_by(&wanted.definitions));
         let mut objects = Vec::new();
         for definition in &wanted.definitions {
-            // A definition that is there is not touched.
+            if self.settings.crds == CrdPolicy::Skip {
+                break;
+            }
+            // Of a definition that is there only its replacement is not shown.
             let kinds = kinds_defined_by(std::slice::from_ref(definition));
             if kinds.iter().any(|kind| served.resource(kind).is_none()) {
                 objects.push(ObjectPreview {

@@ -1,6 +1,6 @@
 //! Rendering, on a thread that may block.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -43,11 +43,12 @@ impl Reconciler {
         let discovery = Arc::clone(&self.shared.discovery);
         let runtime = Handle::current();
         let span = tracing::info_span!(target: TRACE, "render", chart = chart.name());
+        let owner = session.owner.clone();
         let rendering = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();
             let started = Instant::now();
-            let world = ClusterWorld::new(client, discovery, runtime);
-            chart.render(&RenderInput {
+            let world = ClusterWorld::new(client, discovery, runtime).remembering(owner);
+            let rendered = chart.render(&RenderInput {
                 release: &release,
                 values: &values,
                 capabilities: served.capabilities(),
@@ -56,9 +57,12 @@ impl Reconciler {
                 expired: Some(&|| started.elapsed() > RENDER_TIMEOUT),
                 skip_schema_validation: false,
                 subchart_notes: false,
-            })
+            });
+            (rendered, world.answers())
         });
-        Ok(rendering.await.map_err(|_| ReconcileError::Renderer)??)
+        let (rendered, answers) = rendering.await.map_err(|_| ReconcileError::Renderer)?;
+        *session.lookups.lock().unwrap_or_else(PoisonError::into_inner) = answers;
+        Ok(rendered?)
     }
 
     /// Helm's record of a revision that is about to be applied.

@@ -1,5 +1,7 @@
 //! One reconcile of one custom resource.
 
+use std::sync::{Mutex, PoisonError};
+
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -11,6 +13,7 @@ use super::{FINALIZER, SELECTOR_ANNOTATION, Settings, Shared, is_held, is_ours};
 use crate::apply::{FIELD_MANAGER, Owner, RequestError};
 use crate::controls::{Controls, DeletionPolicy};
 use crate::discovery::Resource;
+use crate::lookup::Answer;
 use crate::release::{History, Inputs, ReleaseName};
 use crate::status::Redactor;
 
@@ -38,6 +41,8 @@ pub(super) struct Session {
     pub(super) remedy: Option<Remedy>,
     /// Masks what must not be shown.
     pub(super) redactor: Redactor,
+    /// What the last rendering has looked up.
+    pub(super) lookups: Mutex<Vec<Answer>>,
     /// How many objects were put back.
     pub(super) corrected: usize,
     /// The notes of a revision that was deployed in this reconcile, secrets masked.
@@ -123,10 +128,17 @@ impl Session {
             inputs: None,
             first: true,
             remedy: None,
+            lookups: Mutex::default(),
             corrected: 0,
             notes: None,
             written: false,
         })
+    }
+
+    /// What the last rendering has looked up, whatever came of it.
+    pub(super) fn looked_up(&self) -> Vec<Answer> {
+        let lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        lookups.clone()
     }
 
     /// Whether the resource is being deleted.

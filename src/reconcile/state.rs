@@ -1,6 +1,7 @@
 //! What is true of a release, and the single next step.
 
 use crate::apply::ObjectId;
+use crate::controls::Wish;
 use crate::drift::DriftMode;
 use crate::release::{Inputs, ReleaseStatus, Revision};
 
@@ -11,12 +12,14 @@ pub struct Observed {
     pub deleting: bool,
     /// Whether it carries our finalizer.
     pub guarded: bool,
-    /// Whether its annotations ask for a pause.
-    pub paused: bool,
+    /// What is wished for.
+    pub wish: Wish,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.
     pub inputs: Inputs,
+    /// Whether the deployed revision would come out differently, because of what it looks up.
+    pub lookups_changed: bool,
     /// Inputs of which it is known that they can't be rendered, or that what they led to was undone.
     pub refused: Option<Inputs>,
     /// Objects of the deployed revision that somebody else has changed or deleted.
@@ -45,6 +48,8 @@ pub enum ReleaseState {
     Gone,
     /// The resource is to be left alone, whatever else is true.
     Paused,
+    /// Whatever is to be done, it is only to be said.
+    Rehearsed,
     /// The resource is being deleted and waits for us.
     Leaving,
     /// These inputs have failed without a trace, and the deployed objects are as they should be.
@@ -76,6 +81,8 @@ pub enum Cause {
     Chart,
     /// The values have changed.
     Values,
+    /// What the chart looks up in the cluster has changed.
+    Lookups,
     /// The last revision has been uninstalled or superseded.
     NotDeployed,
 }

@@ -6,6 +6,7 @@ use super::digest::{Digest, Inputs};
 use super::parts::Parts;
 use super::record::ReleaseRecord;
 use crate::apply::{ChangeSet, FIELD_MANAGER, ObjectId};
+use crate::lookup::Answer;
 
 /// What Helm and helm-operator call themselves if nobody renames them.
 const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
@@ -27,6 +28,9 @@ pub struct Snapshot {
     /// The same of hooks; they are deleted with the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hook_objects: Vec<ObjectId>,
+    /// What was looked up to render it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lookups: Vec<Answer>,
 }
 
 /// An object in a [`Snapshot`].

@@ -6,15 +6,21 @@
 //! status, purely, and written only when it differs.
 
 mod conditions;
+mod dry_run;
 mod events;
 mod health;
+mod manifest;
 mod patch;
 mod redact;
 mod report;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
+pub use dry_run::{DryRun, WouldBe, WouldChange, differing_fields};
 pub use events::{EventKind, Events};
 pub use health::{Health, has_health, health};
+pub use manifest::shown_manifest;
 pub use patch::{StatusError, write_status};
 pub use redact::Redactor;
-pub use report::{Deployed, Failure, FailureStage, HealthSummary, NotReady, Report, next_status};
+pub use report::{
+    Deployed, Failure, FailureStage, HealthSummary, ManifestInStatus, NotReady, Report, next_status,
+};

@@ -54,13 +54,45 @@ async fn without_subresource(
     }
 }
 
-/// A merge patch for the keys at the top of the status.
+/// A merge patch for the keys at the top of the status: what one of them no longer holds, goes.
 fn difference(current: &Value, next: &Value) -> Map<String, Value> {
     let mut patch = Map::new();
     for (key, value) in next.as_object().into_iter().flatten() {
         if current.get(key) != Some(value) {
-            patch.insert(key.clone(), value.clone());
+            patch.insert(key.clone(), merge_patch(current.get(key), value));
         }
     }
     patch
+}
+
+/// What makes `current` into `next`, as RFC 7396 has it.
+fn merge_patch(current: Option<&Value>, next: &Value) -> Value {
+    let (Some(Value::Object(current)), Value::Object(next)) = (current, next) else {
+        return next.clone();
+    };
+    let mut patch = Map::new();
+    for key in current.keys().filter(|key| !next.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    for (key, value) in next {
+        if current.get(key) != Some(value) {
+            patch.insert(key.clone(), merge_patch(current.get(key), value));
+        }
+    }
+    Value::Object(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_takes_away_what_is_not_wanted_any_longer() {
+        let current =
+            json!({"deployedRelease": {"name": "a", "manifest": "long"}, "revision": 1, "theirs": {"x": 1}});
+        let next = json!({"deployedRelease": {"name": "a"}, "revision": 2, "theirs": {"x": 1}, "chart": {"name": "c"}});
+        let expect = json!({"deployedRelease": {"manifest": null}, "revision": 2, "chart": {"name": "c"}});
+        assert_eq!(Value::Object(difference(&current, &next)), expect);
+        assert_eq!(difference(&next, &next), Map::new());
+    }
 }

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::conditions::{Condition, ConditionStatus, ConditionType, Reason, merge};
+use super::dry_run::{DryRun, dry_run_status, forget_dry_run};
 use super::health::Health;
 use crate::apply::ObjectId;
 use crate::release::{ReleaseName, Revision};
@@ -26,6 +27,8 @@ pub enum Report {
     Uninstalling(Vec<String>),
     /// Nothing was done, as the resource asks for.
     Paused,
+    /// Nothing was done; this would have been.
+    DryRun(DryRun),
 }
 
 /// A deployed revision.
@@ -45,6 +48,20 @@ pub struct Deployed {
     pub notes: Option<String>,
     /// How its objects are.
     pub health: HealthSummary,
+    /// Its manifest.
+    pub manifest: ManifestInStatus,
+}
+
+/// The manifest in the status of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ManifestInStatus {
+    /// There is none.
+    #[default]
+    LeftOut,
+    /// It stays as it is.
+    AsBefore,
+    /// It becomes this, in which secrets are masked.
+    Text(String),
 }
 
 /// A failed reconcile.
@@ -185,6 +202,7 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         Report::Failed(failure) => failed_conditions(failure, before),
         Report::Uninstalling(blockers) => uninstalling_conditions(blockers),
         Report::Paused => return paused_status(current, before, now),
+        Report::DryRun(dry_run) => return dry_run_status(current, dry_run, generation),
     };
     let mut next = current.as_object().cloned().unwrap_or_default();
     next.insert(
@@ -197,15 +215,27 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         if let Some(version) = &deployed.app_version {
             chart.insert("appVersion", version);
         }
-        next.insert(
-            "deployedRelease".to_owned(),
-            json!({ "name": deployed.release.as_str() }),
-        );
+        next.insert("deployedRelease".to_owned(), deployed_release(deployed, current));
         next.insert("revision".to_owned(), json!(deployed.revision));
         next.insert("chart".to_owned(), json!(chart));
         next.insert("health".to_owned(), deployed.health.to_json());
     }
-    Value::Object(next)
+    let mut next = Value::Object(next);
+    forget_dry_run(current, &mut next);
+    next
+}
+
+fn deployed_release(deployed: &Deployed, current: &Value) -> Value {
+    let mut release = json!({ "name": deployed.release.as_str() });
+    let manifest = match &deployed.manifest {
+        ManifestInStatus::LeftOut => None,
+        ManifestInStatus::AsBefore => current.pointer("/deployedRelease/manifest").cloned(),
+        ManifestInStatus::Text(text) => Some(Value::String(text.clone())),
+    };
+    if let Some(manifest) = manifest {
+        release["manifest"] = manifest;
+    }
+    release
 }
 
 fn deployed_conditions(deployed: &Deployed, before: &[Value]) -> Vec<Condition> {
@@ -437,6 +467,7 @@ mod tests {
             app_version: None,
             notes: Some("thanks".to_owned()),
             health: HealthSummary::new([(&id, health)]),
+            manifest: ManifestInStatus::LeftOut,
         })
     }
 

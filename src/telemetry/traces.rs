@@ -56,6 +56,18 @@ pub fn are_wanted(environment: &Environment) -> bool {
         && !is_other
 }
 
+/// What the user should know about the variables although they can be obeyed.
+pub fn notice(environment: &Environment) -> Option<String> {
+    let protocol = environment
+        .get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+        .or(environment.get("OTEL_EXPORTER_OTLP_PROTOCOL"))
+        .filter(|protocol| !protocol.is_empty() && *protocol != "http/protobuf")?;
+    Some(format!(
+        "traces are sent by `http/protobuf`; the protocol `{}` of the environment is ignored",
+        protocol.escape_debug()
+    ))
+}
+
 impl Traces {
     /// Sends spans as the variables `OTEL_…` say, by OTLP over HTTP with protobuf.
     ///
@@ -144,7 +156,17 @@ fn warn(told: &AtomicBool, reason: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::are_wanted;
+    use super::{are_wanted, notice};
+
+    #[test]
+    fn another_protocol_is_noticed() {
+        let of = |value: &str| {
+            let variable = ("OTEL_EXPORTER_OTLP_PROTOCOL".to_owned(), value.to_owned());
+            notice(&std::iter::once(variable).collect())
+        };
+        assert_eq!((of(""), of("http/protobuf")), (None, None));
+        assert!(of("grpc").is_some_and(|notice| notice.contains("`grpc`")));
+    }
 
     #[test]
     fn traces_need_an_endpoint() {

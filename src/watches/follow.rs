@@ -227,6 +227,10 @@ fn places<'a>(
                 places
                     .entry(folder.to_owned())
                     .or_insert(RecursiveMode::NonRecursive);
+                // A mounted ConfigMap changes by another link beside the file.
+                if path.is_symlink() {
+                    subjects.insert(folder.to_owned());
+                }
             }
             if path.is_dir() {
                 places.insert(path.clone(), RecursiveMode::Recursive);
@@ -346,5 +350,68 @@ mod tests {
                 (root.join("web"), RecursiveMode::Recursive),
             ]
         );
+    }
+
+    /// Follows a file, changes something, and gives the kinds that are watched then.
+    async fn kinds_after(file: &Path, change: impl FnOnce()) -> Vec<String> {
+        let environment: Environment = std::iter::empty().collect();
+        let watches = Watches::load(file, &environment).unwrap();
+        let mut updates = follow(file, &environment, &watches).unwrap();
+        change();
+        tokio::time::timeout(Duration::from_secs(20), updates.changed())
+            .await
+            .expect("a change is seen")
+            .unwrap();
+        let watches = updates.borrow_and_update();
+        watches.iter().map(|watch| watch.gvk.kind.clone()).collect()
+    }
+
+    /// A folder with a chart, and the entry of a kind for it.
+    fn project() -> (tempfile::TempDir, impl Fn(&str) -> String) {
+        let folder = tempfile::tempdir().unwrap();
+        let chart = folder.path().join("web");
+        std::fs::create_dir(&chart).unwrap();
+        std::fs::write(
+            chart.join("Chart.yaml"),
+            "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+        )
+        .unwrap();
+        let entry = move |kind: &str| {
+            format!(
+                "- version: v1\n  group: example.com\n  kind: {kind}\n  chart: {}\n",
+                chart.display()
+            )
+        };
+        (folder, entry)
+    }
+
+    #[tokio::test]
+    async fn a_file_that_another_one_replaces_is_read_again() {
+        let (folder, entry) = project();
+        let file = folder.path().join("watches.yaml");
+        std::fs::write(&file, entry("Web")).unwrap();
+        let kinds = kinds_after(&file, || {
+            let other = folder.path().join("watches.yaml.new");
+            std::fs::write(&other, entry("Site")).unwrap();
+            std::fs::rename(other, &file).unwrap();
+        });
+        assert_eq!(kinds.await, ["Site"]);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_mounted_config_map_that_changes_is_read_again() {
+        let (folder, entry) = project();
+        let root = folder.path().join("mount");
+        let version = |name: &str, kind: &str| {
+            std::fs::create_dir_all(root.join(name)).unwrap();
+            std::fs::write(root.join(name).join("watches.yaml"), entry(kind)).unwrap();
+            std::os::unix::fs::symlink(name, root.join("..data_tmp")).unwrap();
+            std::fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
+        };
+        version("..1", "Web");
+        let file = root.join("watches.yaml");
+        std::os::unix::fs::symlink("..data/watches.yaml", &file).unwrap();
+        assert_eq!(kinds_after(&file, || version("..2", "Site")).await, ["Site"]);
     }
 }

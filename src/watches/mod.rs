@@ -20,6 +20,7 @@ use std::time::Duration;
 use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
+use crate::apply::CrdPolicy;
 use crate::drift::DriftDetection;
 pub use error::{Notice, Problem, WatchesError};
 
@@ -42,16 +43,30 @@ pub struct Watch {
     pub selector: Selector,
     /// The namespace of the releases of cluster-scoped custom resources, where the entry says so.
     pub release_namespace: Option<String>,
+    /// What is done about the definitions in the chart's `crds/` folder.
+    pub crds: CrdPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.
     pub reconcile_period: Option<Duration>,
     /// Whether `lookup` sees the cluster while the operator only asks what would change.
     pub dry_run: DryRun,
+    /// What is done as helm-operator does it, on request.
+    pub old_ways: OldWays,
     /// How many custom resources are reconciled at a time, where the entry says so.
     pub max_concurrent_reconciles: Option<usize>,
     /// The line on which the entry starts.
     pub line: u32,
+}
+
+/// What helm-operator does, and we do on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OldWays {
+    /// A resource without values keeps those of its last release (`reuseValues`).
+    pub reuse_values: bool,
+    /// The status of a resource holds the manifest of its release, secrets masked
+    /// (`manifestInStatus`).
+    pub manifest_in_status: bool,
 }
 
 /// How an entry wants candidates rendered (`dryRunOption`).

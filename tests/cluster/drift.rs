@@ -362,3 +362,20 @@ async fn a_fight_over_a_value_is_said_and_slowed_down() {
         .await;
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn ignored_values_are_left_to_others_when_a_release_is_taken_over() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    let values = ["install", "--set", "password=canary"];
+    crate::takeover::helm_as(&bench, "helm", &values).await;
+    edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 5}})).await;
+    bench.watches(&watch(&bench, "{ignore: [{paths: [/spec/replicas]}]}"));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(replicas(&bench).await, 5);
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+}

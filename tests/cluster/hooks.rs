@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, condition};
 
 /// Does what the job's controller would do, were there nodes.
-async fn finish_job(bench: &Bench, condition: &str) {
+pub(crate) async fn finish_job(bench: &Bench, condition: &str) {
     let jobs = bench.api("batch", "v1", "Job", "jobs");
     bench
         .wait("the job", &jobs, "shop-job", |job| {

@@ -131,7 +131,7 @@ async fn a_holder_that_died_is_followed_when_its_lease_has_run_out() {
 }
 
 /// A replica of the operator that needs the lease.
-fn replica(bench: &bench::Bench, name: &str) -> OperatorProcess {
+pub(crate) fn replica(bench: &bench::Bench, name: &str) -> OperatorProcess {
     let namespace = format!("--leader-election-namespace={}", bench.namespace);
     let arguments = ["--leader-elect", "--leader-election-id=the-lease", &namespace];
     let command = OperatorCommand {

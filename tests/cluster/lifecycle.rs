@@ -389,7 +389,7 @@ async fn a_release_whose_workloads_are_ready_is_ready_and_told_of() {
     assert_eq!(condition(&web, "Reconciling"), None);
     assert_eq!(
         web["status"]["health"],
-        json!({"ready": 1, "total": 1, "notReady": []})
+        json!({"ready": 2, "total": 2, "notReady": []})
     );
     let namespace = bench.namespace.as_str();
     let events = bench

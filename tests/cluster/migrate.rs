@@ -70,8 +70,8 @@ async fn the_check_tells_what_the_switch_changes() {
             "differs  line 5: [0].reconcilePeriods:",
             "differs  annotation helm.sdk.operatorframework.io/misspelt has no effect",
             "differs  would be upgraded to revision 2: chart or values are not those of the last one",
-            "differs  ConfigMap NS/shop-config would change: data.message, data.revision\n",
-            "differs  Secret NS/shop-secret would change: data.password\n",
+            "differs  ConfigMap NS/shop-config would change: /data/message, /data/revision\n",
+            "differs  Secret NS/shop-secret would change: /data/password\n",
             "differs  ConfigMap NS/left belongs to the resource, and no revision names it",
         ],
     );

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use similar::TextDiff;
 
 use crate::cli::style::{Style, Tone, harmless};
-use crate::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
+use crate::reconcile::{Fate, ObjectPreview, Preview};
 use crate::status::Redactor;
 
 /// kubectl's annotation with all of an object, values of a Secret included.
@@ -22,7 +22,7 @@ pub(super) fn refused(preview: &Preview) -> usize {
 /// All of a preview.
 pub(super) fn describe(title: &str, preview: &Preview, style: Style) -> String {
     let mut text = String::new();
-    let headline = format!("{title}: {}", plan(preview.plan));
+    let headline = format!("{title}: {}", preview.plan);
     let _ = writeln!(text, "{}", style.paint(Tone::Bold, &harmless(&headline)));
     if preview.paused {
         let _ = writeln!(text, "  paused by an annotation, so nothing of this is done yet");
@@ -39,28 +39,6 @@ pub(super) fn describe(title: &str, preview: &Preview, style: Style) -> String {
 
 fn shows(object: &ObjectPreview) -> bool {
     object.differs() || object.fate == Fate::Kept
-}
-
-fn plan(plan: Plan) -> String {
-    match plan {
-        Plan::Install => "would be installed".to_owned(),
-        Plan::Upgrade(revision, cause) => {
-            let why = match cause {
-                Cause::TakenOver => "the last one is not the operator's",
-                Cause::Identity => "the last one is of another resource of this name",
-                Cause::Chart => "the chart has changed",
-                Cause::Values => "the values have changed",
-                Cause::NotDeployed => "the last one is not deployed",
-            };
-            format!("would be upgraded to revision {revision}, as {why}")
-        }
-        Plan::TakeOver(revision) => format!("revision {revision} would be taken over as it is"),
-        Plan::Recover(revision) => {
-            format!("revision {revision} would be applied, as that has not succeeded yet")
-        }
-        Plan::Keep(revision) => format!("revision {revision} would stay"),
-        Plan::Leave => "is being deleted".to_owned(),
-    }
 }
 
 fn summary(preview: &Preview) -> String {
@@ -192,6 +170,7 @@ mod tests {
 
     use super::*;
     use crate::apply::ObjectId;
+    use crate::reconcile::{Cause, Plan};
     use crate::release::Revision;
 
     fn object(live: Option<Value>, fate: Fate, kind: &str) -> ObjectPreview {

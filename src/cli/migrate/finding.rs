@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::apply::{CHART_LABEL, OWNER_UID_LABEL};
 use crate::cli::style::{Style, Tone, harmless};
+use crate::status::differing_fields;
 
 /// So many fields of an object are named.
 const FIELDS: usize = 8;
@@ -88,43 +89,13 @@ impl Report {
 /// The fields in which two states of an object differ, the marks of the operator apart. Names only: values may be
 /// secret.
 pub(super) fn changed_fields(before: &Value, after: &Value) -> Vec<String> {
-    let mut fields = Vec::new();
-    compare("", &without_marks(before), &without_marks(after), &mut fields);
+    let mut fields = differing_fields(&without_marks(before), &without_marks(after));
     if fields.len() > FIELDS {
         let more = fields.len() - FIELDS;
         fields.truncate(FIELDS);
         fields.push(format!("and {more} more"));
     }
     fields
-}
-
-fn compare(path: &str, before: &Value, after: &Value, fields: &mut Vec<String>) {
-    match (before, after) {
-        (Value::Object(old), Value::Object(new)) => {
-            let keys: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-            for key in keys {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
-                let null = Value::Null;
-                compare(
-                    &path,
-                    old.get(key).unwrap_or(&null),
-                    new.get(key).unwrap_or(&null),
-                    fields,
-                );
-            }
-        }
-        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
-            for (index, (old, new)) in old.iter().zip(new).enumerate() {
-                compare(&format!("{path}[{index}]"), old, new, fields);
-            }
-        }
-        (before, after) if before == after => {}
-        _ => fields.push(path.to_owned()),
-    }
 }
 
 /// What every object of a release gets, or has from helm-operator, in its metadata.
@@ -169,11 +140,11 @@ mod tests {
         assert_eq!(
             changed_fields(&before, &after),
             [
-                "metadata.labels.tier",
-                "spec.gone",
-                "spec.list",
-                "spec.new",
-                "spec.ports[0].port"
+                "/metadata/labels/tier",
+                "/spec/gone",
+                "/spec/list",
+                "/spec/new",
+                "/spec/ports/0/port"
             ]
         );
         let marked = json!({"metadata": {"name": "a", "annotations": {"meta.helm.sh/release-name": "shop"}}});

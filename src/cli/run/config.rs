@@ -10,6 +10,7 @@ use crate::config::{
     ReleasePolicy, parse_address,
 };
 use crate::duration::parse_duration;
+use crate::telemetry::traces::{are_wanted, notice};
 use crate::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
 
 impl Args {
@@ -34,6 +35,7 @@ impl Args {
                 .flatten(),
             leader_election: self.leader_election(environment, &mut problems, &mut notices),
             releases: self.releases(&mut problems),
+            dry_run: self.dry_run,
             suppress_override_values: self.suppress_override_values,
             namespaces: problems
                 .check(
@@ -47,6 +49,9 @@ impl Args {
             kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
             notices: Vec::new(),
         };
+        if are_wanted(environment) {
+            notices.extend(notice(environment));
+        }
         for word in &self.ignored {
             notices.push(format!(
                 "argument `{}` is ignored; a value belongs to its flag with `=`",

@@ -50,6 +50,12 @@ pub(in crate::cli) struct Args {
           default_missing_value = "true", hide_possible_values = true, value_parser = parse_bool)]
     pub(super) watch_files: Option<bool>,
 
+    /// Say in the log and in the status of each resource what would be done, and do nothing
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
+          default_value = "false", default_missing_value = "true", hide_default_value = true,
+          hide_possible_values = true, value_parser = parse_bool)]
+    pub(super) dry_run: bool,
+
     /// How often every custom resource is reconciled without a change; 0 is never
     #[arg(long, value_name = "DURATION", default_value = "1m")]
     pub(super) reconcile_period: String,

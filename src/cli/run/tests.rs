@@ -71,6 +71,7 @@ fn the_defaults_are_those_of_helm_operator() {
                 ),
                 rollback_on_failure: false,
             },
+            dry_run: false,
             suppress_override_values: false,
             namespaces: All,
             follow_files: true,

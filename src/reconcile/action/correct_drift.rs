@@ -32,7 +32,10 @@ impl Reconciler {
         let rendered = objects_of_manifest(&stored.record.manifest)?;
         session.redactor = Redactor::new(&rendered, &serde_json::Value::Object(session.values.clone()));
         let definitions = definitions(&self.settings.chart.crds())?;
-        self.shared.applier.restore_crds(&definitions, &rendered).await?;
+        self.shared
+            .applier
+            .restore_crds(&definitions, &rendered, self.settings.crds)
+            .await?;
         let drifted = self.shared.applier.identities(&session.owner, rendered).await?;
         let drifted = drifted
             .into_iter()

@@ -43,7 +43,7 @@ impl Reconciler {
         if self
             .shared
             .applier
-            .install_crds(&definitions(&rendered.crds)?)
+            .install_crds(&definitions(&rendered.crds)?, self.settings.crds)
             .await?
         {
             self.shared.discovery.refresh().await?;
@@ -56,6 +56,7 @@ impl Reconciler {
         let status = record.info.status;
         let snapshot = Snapshot {
             inputs: Some(inputs),
+            lookups: session.looked_up(),
             ..Snapshot::default()
         };
         let mut stored = Stored {
@@ -137,7 +138,10 @@ impl Reconciler {
         let hooks = if operation.hooks_disabled { &[] } else { hooks };
         let applier = &self.shared.applier;
         let timeout = self.settings.releases.hook_timeout;
-        applier.run_hooks(&session.owner, hooks, before, timeout).await?;
+        let revision = stored.record.version;
+        applier
+            .run_hooks(&session.owner, hooks, (revision, before), timeout)
+            .await?;
         let formers: Vec<String> = in_effect(earlier)
             .iter()
             .flat_map(Stored::former_managers)
@@ -153,7 +157,9 @@ impl Reconciler {
         let abandoned = &stored.snapshot.abandoned;
         self.prune(session, &changes, abandoned, in_effect(earlier))
             .await?;
-        applier.run_hooks(&session.owner, hooks, after, timeout).await?;
+        applier
+            .run_hooks(&session.owner, hooks, (revision, after), timeout)
+            .await?;
         Ok(changes)
     }
 
@@ -264,6 +270,7 @@ impl Reconciler {
         description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
             inputs,
+            lookups: stored.snapshot.lookups,
             ..Snapshot::new(changes)
         };
         let surplus = self.make_room(session, earlier, &mut stored).await?;

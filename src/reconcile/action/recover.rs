@@ -34,7 +34,10 @@ impl Reconciler {
         let objects = objects_of_manifest(&stored.record.manifest)?;
         session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
         let definitions = definitions(&self.settings.chart.crds())?;
-        self.shared.applier.restore_crds(&definitions, &objects).await?;
+        self.shared
+            .applier
+            .restore_crds(&definitions, &objects, self.settings.crds)
+            .await?;
         let revision = stored.record.version;
         let first = session.first;
         self.deploy(session, memory, stored, objects, &revisions).await?;

@@ -68,8 +68,9 @@ impl Reconciler {
         };
         let (applier, owner) = (&self.shared.applier, &session.owner);
         let timeout = self.settings.releases.hook_timeout;
+        let revision = failed.record.version;
         applier
-            .run_hooks(owner, hooks, Moment::PreRollback, timeout)
+            .run_hooks(owner, hooks, (revision, Moment::PreRollback), timeout)
             .await?;
         let options = ApplyOptions {
             recreate: session.controls.rollback_force,
@@ -84,7 +85,7 @@ impl Reconciler {
         let revisions = in_effect(earlier).iter().chain(std::iter::once(failed));
         self.prune(session, &changes, abandoned, revisions).await?;
         applier
-            .run_hooks(owner, hooks, Moment::PostRollback, timeout)
+            .run_hooks(owner, hooks, (revision, Moment::PostRollback), timeout)
             .await?;
         let mut good = good.clone();
         if update_digests(&mut good, &changes) {
@@ -101,7 +102,7 @@ impl Reconciler {
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
         let hooks = failed.record.hooks.as_deref().unwrap_or_default();
-        self.run_uninstall_hooks(session, hooks, Moment::PreDelete)
+        self.run_uninstall_hooks(session, Some(failed), Moment::PreDelete)
             .await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
         let objects = self.inventory(session, revisions.clone()).await?;
@@ -112,7 +113,7 @@ impl Reconciler {
         if !blockers.is_empty() {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }
-        self.run_uninstall_hooks(session, hooks, Moment::PostDelete)
+        self.run_uninstall_hooks(session, Some(failed), Moment::PostDelete)
             .await?;
         self.shared.applier.remove_hooks(&session.owner, hooks).await?;
         Ok(())

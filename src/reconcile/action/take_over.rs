@@ -48,11 +48,16 @@ impl Reconciler {
         session.redactor = Redactor::new(&objects, &Value::Object(session.values.clone()));
         let applier = &self.shared.applier;
         applier
-            .restore_crds(&definitions(&rendered.crds)?, &objects)
+            .restore_crds(&definitions(&rendered.crds)?, &objects, self.settings.crds)
             .await?;
         applier.check(&session.owner, &objects).await?;
         let objects = self
             .leave_to_others(session, objects, revisions, Handover::Make)
+            .await?;
+        let rules = &self.settings.drift.ignore;
+        let same = objects.clone();
+        let objects = applier
+            .leave_to_others(&session.owner, rules, objects, same, Handover::Make)
             .await?;
         let formers = last.former_managers();
         let options = ApplyOptions {
@@ -63,6 +68,7 @@ impl Reconciler {
 
         let snapshot = Snapshot {
             inputs: Some(inputs),
+            lookups: session.looked_up(),
             ..Snapshot::new(&changes)
         };
         let stored = Stored {

@@ -60,8 +60,7 @@ impl Reconciler {
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        let hooks = hooks_of(revisions.last());
-        self.run_uninstall_hooks(session, hooks, Moment::PostDelete)
+        self.run_uninstall_hooks(session, revisions.last(), Moment::PostDelete)
             .await?;
         self.remove_hooks(session, &revisions).await?;
         for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
@@ -108,8 +107,7 @@ impl Reconciler {
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
-        let hooks = last.record.hooks.as_deref().unwrap_or_default();
-        self.run_uninstall_hooks(session, hooks, Moment::PreDelete)
+        self.run_uninstall_hooks(session, Some(last), Moment::PreDelete)
             .await?;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
@@ -122,15 +120,18 @@ impl Reconciler {
     pub(super) async fn run_uninstall_hooks(
         &self,
         session: &Session,
-        hooks: &[HookRecord],
+        last: Option<&Stored>,
         moment: Moment,
     ) -> Result<(), ReconcileError> {
-        if session.controls.uninstall.hooks_disabled {
+        let Some(last) = last.filter(|_| !session.controls.uninstall.hooks_disabled) else {
             return Ok(());
-        }
+        };
+        let (hooks, revision) = (hooks_of(Some(last)), last.record.version);
         let timeout = self.settings.releases.hook_timeout;
         let applier = &self.shared.applier;
-        let ran = applier.run_hooks(&session.owner, hooks, moment, timeout).await;
+        let ran = applier
+            .run_hooks(&session.owner, hooks, (revision, moment), timeout)
+            .await;
         unless_terminating(session, ran)
     }
 

@@ -16,6 +16,7 @@ impl Reconciler {
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
+        self.reuse_values(session, &earlier);
         if cause == Cause::TakenOver && self.take_over(session, memory, &earlier).await? {
             return Ok(());
         }

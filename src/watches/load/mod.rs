@@ -9,6 +9,7 @@ use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 use steersman_yaml::{Content, Node};
 
+use crate::apply::CrdPolicy;
 use crate::config::Environment;
 use crate::drift::DriftDetection;
 use crate::duration::parse_duration;
@@ -19,7 +20,7 @@ use crate::watches::expand::{Templates, expand_environment};
 use crate::watches::fields::{Fields, Findings, join, scalar_text};
 use crate::watches::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
 use crate::watches::selector::read_selector;
-use crate::watches::{DryRun, Watch, Watches};
+use crate::watches::{DryRun, OldWays, Watch, Watches};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -34,6 +35,9 @@ const FIELDS: &[&str] = &[
     "maxConcurrentReconciles",
     "releaseNamespace",
     "driftDetection",
+    "crds",
+    "reuseValues",
+    "manifestInStatus",
 ];
 
 /// The smallest file that works, for those who have none.
@@ -140,6 +144,8 @@ struct Rest {
     watch_dependents: bool,
     selector: Selector,
     release_namespace: Option<String>,
+    crds: CrdPolicy,
+    old_ways: OldWays,
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
     dry_run: DryRun,
@@ -157,6 +163,8 @@ impl Draft {
             watch_dependents: rest.watch_dependents,
             selector: rest.selector,
             release_namespace: rest.release_namespace,
+            crds: rest.crds,
+            old_ways: rest.old_ways,
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
             dry_run: rest.dry_run,
@@ -209,6 +217,11 @@ impl Loader<'_> {
             watch_dependents,
             selector,
             release_namespace,
+            crds: self.crds(&fields),
+            old_ways: OldWays {
+                reuse_values: self.switch(&fields, "reuseValues"),
+                manifest_in_status: self.switch(&fields, "manifestInStatus"),
+            },
             drift,
             reconcile_period,
             dry_run,
@@ -374,6 +387,30 @@ impl Loader<'_> {
                 let message = format!("`{}` is none of `client`, `server`", text.escape_debug());
                 self.findings.problem(node, &fields.key("dryRunOption"), message);
                 DryRun::Client
+            }
+        }
+    }
+
+    fn switch(&mut self, fields: &Fields<'_>, field: &str) -> bool {
+        fields.boolean(field, &mut self.findings).unwrap_or(false)
+    }
+
+    /// The words are Helm's and Flux', in any case and with or without a dash.
+    fn crds(&mut self, fields: &Fields<'_>) -> CrdPolicy {
+        let Some((text, node)) = fields.text("crds", &mut self.findings) else {
+            return CrdPolicy::Create;
+        };
+        match text.to_ascii_lowercase().replace('-', "").as_str() {
+            "create" => CrdPolicy::Create,
+            "createreplace" => CrdPolicy::CreateReplace,
+            "skip" => CrdPolicy::Skip,
+            _ => {
+                let message = format!(
+                    "`{}` is none of `create`, `create-replace`, `skip`",
+                    text.escape_debug()
+                );
+                self.findings.problem(node, &fields.key("crds"), message);
+                CrdPolicy::Create
             }
         }
     }

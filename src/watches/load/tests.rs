@@ -48,6 +48,12 @@ fn describe(watches: &Watches) -> String {
         if let Some(namespace) = &watch.release_namespace {
             let _ = write!(text, "releases in {namespace}: ");
         }
+        if watch.old_ways.reuse_values && watch.old_ways.manifest_in_status {
+            let _ = write!(text, "as of old ");
+        }
+        if watch.crds != crate::apply::CrdPolicy::default() {
+            let _ = write!(text, "crds={:?} ", watch.crds);
+        }
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
@@ -91,6 +97,9 @@ fn every_field_is_read() {
   dryRunOption: server
   maxConcurrentReconciles: 3
   releaseNamespace: sites
+  crds: create-replace
+  reuseValues: true
+  manifestInStatus: true
   selector:
     matchLabels: {app: web, tier: 1}
     matchExpressions:
@@ -106,7 +115,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
+            releases in sites: as of old crds=CreateReplace 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
         "#]],
     );
 }
@@ -419,6 +428,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
   version: v1
   kind: Web
   chart: CHART
+  crds: replace
   driftDetection:
     mode: sometimes
     modus: warn
@@ -428,13 +438,14 @@ fn drift_detection_is_read_as_flux_writes_it() {
       target: {labelSelector: app=web}
 ",
         &expect![[r"
-            DIR/watches.yaml:7:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
-            DIR/watches.yaml:10:7: [0].driftDetection.ignore[0]: `paths` is missing
-            DIR/watches.yaml:10:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
-            DIR/watches.yaml:11:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
-            DIR/watches.yaml:11:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
-            DIR/watches.yaml:11:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
-            DIR/watches.yaml:12:16: [0].driftDetection.ignore[1].target.labelSelector: objects can't be chosen by labels or annotations here; name kind and name
+            DIR/watches.yaml:6:9: [0].crds: `replace` is none of `create`, `create-replace`, `skip`
+            DIR/watches.yaml:8:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
+            DIR/watches.yaml:11:7: [0].driftDetection.ignore[0]: `paths` is missing
+            DIR/watches.yaml:11:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
+            DIR/watches.yaml:12:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
+            DIR/watches.yaml:12:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
+            DIR/watches.yaml:12:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
+            DIR/watches.yaml:13:16: [0].driftDetection.ignore[1].target.labelSelector: objects can't be chosen by labels or annotations here; name kind and name
         "]],
     );
 }

@@ -1,7 +1,10 @@
 //! Whether an object does what it is there for.
 //!
 //! The rules are kstatus': an object is ready when its controller has seen its last change and
-//! says that all of it is in place.
+//! says that all of it is in place. Beyond kstatus, an Ingress and a load balancer need an address.
+
+mod others;
+mod workloads;
 
 use serde_json::Value;
 
@@ -16,14 +19,22 @@ pub enum Health {
     Failed(String),
 }
 
-/// Whether objects of this kind say how they are, so that their status is worth reading.
+/// Whether objects of this kind say how they are, so that their status is worth reading. Kinds
+/// that Kubernetes does not bring belong to an operator, which may say so.
 pub fn has_health(group: &str, kind: &str) -> bool {
     matches!(
         (group, kind),
         ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet")
             | ("batch", "Job")
-            | ("", "Pod" | "PersistentVolumeClaim")
-    )
+            | ("", "Pod" | "PersistentVolumeClaim" | "Service")
+            | ("networking.k8s.io", "Ingress")
+            | ("apiextensions.k8s.io", "CustomResourceDefinition")
+    ) || is_foreign(group)
+}
+
+/// Whether a group is not one of Kubernetes' own.
+fn is_foreign(group: &str) -> bool {
+    group.contains('.') && !group.ends_with(".k8s.io")
 }
 
 /// The verdict on an object, from all of it but its metadata. `None` for kinds without health.
@@ -40,9 +51,16 @@ pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) 
         ("batch", "Job") => Some(view.job()),
         ("", "Pod") => Some(view.pod()),
         ("", "PersistentVolumeClaim") => Some(view.claim()),
+        ("", "Service") => Some(view.service()),
+        ("networking.k8s.io", "Ingress") => Some(view.ingress()),
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => Some(view.definition()),
+        (group, _) if is_foreign(group) => Some(view.any()),
         _ => None,
     }
 }
+
+/// The longest message of one object.
+const MAX_MESSAGE: usize = 300;
 
 struct View<'a> {
     generation: i64,
@@ -80,11 +98,14 @@ impl View<'_> {
         conditions.iter().find_map(|condition| {
             let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
             (text("type") == name && text("status") == status).then(|| {
-                match (text("reason"), text("message")) {
+                let words = match (text("reason"), text("message")) {
                     (reason, "") => reason.to_owned(),
                     ("", message) => message.to_owned(),
                     (reason, message) => format!("{reason}: {message}"),
-                }
+                };
+                // One of a list, of which people want to see all. Others have written it.
+                let harmless = words.chars().map(|c| if c.is_control() { ' ' } else { c });
+                harmless.take(MAX_MESSAGE).collect()
             })
         })
     }
@@ -93,107 +114,6 @@ impl View<'_> {
     fn unseen(&self) -> Option<Health> {
         (self.number("/status/observedGeneration") < self.generation)
             .then(|| Health::Progressing("its controller has not seen the last change".to_owned()))
-    }
-
-    fn deployment(&self) -> Health {
-        if let Some(unseen) = self.unseen() {
-            return unseen;
-        }
-        if let Some(reason) = self.condition("Progressing", "False") {
-            return Health::Failed(reason);
-        }
-        let wanted = self.replicas();
-        let updated = self.number("/status/updatedReplicas");
-        match counted(&[
-            ("pods updated", updated, wanted),
-            ("pods available", self.number("/status/availableReplicas"), wanted),
-        ]) {
-            Health::Ready if self.number("/status/replicas") > updated => {
-                Health::Progressing("old pods are still there".to_owned())
-            }
-            verdict => verdict,
-        }
-    }
-
-    fn stateful_set(&self) -> Health {
-        if let Some(unseen) = self.unseen() {
-            return unseen;
-        }
-        let wanted = self.replicas();
-        let on_delete = self
-            .object
-            .pointer("/spec/updateStrategy/type")
-            .and_then(Value::as_str)
-            == Some("OnDelete");
-        let partition = self.number("/spec/updateStrategy/rollingUpdate/partition");
-        let updated = if on_delete { 0 } else { (wanted - partition).max(0) };
-        counted(&[
-            ("pods ready", self.number("/status/readyReplicas"), wanted),
-            ("pods updated", self.number("/status/updatedReplicas"), updated),
-        ])
-    }
-
-    fn daemon_set(&self) -> Health {
-        if let Some(unseen) = self.unseen() {
-            return unseen;
-        }
-        let wanted = self.number("/status/desiredNumberScheduled");
-        counted(&[
-            (
-                "pods updated",
-                self.number("/status/updatedNumberScheduled"),
-                wanted,
-            ),
-            ("pods available", self.number("/status/numberAvailable"), wanted),
-        ])
-    }
-
-    fn replica_set(&self) -> Health {
-        if let Some(unseen) = self.unseen() {
-            return unseen;
-        }
-        counted(&[(
-            "pods available",
-            self.number("/status/availableReplicas"),
-            self.replicas(),
-        )])
-    }
-
-    fn job(&self) -> Health {
-        if let Some(reason) = self.condition("Failed", "True") {
-            return Health::Failed(reason);
-        }
-        // A job does its work by running; waiting for its end is what hooks are for.
-        if self.condition("Complete", "True").is_some() || self.number("/status/active") > 0 {
-            return Health::Ready;
-        }
-        Health::Progressing("it has not started".to_owned())
-    }
-
-    fn pod(&self) -> Health {
-        match self.phase() {
-            "Succeeded" => Health::Ready,
-            "Failed" => Health::Failed(self.condition("Ready", "False").unwrap_or_default()),
-            _ if self.condition("Ready", "True").is_some() => Health::Ready,
-            "" => Health::Progressing("it has no phase yet".to_owned()),
-            phase => Health::Progressing(phase.to_owned()),
-        }
-    }
-
-    fn claim(&self) -> Health {
-        match self.phase() {
-            "Bound" => Health::Ready,
-            "Lost" => Health::Failed("its volume is lost".to_owned()),
-            _ => Health::Progressing("it is not bound".to_owned()),
-        }
-    }
-}
-
-/// Ready when every count is what is wanted.
-fn counted(steps: &[(&str, i64, i64)]) -> Health {
-    match steps.iter().find(|(_, actual, wanted)| actual < wanted) {
-        Some((what, actual, wanted)) => Health::Progressing(format!("{actual} of {wanted} {what}")),
-        None => Health::Ready,
     }
 }
 
@@ -222,6 +142,11 @@ mod tests {
         check(
             json!({"observedGeneration": 2}),
             progressing("0 of 2 pods updated"),
+        );
+        check(
+            json!({"observedGeneration": 2, "conditions": [{"type": "ReplicaFailure", "status": "True",
+                "reason": "FailedCreate", "message": "exceeded quota"}]}),
+            progressing("0 of 2 pods updated; FailedCreate: exceeded quota"),
         );
         check(
             json!({"observedGeneration": 2, "updatedReplicas": 2, "replicas": 2, "availableReplicas": 1}),
@@ -263,6 +188,7 @@ mod tests {
             Health::Failed("BackoffLimitExceeded".to_owned()),
         );
         check("batch", "Job", json!({"status": {"active": 1}}), Health::Ready);
+        check("batch", "Job", json!({"spec": {"suspend": true}}), Health::Ready);
         check(
             "",
             "PersistentVolumeClaim",
