@@ -93,6 +93,32 @@ impl Applier {
         Ok(!written.is_empty())
     }
 
+    /// A definition as it is, and as replacing it would leave it; `None` where it is not there.
+    ///
+    /// # Guarantees
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// The server does not answer, or would refuse the replacement.
+    pub async fn try_replace_crd(&self, object: &RenderedObject) -> Result<Option<(Value, Value)>, CrdError> {
+        let failed = |error: kube::Error| CrdError::Request {
+            attempt: "try to replace",
+            name: object.name.clone(),
+            source: error.into(),
+        };
+        let api = self.definitions();
+        let Some(live) = api.get_opt(&object.name).await.map_err(failed)? else {
+            return Ok(None);
+        };
+        let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();
+        let replaced = api
+            .patch(&object.name, &parameters, &Patch::Apply(&object.value))
+            .await
+            .map_err(failed)?;
+        let value = |definition: DynamicObject| serde_json::to_value(definition).unwrap_or_default();
+        Ok(Some((value(live), value(replaced))))
+    }
+
     /// Whether the definition was written.
     async fn install_crd(&self, object: &RenderedObject, policy: CrdPolicy) -> Result<bool, CrdError> {
         let failed = |attempt| {

@@ -20,6 +20,8 @@ use crate::apply::{
     objects_of_manifest,
 };
 use crate::controls::Wish;
+use crate::discovery::Served;
+use crate::drift::DriftMode;
 use crate::release::{ReleaseStatus, Revision, Stored};
 use crate::status::Redactor;
 use crate::values::user_values;
@@ -185,6 +187,10 @@ impl Reconciler {
                 }
             }
             Some(Action::Recover) => (Plan::Recover(last), Some(stored(&revisions, last)?)),
+            // What has drifted stays so.
+            _ if self.settings.drift.mode != DriftMode::Enabled => {
+                (Plan::Keep(known.deployed.unwrap_or(last)), None)
+            }
             _ => {
                 let deployed = known.deployed.unwrap_or(last);
                 (Plan::Keep(deployed), Some(stored(&revisions, deployed)?))
@@ -286,24 +292,7 @@ impl Reconciler {
         defined.extend(kinds_defined_by(&wanted.definitions));
         let mut objects = Vec::new();
         for definition in &wanted.definitions {
-            if self.settings.crds == CrdPolicy::Skip {
-                break;
-            }
-            // Of a definition that is there only its replacement is not shown.
-            let kinds = kinds_defined_by(std::slice::from_ref(definition));
-            if kinds.iter().any(|kind| served.resource(kind).is_none()) {
-                objects.push(ObjectPreview {
-                    id: ObjectId {
-                        group: definition.api.group.clone(),
-                        kind: definition.api.kind.clone(),
-                        namespace: None,
-                        name: definition.name.clone(),
-                    },
-                    live: None,
-                    managers: BTreeSet::new(),
-                    fate: Fate::Applied(comparable(definition.value.clone())),
-                });
-            }
+            objects.extend(self.definition_fate(definition, &served).await?);
         }
         let left = self
             .leave_to_others(session, wanted.objects.clone(), revisions, Handover::Imagine)
@@ -324,6 +313,36 @@ impl Reconciler {
         objects.extend(tried.into_iter().map(object_preview));
         objects.extend(self.orphans(session, revisions, &desired).await?);
         Ok(objects)
+    }
+
+    /// What would become of a definition in the chart's `crds/` folder, if anything.
+    async fn definition_fate(
+        &self,
+        definition: &RenderedObject,
+        served: &Served,
+    ) -> Result<Option<ObjectPreview>, ReconcileError> {
+        let id = ObjectId {
+            group: definition.api.group.clone(),
+            kind: definition.api.kind.clone(),
+            namespace: None,
+            name: definition.name.clone(),
+        };
+        let kinds = kinds_defined_by(std::slice::from_ref(definition));
+        let is_missing = kinds.iter().any(|kind| served.resource(kind).is_none());
+        let (live, value) = match self.settings.crds {
+            CrdPolicy::Create if is_missing => (None, definition.value.clone()),
+            CrdPolicy::Create | CrdPolicy::Skip => return Ok(None),
+            CrdPolicy::CreateReplace => match self.shared.applier.try_replace_crd(definition).await? {
+                Some((live, replaced)) => (Some(comparable(live)), replaced),
+                None => (None, definition.value.clone()),
+            },
+        };
+        Ok(Some(ObjectPreview {
+            id,
+            live,
+            managers: BTreeSet::new(),
+            fate: Fate::Applied(comparable(value)),
+        }))
     }
 
     /// What stored revisions name and nobody wants any longer, as far as it is there and ours.

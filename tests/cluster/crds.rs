@@ -79,7 +79,26 @@ async fn definitions_are_skipped_created_or_replaced_as_the_watch_says() {
     operator.stop().await.unwrap();
 
     bench.set_crds("CreateReplace", "1.2.0");
+    let dry_run = |wish: Value| json!({"metadata": {"annotations": {"steersman.dev/dry-run": wish}}});
+    bench.patch_web("shop", dry_run("true".into())).await;
     let operator = bench.ready_operator().await;
+    let objects = bench
+        .wait("the dry run", &bench.webs(), "shop", |web| {
+            web.pointer("/status/dryRun/objects").cloned()
+        })
+        .await;
+    let definition = &objects[0];
+    assert_eq!(
+        definition["name"],
+        format!("widgets.{}", bench.group),
+        "{objects}"
+    );
+    assert_eq!(
+        definition["fields"],
+        json!(["/spec/versions/0/additionalPrinterColumns"])
+    );
+    assert_eq!(bench.columns().await, "");
+    bench.patch_web("shop", dry_run(Value::Null)).await;
     bench.wait_revision("shop", 3).await;
     assert_eq!(bench.columns().await, "Size");
     widgets.get("shop").await.unwrap();

@@ -1,5 +1,6 @@
 //! What would be done is said, and nothing is done.
 
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -146,5 +147,41 @@ async fn an_operator_can_be_run_to_say_what_it_would_do() {
     let operator = bench.ready_operator().await;
     let web = bench.wait_revision("shop", 1).await;
     assert_eq!(web["status"].get("dryRun"), None);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_would_not_be_corrected_is_not_said_to_be() {
+    let Some(bench) = Bench::with_kind("dry_run").await else {
+        return;
+    };
+    let group = &bench.group;
+    let watch = |mode: &str| {
+        let drift = format!("driftDetection: {{mode: {mode}}}");
+        format!("- {{group: {group}, version: v1, kind: Web, chart: web, {drift}}}\n")
+    };
+    bench.watches(&watch("warn"));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let theirs = Patch::Merge(json!({"data": {"message": "theirs"}}));
+    let parameters = PatchParams::default();
+    bench
+        .config_maps()
+        .patch("shop-config", &parameters, &theirs)
+        .await
+        .unwrap();
+    bench
+        .patch_web("shop", json!({"metadata": {"annotations": {ANNOTATION: "true"}}}))
+        .await;
+    wait_said(&bench, "revision 1 would stay; no object would change").await;
+    operator.stop().await.unwrap();
+    bench.watches(&watch("enabled"));
+    let operator = bench.ready_operator().await;
+    let said = wait_said(&bench, "revision 1 would stay; 1 object would change").await;
+    assert_eq!(
+        changes(&said),
+        [r#"ConfigMap shop-config would be changed ["/data/message"]"#]
+    );
     operator.stop().await.unwrap();
 }

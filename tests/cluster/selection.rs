@@ -3,7 +3,7 @@
 use kube::api::{DeleteParams, DynamicObject};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, PATIENCE};
+use crate::bench::{Bench, PATIENCE, wait_for_line};
 
 const SELECTOR: &str = "  selector: {matchLabels: {team: a}}\n";
 
@@ -113,6 +113,12 @@ async fn a_resource_that_stopped_matching_while_nobody_watched_is_let_go_at_the_
     bench.wait_revision("shop", 1).await;
     operator.stop().await.unwrap();
     label(&bench, "shop", "b".into()).await;
+
+    let operator = bench.operator_with(&["--dry-run"]).await;
+    wait_for_line(&operator, "dry run: would let go of the release").await;
+    operator.stop().await.unwrap();
+    let shop = serde_json::to_value(bench.webs().get("shop").await.unwrap()).unwrap();
+    assert!(is_held(&shop), "{shop:#}");
 
     let operator = bench.ready_operator().await;
     wait_let_go(&bench, "shop").await;

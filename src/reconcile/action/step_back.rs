@@ -18,7 +18,8 @@ impl Reconciler {
     /// again, or is held under another selector.
     ///
     /// # Guarantees
-    /// A resource that is being deleted is uninstalled first, as its finalizer has promised.
+    /// A resource that is being deleted is uninstalled first, as its finalizer has promised. An
+    /// operator that only says what it would do lets nothing go.
     ///
     /// # Cancellation
     /// As [`Reconciler::reconcile`].
@@ -52,6 +53,10 @@ impl Reconciler {
         }
         if session.deleting() {
             return Ok(false);
+        }
+        if self.settings.dry_run {
+            session.log("dry run: would let go of the release");
+            return Ok(true);
         }
         session.log("Letting go of the release");
         session.leave().await?;
