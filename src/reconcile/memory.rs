@@ -17,6 +17,10 @@ use crate::status::Failure;
 /// templates may have changed.
 const REFUSAL_TIME: Duration = Duration::from_mins(10);
 
+/// A resource is marked as held at most so often within [`GUARD_TIME`].
+const GUARDS: usize = 3;
+const GUARD_TIME: Duration = Duration::from_mins(5);
+
 /// What a chart looks up is looked up again at most so often.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -31,6 +35,8 @@ pub struct Memory {
     refusal: Option<Refusal>,
     /// When was looked again at what the chart looks up.
     looked_at: Option<Instant>,
+    /// When the resource was marked as held.
+    guarded: Vec<Instant>,
     /// What was corrected of late.
     pub(super) fights: Fights,
     /// Drift that was told of and is not corrected.
@@ -218,6 +224,17 @@ impl Memory {
     /// The refused inputs are worth another try.
     pub(super) fn forgive(&mut self) {
         self.refusal = None;
+    }
+
+    /// The resource was marked as held.
+    pub(super) fn note_guarded(&mut self, now: Instant) {
+        self.guarded.push(now);
+    }
+
+    /// Whether somebody else keeps changing under which selector the resource is held.
+    pub(super) fn guards_in_vain(&mut self, now: Instant) -> bool {
+        self.guarded.retain(|at| now.duration_since(*at) < GUARD_TIME);
+        self.guarded.len() >= GUARDS
     }
 
     /// Whether it is time to look again at what the chart looks up; if so, that is noted.

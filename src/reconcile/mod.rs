@@ -310,7 +310,10 @@ impl Reconciler {
                 return Ok(Some((self.deployed(session, memory), Next::Period)));
             };
             match action {
-                Action::Guard => session.guard().await?,
+                Action::Guard => {
+                    session.guard().await?;
+                    memory.note_guarded(Instant::now());
+                }
                 Action::Install => self.install(session, memory).instrument(span("install")).await?,
                 Action::Upgrade(cause) => {
                     self.upgrade(session, memory, cause)

@@ -64,7 +64,7 @@ impl Reconciler {
         let refused = memory.refused(&session.controls, Instant::now());
         Ok(Observed {
             deleting,
-            guarded: session.guarded(),
+            guarded: is_guarded(session, memory),
             wish,
             last,
             inputs,
@@ -155,4 +155,18 @@ impl Reconciler {
             manifest: ManifestInStatus::default(),
         })
     }
+}
+
+/// Whether the resource is held as it must be, or somebody else's selector matches it as well:
+/// then two operators would write theirs over each other's for ever.
+fn is_guarded(session: &Session, memory: &mut Memory) -> bool {
+    if session.guarded() {
+        return true;
+    }
+    let in_vain = session.held() && memory.guards_in_vain(Instant::now());
+    if in_vain {
+        let other = session.held_under();
+        tracing::warn!(release = %session.release, other, "the selector of another operator matches the resource, too");
+    }
+    in_vain
 }

@@ -146,9 +146,10 @@ impl Session {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
-    /// Whether the resource carries our finalizer, and says under which selector.
+    /// Whether the resource carries our finalizer, and says under which selector. Without a selector
+    /// it is no matter what it says: nobody is to be told from others.
     pub(super) fn guarded(&self) -> bool {
-        self.held() && self.held_under() == self.selector
+        self.held() && (self.selector.is_empty() || self.held_under() == self.selector)
     }
 
     /// Whether the resource carries our finalizer, by any of its names.
@@ -192,7 +193,12 @@ impl Session {
             if !session.held() {
                 finalizers.push(FINALIZER.to_owned());
             }
-            let selector = Some(session.selector.clone()).filter(|selector| !selector.is_empty());
+            let selector = if session.selector.is_empty() {
+                session.held_under()
+            } else {
+                &session.selector
+            };
+            let selector = Some(selector.to_owned()).filter(|selector| !selector.is_empty());
             Some((finalizers, selector))
         };
         self.edit_hold(held)

@@ -192,3 +192,43 @@ async fn the_selector_is_honoured_however_many_namespaces_are_watched() {
         operator.stop().await.unwrap();
     }
 }
+
+#[tokio::test]
+async fn two_operators_that_select_the_same_resource_do_not_write_over_each_other_for_ever() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, SELECTOR));
+    let other = tempfile::tempdir().unwrap();
+    crate::bench::copy(&bench.folder.path().join("web"), &other.path().join("web"));
+    let text = watch(
+        &bench,
+        "  selector: {matchExpressions: [{key: team, operator: Exists}]}\n",
+    );
+    std::fs::write(other.path().join("watches.yaml"), text).unwrap();
+    bench.apply_web("shop", json!({})).await;
+    label(&bench, "shop", "a".into()).await;
+    let first = bench.ready_operator().await;
+    let second = bench.operator_in(other.path(), &[]);
+    second.wait_until_ready(PATIENCE).await.unwrap();
+    let begun = std::time::Instant::now();
+    let line = "the selector of another operator matches the resource, too";
+    while ![&first, &second]
+        .iter()
+        .any(|operator| operator.log_text().contains(line))
+    {
+        assert!(begun.elapsed() < PATIENCE, "nobody gives way");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench.apply_web("shop", json!({"message": "later"})).await;
+    bench.wait_revision("shop", 2).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let written = audit
+        .by_user(bench.user.name())
+        .writes()
+        .filter(|request| request.resource == "webs" && request.subresource.is_empty());
+    assert!(written.is_empty(), "{written}");
+    first.stop().await.unwrap();
+    second.stop().await.unwrap();
+}
