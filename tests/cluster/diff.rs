@@ -124,6 +124,20 @@ async fn a_diff_that_cannot_be_told_ends_with_two() {
         &["refused  ConfigMap", "exists and cannot be imported", "1 refused"],
     );
 
+    let watches = bench.folder.path().join("watches.yaml");
+    let all = fs::read_to_string(&watches).unwrap();
+    fs::write(
+        &watches,
+        format!("{all}  selector: {{matchLabels: {{team: a}}}}\n"),
+    )
+    .unwrap();
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 0);
+    assert_eq!(
+        said,
+        "Web NS/shop: is not selected by its watch, so the operator leaves it alone\n\n"
+    );
+    fs::write(&watches, all).unwrap();
+
     let said = developer.run(&["diff", "web/none"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);
     contains_all(&said.stderr, &["error: there is no Web `none` in namespace"]);

@@ -84,10 +84,14 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
         let (mut differs, mut refused) = (false, 0);
         for subject in subjects {
             let title = subject.title();
-            let preview = preview(&cluster, subject).await.map_err(failed)?;
-            differs |= preview.objects.iter().any(ObjectPreview::differs);
-            refused += text::refused(&preview);
-            let shown = text::describe(&title, &preview, style);
+            let shown = if subject.is_selected() {
+                let preview = preview(&cluster, subject).await.map_err(failed)?;
+                differs |= preview.objects.iter().any(ObjectPreview::differs);
+                refused += text::refused(&preview);
+                text::describe(&title, &preview, style)
+            } else {
+                format!("{title}: is not selected by its watch, so the operator leaves it alone\n\n")
+            };
             // Nobody may read any more (a closed pipe); the exit code still says it.
             let _ = io::stdout().lock().write_all(shown.as_bytes());
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use kube::api::{DynamicObject, PostParams};
-use kube::core::GroupVersionKind;
+use kube::core::{GroupVersionKind, SelectorExt as _};
 use serde_json::Value;
 
 use crate::apply::{ApiKind, FIELD_MANAGER, RequestError};
@@ -87,6 +87,12 @@ impl<'a> Subject<'a> {
             resource,
             watch,
         })
+    }
+
+    /// Whether the watch is about it: the operator leaves other resources alone.
+    pub(super) fn is_selected(&self) -> bool {
+        let labels = self.object.metadata.labels.clone().unwrap_or_default();
+        self.watch.selector.matches(&labels)
     }
 
     /// Its kind and name, for people.
