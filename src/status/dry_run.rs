@@ -109,10 +109,11 @@ pub(super) fn forget_dry_run(current: &Value, next: &mut Value) {
     }
 }
 
-/// The JSON pointers at which two objects differ, the outermost where one of them has nothing.
+/// The JSON pointers at which two objects differ, the outermost where one of them has nothing; sorted.
 pub fn differing_fields(left: &Value, right: &Value) -> Vec<String> {
     let mut fields = Vec::new();
     differ(left, right, &mut String::new(), &mut fields);
+    fields.sort();
     fields
 }
 
@@ -155,7 +156,7 @@ mod tests {
         check(
             json!({"spec": {"replicas": 1, "gone": true}, "list": [{"a": 1}, {"a": 2}]}),
             json!({"spec": {"replicas": 2, "new/er": {"x": 1}}, "list": [{"a": 1}, {"a": 3}]}),
-            &["/list/1/a", "/spec/gone", "/spec/replicas", "/spec/new~1er"],
+            &["/list/1/a", "/spec/gone", "/spec/new~1er", "/spec/replicas"],
         );
         check(json!({"list": [1]}), json!({"list": [1, 2]}), &["/list"]);
     }
