@@ -328,6 +328,7 @@ impl Applier {
 
         let mut uid = match known {
             Some(live) if options.formers.is_empty() => Some(live.uid),
+            None if options.formers.is_empty() => None,
             _ => self.find(owner, &api, id, options).await?,
         };
         let mut new = Change::Created;
@@ -354,7 +355,7 @@ impl Applier {
                         .await?;
                     (uid, new) = (None, Change::Recreated);
                 }
-                (Err(error), _) if error.is_other_uid() || error.is_field_conflict() => {
+                (Err(error), _) if error.is_other_uid() || error.is_conflict() => {
                     uid = self.find(owner, &api, id, options).await?;
                 }
                 (Err(error), _) => {
@@ -473,15 +474,23 @@ pub(super) async fn apply_to(
     Ok(answer?.metadata)
 }
 
-/// Applies `value` as a new object. Without force: should somebody have created one of this
-/// name since it was looked for, their values stay and the request is refused.
+/// A resource version that no object has which anybody applies: the server compares it with that of the object
+/// where there is one, and leaves it out of consideration where there is none.
+const ABSENT: &str = "1";
+
+/// Applies `value` as a new object. Should there be one of this name, it stays as it is and the
+/// request is refused as a conflict.
 pub(super) async fn apply_new(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,
 ) -> Result<ObjectMeta, RequestError> {
-    let parameters = PatchParams::apply(FIELD_MANAGER);
-    let answer = api.patch_metadata(name, &parameters, &Patch::Apply(value)).await;
+    let mut value = value.clone();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("resourceVersion".to_owned(), ABSENT.into());
+    }
+    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let answer = api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await;
     Ok(answer?.metadata)
 }
 
