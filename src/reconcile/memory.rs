@@ -11,7 +11,7 @@ use crate::apply::{ChangeSet, ObjectId};
 use crate::controls::Controls;
 use crate::lookup::Answer;
 use crate::release::{Digest, Inputs, ReleaseStatus, Revision, Snapshot, Stored};
-use crate::status::Failure;
+use crate::status::{Failure, Report};
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
 /// templates may have changed.
@@ -23,6 +23,10 @@ const GUARD_TIME: Duration = Duration::from_mins(5);
 
 /// What a chart looks up is looked up again at most so often.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the status of a new revision waits for the first word of its objects' controllers, so
+/// that it is written once.
+const SETTLING_TIME: Duration = Duration::from_millis(250);
 
 /// A cache of what the cluster says of one release. Losing it costs a read.
 #[derive(Debug, Default)]
@@ -41,8 +45,17 @@ pub struct Memory {
     pub(super) fights: Fights,
     /// Drift that was told of and is not corrected.
     pub(super) warned: Vec<ObjectId>,
+    /// A deployed revision that the status does not show yet.
+    unreported: Option<Unreported>,
     /// The last wish to look at everything afresh.
     asked_at: Option<String>,
+}
+
+/// A deployed revision that waits to be reported together with what its objects' controllers say first.
+#[derive(Debug)]
+struct Unreported {
+    notes: String,
+    until: Instant,
 }
 
 /// What the stored revisions say.
@@ -121,6 +134,30 @@ impl Memory {
             known: Some(known),
             ..Self::default()
         }
+    }
+
+    /// For how long this report is held back; `notes` are there where a revision was just deployed.
+    pub(super) fn settling(&mut self, notes: Option<String>, report: &Report) -> Option<Duration> {
+        let now = Instant::now();
+        if let Some(notes) = notes {
+            let until = now + SETTLING_TIME;
+            self.unreported = Some(Unreported { notes, until });
+        }
+        let until = self.unreported.as_ref()?.until;
+        let is_unseen = matches!(report, Report::Deployed(deployed) if deployed.health.is_unseen());
+        (is_unseen && now < until).then(|| until - now)
+    }
+
+    /// The notes of a revision that was not reported yet.
+    pub(super) fn unreported_notes(&self) -> Option<&str> {
+        self.unreported
+            .as_ref()
+            .map(|unreported| unreported.notes.as_str())
+    }
+
+    /// The status was written.
+    pub(super) fn settled(&mut self) {
+        self.unreported = None;
     }
 
     /// The deployed revision, as far as it is known.

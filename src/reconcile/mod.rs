@@ -259,6 +259,13 @@ impl Reconciler {
         let (report, next) = match converged {
             Ok(Some((report, next))) => {
                 memory.failures = 0;
+                if let Some(pause) = memory.settling(session.notes.take(), &report) {
+                    return Outcome {
+                        next: Next::After(pause),
+                        corrected: session.corrected,
+                        object: session.written(),
+                    };
+                }
                 (report, next)
             }
             Ok(None) => {
@@ -275,6 +282,7 @@ impl Reconciler {
         };
         let corrected = session.corrected;
         let written = self.report(&session, &report).instrument(span("report")).await;
+        memory.settled();
         Outcome {
             next,
             object: written.or_else(|| session.written()),

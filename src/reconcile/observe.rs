@@ -136,7 +136,7 @@ impl Reconciler {
             let mask = |text: String| session.redactor.mask(&text);
             let verdict = live.and_then(|live| match live.health? {
                 _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
-                Health::Ready => Some(Health::Ready),
+                said @ (Health::Ready | Health::Unseen) => Some(said),
                 Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
                 Health::Failed(reason) => Some(Health::Failed(mask(reason))),
             });
@@ -150,7 +150,10 @@ impl Reconciler {
             chart: self.settings.chart.name().to_owned(),
             chart_version: self.settings.chart.version().to_owned(),
             app_version: self.settings.chart.app_version().map(str::to_owned),
-            notes: session.notes.clone(),
+            notes: session
+                .notes
+                .clone()
+                .or_else(|| memory.unreported_notes().map(str::to_owned)),
             health: HealthSummary::new(verdicts),
             manifest: ManifestInStatus::default(),
         })

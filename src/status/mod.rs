@@ -17,7 +17,7 @@ mod report;
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dry_run::{DryRun, WouldBe, WouldChange, differing_fields};
 pub use events::{EventKind, Events};
-pub use health::{Health, has_health, health};
+pub use health::{Health, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;
 pub use patch::{StatusError, write_status};
 pub use redact::Redactor;

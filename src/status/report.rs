@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::conditions::{Condition, ConditionStatus, ConditionType, Reason, merge};
 use super::dry_run::{DryRun, dry_run_status, forget_dry_run};
-use super::health::Health;
+use super::health::{Health, UNSEEN};
 use crate::apply::ObjectId;
 use crate::release::{ReleaseName, Revision};
 
@@ -103,6 +103,7 @@ pub enum FailureStage {
 pub struct HealthSummary {
     ready: usize,
     not_ready: Vec<NotReady>,
+    unseen: bool,
 }
 
 /// An object that is not ready.
@@ -121,11 +122,13 @@ impl HealthSummary {
     pub fn new<'a>(verdicts: impl IntoIterator<Item = (&'a ObjectId, Option<Health>)>) -> Self {
         let mut summary = Self::default();
         for (id, verdict) in verdicts {
+            summary.unseen |= matches!(verdict, None | Some(Health::Unseen));
             let (reason, failed) = match verdict {
                 Some(Health::Ready) => {
                     summary.ready += 1;
                     continue;
                 }
+                Some(Health::Unseen) => (UNSEEN.to_owned(), false),
                 Some(Health::Progressing(reason)) => (reason, false),
                 Some(Health::Failed(reason)) => (reason, true),
                 None => ("nothing is known of it yet".to_owned(), false),
@@ -137,6 +140,11 @@ impl HealthSummary {
             });
         }
         summary
+    }
+
+    /// Whether the first word is missing of what has become of an object.
+    pub fn is_unseen(&self) -> bool {
+        self.unseen
     }
 
     /// Whether every object is ready.

@@ -29,6 +29,7 @@ mod metrics;
 mod migrate;
 mod old_ways;
 mod public_charts;
+mod requests;
 mod rollback;
 mod selection;
 mod specs;

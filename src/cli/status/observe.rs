@@ -11,7 +11,7 @@ use crate::cli::Failure;
 use crate::cli::cluster::{Cluster, Named, failed};
 use crate::discovery::Served;
 use crate::release::{History, ReleaseName, ReleaseStatus, Stored};
-use crate::status::{Health, health};
+use crate::status::{Health, UNSEEN, health};
 
 /// So many objects are read at a time.
 const PARALLEL: usize = 8;
@@ -175,6 +175,7 @@ fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
     } else {
         match health(&id.group, &id.kind, live.metadata.generation, &live.data) {
             None | Some(Health::Ready) => (Verdict::Ready, String::new()),
+            Some(Health::Unseen) => (Verdict::Progressing, UNSEEN.to_owned()),
             Some(Health::Progressing(message)) => (Verdict::Progressing, message),
             Some(Health::Failed(message)) => (Verdict::Failed, message),
         }

@@ -13,11 +13,16 @@ use serde_json::Value;
 pub enum Health {
     /// It does what it is there for.
     Ready,
+    /// Its controller has not seen its last change.
+    Unseen,
     /// It is on the way, or waits for something.
     Progressing(String),
     /// It has given up.
     Failed(String),
 }
+
+/// What people read of [`Health::Unseen`].
+pub const UNSEEN: &str = "its controller has not seen the last change";
 
 /// Whether objects of this kind say how they are, so that their status is worth reading. Kinds
 /// that Kubernetes does not bring belong to an operator, which may say so.
@@ -112,8 +117,7 @@ impl View<'_> {
 
     /// Not ready while the controller has not seen the last change.
     fn unseen(&self) -> Option<Health> {
-        (self.number("/status/observedGeneration") < self.generation)
-            .then(|| Health::Progressing("its controller has not seen the last change".to_owned()))
+        (self.number("/status/observedGeneration") < self.generation).then_some(Health::Unseen)
     }
 }
 
@@ -135,10 +139,7 @@ mod tests {
     fn a_deployment_is_ready_when_its_new_pods_are_available_and_the_old_ones_gone() {
         let with = |status: Value| json!({"spec": {"replicas": 2}, "status": status});
         let check = |status, expect| check("apps", "Deployment", with(status), expect);
-        check(
-            json!({"observedGeneration": 1}),
-            progressing("its controller has not seen the last change"),
-        );
+        check(json!({"observedGeneration": 1}), Health::Unseen);
         check(
             json!({"observedGeneration": 2}),
             progressing("0 of 2 pods updated"),

@@ -59,7 +59,7 @@ impl View<'_> {
             .pointer("/status/observedGeneration")
             .and_then(Value::as_i64);
         if observed.is_some_and(|observed| observed < self.generation) {
-            return Health::Progressing("its controller has not seen the last change".to_owned());
+            return Health::Unseen;
         }
         if let Some(reason) = self.condition("Stalled", "True") {
             return Health::Failed(reason);
@@ -136,10 +136,7 @@ mod tests {
         };
         let with = |kind: &str, status: &str| json!({"conditions": [{"type": kind, "status": status, "reason": "Because", "message": "of it"}]});
         check(Value::Null, Health::Ready);
-        check(
-            json!({"observedGeneration": 1}),
-            progressing("its controller has not seen the last change"),
-        );
+        check(json!({"observedGeneration": 1}), Health::Unseen);
         check(with("Ready", "True"), Health::Ready);
         check(with("Ready", "False"), progressing("Because: of it"));
         check(with("Ready", "Unknown"), progressing("Because: of it"));
