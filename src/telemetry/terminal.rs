@@ -9,6 +9,8 @@ use super::TimeEncoding;
 use super::encode::{Line, encode_time, level_name, push_escaped};
 
 const FAINT: &str = "2";
+/// Sentences longer than this stand on a line of their own.
+const LONG: usize = 60;
 
 /// Writes time, level, message and fields without the quotes that programs need. A text of several lines follows on
 /// lines of its own.
@@ -40,7 +42,10 @@ pub(super) fn write(line: &Line<'_>, out: &mut String, time: TimeEncoding, colou
 }
 
 fn is_long(value: &Value) -> bool {
-    value.as_str().is_some_and(|text| text.trim_end().contains('\n'))
+    let Some(text) = value.as_str() else {
+        return false;
+    };
+    text.trim_end().contains('\n') || text.len() > LONG && text.contains(' ')
 }
 
 /// Quotes where a value would not end where it ends.

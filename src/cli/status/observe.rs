@@ -242,7 +242,8 @@ fn revision_view(stored: &Stored) -> RevisionView {
         chart: text("name"),
         chart_version: text("version"),
         app_version: text("appVersion"),
-        last_deployed: record.info.last_deployed.map(|time| time.to_string()),
+        last_deployed: (record.info.last_deployed)
+            .map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
     }
 }
 
