@@ -3,25 +3,23 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::applier::{Applier, apply_new, existing, identify};
-use super::documents::{DocumentsError, values_of_text};
+use super::documents::values_of_text;
+use super::hook_error::HookError;
+use super::hook_progress::{Progress, last_words, progress};
 use super::mark::{Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
 use super::prune::{Deletion, PruneError};
-use super::request::{RequestError, one_line};
+use super::request::RequestError;
 use crate::discovery::{DiscoveryError, Resource};
 use crate::release::{HookRecord, Revision};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// More than any process lives.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
-/// The longest part of a failed pod's words that is told.
-const MAX_WORDS: usize = 1024;
 /// For which revision and moment a hook was started.
 const RUN: &str = "steersman.dev/hook-run";
 const BEFORE_CREATION: &str = "before-hook-creation";
@@ -75,102 +73,6 @@ impl Moment {
             Self::PostRollback => "post-rollback",
         }
     }
-}
-
-/// A hook failed.
-#[derive(Debug, thiserror::Error)]
-pub enum HookError {
-    /// The hook is no object.
-    #[error("failed to read {moment} hook")]
-    Document {
-        /// When it was to run.
-        moment: &'static str,
-        /// Why.
-        source: DocumentsError,
-    },
-    /// The server can't be asked for its kinds.
-    #[error(transparent)]
-    Discovery(#[from] DiscoveryError),
-    /// No such kind is served.
-    #[error("{moment} hook {path}: no matches for kind `{kind}`")]
-    UnknownKind {
-        /// When it was to run.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-        /// Its kind.
-        kind: String,
-    },
-    /// An object of that name is somebody else's.
-    #[error("{moment} hook {path}: {id} exists and is not of this release; {reason}")]
-    Foreign {
-        /// When it was to run.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-        /// The object.
-        id: Box<ObjectId>,
-        /// By which rule.
-        reason: String,
-    },
-    /// The server refused a request.
-    #[error("{moment} hook {path}: failed to {attempt} {id}")]
-    Request {
-        /// When it was to run.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-        /// What was attempted.
-        attempt: &'static str,
-        /// The object.
-        id: Box<ObjectId>,
-        /// What the server said.
-        source: RequestError,
-    },
-    /// An earlier run of the hook can't be deleted.
-    #[error("{moment} hook {path}: the earlier one can't be deleted")]
-    Delete {
-        /// When it was to run.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-        /// Why.
-        source: PruneError,
-    },
-    /// The hook ran and failed.
-    #[error("{moment} hook {path}: {id} failed: {reason}")]
-    Failed {
-        /// When it ran.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-        /// The object.
-        id: Box<ObjectId>,
-        /// What its status says.
-        reason: String,
-    },
-    /// The process is to stop; the hook goes on, and the next process waits for it.
-    #[error("{moment} hook {path}: interrupted, as the operator stops")]
-    Interrupted {
-        /// When it ran.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-    },
-    /// The hook did not come to an end.
-    #[error("{moment} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
-    Timeout {
-        /// When it ran.
-        moment: &'static str,
-        /// Its template.
-        path: String,
-        /// The object.
-        id: Box<ObjectId>,
-        /// How long it was waited for.
-        timeout: Duration,
-        /// What it was doing.
-        state: String,
-    },
 }
 
 /// One hook about to run.
@@ -557,71 +459,6 @@ fn has_policy(hook: &HookRecord, policy: &str) -> bool {
     hook.delete_policies.iter().any(|given| given == policy)
 }
 
-/// How the first container of a pod that failed has ended.
-fn last_words(pod: &Pod) -> Option<String> {
-    let status = pod.status.as_ref()?;
-    let init = status.init_container_statuses.iter().flatten();
-    let containers = init.chain(status.container_statuses.iter().flatten());
-    let (container, end) = containers
-        .filter_map(|container| Some((container, container.state.as_ref()?.terminated.as_ref()?)))
-        .find(|(_, end)| end.exit_code != 0)?;
-    let message = one_line(
-        end.message
-            .as_deref()
-            .or(end.reason.as_deref())
-            .unwrap_or_default(),
-    );
-    let message: String = message.chars().take(MAX_WORDS).collect();
-    let pod = pod.metadata.name.as_deref().unwrap_or_default();
-    Some(format!(
-        "container {} of pod {pod} ended with {}: {message}",
-        container.name, end.exit_code
-    ))
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Progress {
-    Done,
-    Running(String),
-    Failed(String),
-}
-
-fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
-    let text = |pointer: &str| {
-        object
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    if kind == "Pod" {
-        return match text("/status/phase") {
-            "Succeeded" => Progress::Done,
-            "Failed" => Progress::Failed(text("/status/message").to_owned()),
-            "" => Progress::Running("not started".to_owned()),
-            phase => Progress::Running(phase.to_owned()),
-        };
-    }
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    for condition in conditions.into_iter().flatten() {
-        let field = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
-        match (field("type"), field("status")) {
-            ("Complete", "True") => return Progress::Done,
-            ("Failed", "True") => {
-                return Progress::Failed(format!("{}: {}", field("reason"), field("message")));
-            }
-            _ => {}
-        }
-    }
-    if metadata.deletion_timestamp.is_some() {
-        return Progress::Failed("it is being deleted".to_owned());
-    }
-    let active = object
-        .pointer("/status/active")
-        .and_then(Value::as_i64)
-        .unwrap_or_default();
-    Progress::Running(format!("{active} pods active"))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -664,30 +501,5 @@ mod tests {
     fn a_hook_without_a_policy_is_deleted_before_it_is_created() {
         assert!(has_policy(&hook("a", 0, &[], &[]), BEFORE_CREATION));
         assert!(!has_policy(&hook("a", 0, &[], &[SUCCEEDED]), BEFORE_CREATION));
-    }
-
-    #[test]
-    fn jobs_and_pods_come_to_an_end() {
-        let job = |status: Value| progress("Job", &ObjectMeta::default(), &json!({ "status": status }));
-        assert_eq!(
-            job(json!({"active": 1})),
-            Progress::Running("1 pods active".to_owned())
-        );
-        assert_eq!(
-            job(json!({"conditions": [{"type": "Complete", "status": "True"}]})),
-            Progress::Done
-        );
-        assert_eq!(
-            job(
-                json!({"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "late"}]})
-            ),
-            Progress::Failed("DeadlineExceeded: late".to_owned())
-        );
-        let pod = progress(
-            "Pod",
-            &ObjectMeta::default(),
-            &json!({"status": {"phase": "Succeeded"}}),
-        );
-        assert_eq!(pod, Progress::Done);
     }
 }
