@@ -16,7 +16,8 @@ use super::parts::{Outside, PART_KEY, PART_TYPE, Parts};
 use super::record::ReleaseRecord;
 use super::revision::{ReleaseStatus, Revision};
 use super::secret::{
-    MAX_SECRET_BYTES, PART_LABEL, PARTS_KEY, PackError, Packed, RELEASE_KEY, SECRET_TYPE, SNAPSHOT_KEY, pack,
+    MAX_SECRET_BYTES, PART_LABEL, PARTS_KEY, PackError, Packed, RELEASE_KEY, SECRET_TYPE, SNAPSHOT_KEY,
+    is_barrier, pack,
 };
 use super::stored::Stored;
 use crate::apply::{FIELD_MANAGER, RequestError, disowning};
@@ -226,6 +227,9 @@ impl History {
             }
             let outside = self.read_parts(&name, parts).await?;
             (record.manifest, record.hooks) = (outside.manifest, outside.hooks);
+        }
+        if let Some(hooks) = &mut record.hooks {
+            hooks.retain(|hook| !is_barrier(hook));
         }
         Ok(Stored {
             record,

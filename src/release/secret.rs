@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 use super::codec::{CodecError, encode};
 use super::parts::{Outside, PART_KEY, PART_TYPE, Parts, split};
-use super::record::ReleaseRecord;
+use super::record::{HookRecord, ReleaseRecord, never_run};
 use super::stored::Stored;
 
 /// The type of Helm's Secrets.
@@ -22,6 +22,8 @@ pub(super) const SNAPSHOT_KEY: &str = "steersman";
 pub(super) const PARTS_KEY: &str = "steersman-parts";
 /// The API server's limit for a Secret's data.
 pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
+/// The kind of the hook that stops Helm.
+const BARRIER_KIND: &str = "ManifestInParts";
 /// The label of a part with the release that it belongs to.
 pub(super) const PART_LABEL: &str = "steersman.dev/release";
 
@@ -56,7 +58,7 @@ pub(super) struct Packed {
 /// Makes the Secret `name` of a revision; `owner` has it, and `stamp` is the label with the time.
 ///
 /// What does not fit is left out of Helm's record and divided: the manifest and the hooks. Helm
-/// still reads state, values and notes, and finds a comment where the manifest would be.
+/// still reads state, values and notes, and a hook keeps it from doing more.
 pub(super) fn pack(
     stored: &Stored,
     name: &str,
@@ -84,7 +86,7 @@ pub(super) fn pack(
             "# The manifest is too large for one Secret. It is in these: {}\n",
             names.join(", ")
         ),
-        hooks: None,
+        hooks: Some(vec![barrier(&stored.record.name)]),
         ..stored.record.clone()
     };
     let release = encode(&inside)?;
@@ -106,6 +108,28 @@ pub(super) fn pack(
             .map(|(name, piece)| part(&stored.record, name, owner, piece))
             .collect(),
     })
+}
+
+/// A hook that can't run, as its kind is nobody's. Helm would take a manifest without objects for a
+/// release without them, and delete those of another revision at a rollback; so it stops before.
+fn barrier(release: &str) -> HookRecord {
+    HookRecord {
+        name: release.to_owned(),
+        kind: BARRIER_KIND.to_owned(),
+        path: "steersman".to_owned(),
+        manifest: format!(
+            "apiVersion: steersman.dev/v1\nkind: {BARRIER_KIND}\nmetadata:\n  name: {release}\n"
+        ),
+        events: vec!["pre-rollback".to_owned(), "pre-delete".to_owned()],
+        weight: i64::from(i32::MIN),
+        delete_policies: Vec::new(),
+        last_run: never_run(),
+    }
+}
+
+/// Whether a hook is there to stop Helm.
+pub(super) fn is_barrier(hook: &HookRecord) -> bool {
+    hook.kind == BARRIER_KIND
 }
 
 fn secret(
