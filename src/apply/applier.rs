@@ -332,6 +332,7 @@ impl Applier {
             _ => self.find(owner, &api, id, options).await?,
         };
         let mut new = Change::Created;
+        let mut refusal = None;
         // Each turn follows what the last answer said of the object; two writers that create and
         // delete it all the time are left to the next reconcile.
         for _ in 0..3 {
@@ -357,6 +358,7 @@ impl Applier {
                 }
                 (Err(error), _) if error.is_other_uid() || error.is_conflict() => {
                     uid = self.find(owner, &api, id, options).await?;
+                    refusal = Some(error);
                 }
                 (Err(error), _) => {
                     if error.is_not_found() {
@@ -366,9 +368,10 @@ impl Applier {
                 }
             }
         }
-        Err(failed("apply")(RequestError::local(
-            "the object is created and deleted by somebody else all the time",
-        )))
+        // Not every conflict is about the object: two that create pods meet in their quota, too.
+        Err(failed("apply")(refusal.unwrap_or_else(|| {
+            RequestError::local("the object is created and deleted by somebody else all the time")
+        })))
     }
 
     /// The UID of the object of this name, if there is one and it may be written. What Helm or
