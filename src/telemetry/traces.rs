@@ -1,6 +1,6 @@
 //! Traces by OpenTelemetry, where an endpoint is set.
 //!
-//! Spans have the target [`TRACE`]. Without an endpoint nobody is interested in them, and `tracing` makes none.
+//! Spans have the target `TRACE`. Without an endpoint nobody is interested in them, and `tracing` makes none.
 
 use std::pin::Pin;
 use std::sync::Arc;
