@@ -30,22 +30,30 @@ pub(crate) async fn helm_as(bench: &Bench, name: &str, arguments: &[&str]) -> St
     output
 }
 
-async fn rename_helm(api: &Api<DynamicObject>, object: DynamicObject, name: &str) {
-    let mut entries = object.metadata.managed_fields.unwrap_or_default();
-    let helms = entries.iter_mut().filter(|entry| {
-        let manager = entry.manager.as_deref().unwrap_or_default();
-        manager.eq_ignore_ascii_case("helm")
-    });
-    let mut found = false;
-    for entry in helms {
-        entry.manager = Some(name.to_owned());
-        found = true;
-    }
-    if found {
+async fn rename_helm(api: &Api<DynamicObject>, mut object: DynamicObject, name: &str) {
+    loop {
+        let mut entries = object.metadata.managed_fields.unwrap_or_default();
+        let helms = entries.iter_mut().filter(|entry| {
+            let manager = entry.manager.as_deref().unwrap_or_default();
+            manager.eq_ignore_ascii_case("helm")
+        });
+        let mut found = false;
+        for entry in helms {
+            entry.manager = Some(name.to_owned());
+            found = true;
+        }
+        if !found {
+            return;
+        }
         let version = object.metadata.resource_version;
         let patch = Patch::Merge(json!({"metadata": {"managedFields": entries, "resourceVersion": version}}));
-        let object = object.metadata.name.unwrap();
-        api.patch(&object, &PatchParams::default(), &patch).await.unwrap();
+        let named = object.metadata.name.unwrap();
+        match api.patch(&named, &PatchParams::default(), &patch).await {
+            Ok(_) => return,
+            // A controller has written the object's status meanwhile.
+            Err(kube::Error::Api(status)) if status.code == 409 => object = api.get(&named).await.unwrap(),
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
