@@ -11,7 +11,7 @@ use steersman_chart::{HookEvent, Operation};
 use super::action::deploy::in_effect;
 use super::error::ReconcileError;
 use super::memory::{Known, Memory, was_ever_deployed};
-use super::render::{definitions, hook_records, manifest};
+use super::render::{definitions, manifest};
 use super::session::Session;
 use super::state::{Action, Cause, Observed};
 use super::{Reconciler, next_action, release_state};
@@ -22,7 +22,7 @@ use crate::apply::{
 use crate::controls::Wish;
 use crate::discovery::Served;
 use crate::drift::DriftMode;
-use crate::release::{ReleaseStatus, Revision, Stored};
+use crate::release::{Revision, Stored};
 use crate::status::Redactor;
 use crate::values::user_values;
 
@@ -258,22 +258,8 @@ impl Reconciler {
         session: &Session,
         revisions: &[Stored],
     ) -> Result<Option<Wanted>, ReconcileError> {
-        let Some(last) = revisions.last() else {
-            return Ok(None);
-        };
-        if !last.is_of_others() || last.record.info.status != ReleaseStatus::Deployed {
-            return Ok(None);
-        }
-        let revision = last.record.version;
-        let operation = if revision == Revision::FIRST {
-            Operation::Install
-        } else {
-            Operation::Upgrade
-        };
-        let rendered = self.render(session, revision, operation).await?;
-        let objects = objects_of_manifest(&manifest(&rendered))?;
-        let is_same = self.is_what_would_be(session, last, &objects, &hook_records(&rendered));
-        Ok(is_same.then_some(Wanted {
+        let found = self.rendered_as_it_is(session, revisions).await?;
+        Ok(found.map(|(_, _, objects)| Wanted {
             objects,
             definitions: Vec::new(),
             hooks: Vec::new(),

@@ -1,7 +1,7 @@
 //! A revision that Helm or helm-operator deployed and that is what we would deploy.
 
 use serde_json::Value;
-use steersman_chart::Operation;
+use steersman_chart::{Operation, Rendered};
 
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
@@ -27,23 +27,13 @@ impl Reconciler {
         memory: &mut Memory,
         revisions: &[Stored],
     ) -> Result<bool, ReconcileError> {
-        let (Some(inputs), Some(last)) = (session.inputs, revisions.last()) else {
+        let Some(inputs) = session.inputs else {
             return Ok(false);
         };
-        if !last.is_of_others() || last.record.info.status != ReleaseStatus::Deployed {
+        let Some((last, rendered, objects)) = self.rendered_as_it_is(session, revisions).await? else {
             return Ok(false);
-        }
+        };
         let revision = last.record.version;
-        let operation = if revision == Revision::FIRST {
-            Operation::Install
-        } else {
-            Operation::Upgrade
-        };
-        let rendered = self.render(session, revision, operation).await?;
-        let objects = objects_of_manifest(&manifest(&rendered))?;
-        if !self.is_what_would_be(session, last, &objects, &hook_records(&rendered)) {
-            return Ok(false);
-        }
         session.first = false;
         session.redactor = Redactor::new(&objects, &Value::Object(session.values.clone()));
         let applier = &self.shared.applier;
@@ -85,6 +75,31 @@ impl Reconciler {
         );
         self.event(session, EventKind::Normal, "ReleaseTakenOver", &message);
         Ok(true)
+    }
+
+    /// The last of `revisions` and what it renders to with its objects, if it is somebody else's and that is what
+    /// it was.
+    pub(in super::super) async fn rendered_as_it_is<'r>(
+        &self,
+        session: &Session,
+        revisions: &'r [Stored],
+    ) -> Result<Option<(&'r Stored, Rendered, Vec<RenderedObject>)>, ReconcileError> {
+        let Some(last) = revisions.last() else {
+            return Ok(None);
+        };
+        if !last.is_of_others() || last.record.info.status != ReleaseStatus::Deployed {
+            return Ok(None);
+        }
+        let revision = last.record.version;
+        let operation = if revision == Revision::FIRST {
+            Operation::Install
+        } else {
+            Operation::Upgrade
+        };
+        let rendered = self.render(session, revision, operation).await?;
+        let objects = objects_of_manifest(&manifest(&rendered))?;
+        let is_same = self.is_what_would_be(session, last, &objects, &hook_records(&rendered));
+        Ok(is_same.then_some((last, rendered, objects)))
     }
 
     /// Whether `last` was made of the present chart and values. Its chart is not stored as a whole,
