@@ -136,16 +136,15 @@ impl Memory {
         }
     }
 
-    /// For how long this report is held back; `notes` are there where a revision was just deployed.
-    pub(super) fn settling(&mut self, notes: Option<String>, report: &Report) -> Option<Duration> {
-        let now = Instant::now();
-        if let Some(notes) = notes {
-            let until = now + SETTLING_TIME;
-            self.unreported = Some(Unreported { notes, until });
-        }
-        let until = self.unreported.as_ref()?.until;
+    /// For how long this report is held back, if it is.
+    pub(super) fn settling(&self, report: &Report) -> Option<Duration> {
+        let pause = self
+            .unreported
+            .as_ref()?
+            .until
+            .checked_duration_since(Instant::now())?;
         let is_unseen = matches!(report, Report::Deployed(deployed) if deployed.health.is_unseen());
-        (is_unseen && now < until).then(|| until - now)
+        is_unseen.then_some(pause)
     }
 
     /// The notes of a revision that was not reported yet.
@@ -206,8 +205,14 @@ impl Memory {
         });
     }
 
-    /// A revision was deployed.
-    pub(super) fn note_deployed(&mut self, revision: Revision, inputs: Option<Inputs>, snapshot: &Snapshot) {
+    /// A revision was deployed, with these notes, in which secrets are masked.
+    pub(super) fn note_deployed(
+        &mut self,
+        revision: Revision,
+        inputs: Option<Inputs>,
+        snapshot: &Snapshot,
+        notes: String,
+    ) {
         self.known = Some(Known {
             last: Some(LastRevision {
                 revision,
@@ -218,6 +223,10 @@ impl Memory {
             deployed: Some(revision),
             objects: objects(snapshot),
             lookups: snapshot.lookups.clone(),
+        });
+        self.unreported = Some(Unreported {
+            notes,
+            until: Instant::now() + SETTLING_TIME,
         });
         self.looked_at = None;
         self.refusal = None;

@@ -259,7 +259,7 @@ impl Reconciler {
         let (report, next) = match converged {
             Ok(Some((report, next))) => {
                 memory.failures = 0;
-                if let Some(pause) = memory.settling(session.notes.take(), &report) {
+                if let Some(pause) = memory.settling(&report) {
                     return Outcome {
                         next: Next::After(pause),
                         corrected: session.corrected,

@@ -150,10 +150,7 @@ impl Reconciler {
             chart: self.settings.chart.name().to_owned(),
             chart_version: self.settings.chart.version().to_owned(),
             app_version: self.settings.chart.app_version().map(str::to_owned),
-            notes: session
-                .notes
-                .clone()
-                .or_else(|| memory.unreported_notes().map(str::to_owned)),
+            notes: memory.unreported_notes().map(str::to_owned),
             health: HealthSummary::new(verdicts),
             manifest: ManifestInStatus::default(),
         })

@@ -45,8 +45,6 @@ pub(super) struct Session {
     pub(super) lookups: Mutex<Vec<Answer>>,
     /// How many objects were put back.
     pub(super) corrected: usize,
-    /// The notes of a revision that was deployed in this reconcile, secrets masked.
-    pub(super) notes: Option<String>,
     written: bool,
 }
 
@@ -130,7 +128,6 @@ impl Session {
             remedy: None,
             lookups: Mutex::default(),
             corrected: 0,
-            notes: None,
             written: false,
         })
     }

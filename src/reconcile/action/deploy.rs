@@ -275,8 +275,8 @@ impl Reconciler {
         };
         let surplus = self.make_room(session, earlier, &mut stored).await?;
         session.history.update(&stored, now).await?;
-        session.notes = Some(session.redactor.mask(&stored.record.info.notes));
-        memory.note_deployed(revision, inputs, &stored.snapshot);
+        let notes = session.redactor.mask(&stored.record.info.notes);
+        memory.note_deployed(revision, inputs, &stored.snapshot, notes);
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {

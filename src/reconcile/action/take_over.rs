@@ -66,8 +66,8 @@ impl Reconciler {
             ..last.clone()
         };
         session.history.take_over(&stored).await?;
-        session.notes = Some(session.redactor.mask(&stored.record.info.notes));
-        memory.note_deployed(revision, Some(inputs), &stored.snapshot);
+        let notes = session.redactor.mask(&stored.record.info.notes);
+        memory.note_deployed(revision, Some(inputs), &stored.snapshot, notes);
         session.log("Reconciled release");
         let message = format!(
             "release {} is taken over as it is, at revision {revision}",
