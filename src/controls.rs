@@ -22,6 +22,8 @@ pub struct Controls {
     pub upgrade_force: bool,
     /// The same while a failed upgrade is undone: `rollback-force`.
     pub rollback_force: bool,
+    /// Whether an uninstallation lasts until the objects are gone, if it is said: `uninstall-wait`.
+    pub uninstall_wait: Option<bool>,
     /// Whether a failed upgrade is undone, and a failed installation removed, if it is said:
     /// `steersman.dev/rollback-on-failure`.
     pub rollback_on_failure: Option<bool>,
@@ -96,6 +98,7 @@ impl Controls {
             deletion: reader.deletion(),
             upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
             rollback_force: reader.flag(OPERATOR, "rollback-force"),
+            uninstall_wait: reader.choice(OPERATOR, "uninstall-wait"),
             rollback_on_failure: reader.choice(OWN, "rollback-on-failure"),
             install: reader.operation("install"),
             upgrade: reader.operation("upgrade"),
@@ -197,22 +200,73 @@ mod tests {
 
     #[test]
     fn booleans_are_those_of_helm_operator() {
-        for (text, wish) in [
-            ("true", Wish::Pause),
-            ("T", Wish::Pause),
-            ("1", Wish::Pause),
-            ("0", Wish::Act),
-            ("False", Wish::Act),
-        ] {
-            let (controls, complaints) = read(&[("steersman.dev/pause", text)]);
-            assert_eq!((controls.wish, complaints), (wish, vec![]), "{text}");
-        }
-        for text in ["yes", "tRUE", ""] {
-            let (controls, complaints) = read(&[("steersman.dev/pause", text)]);
-            assert!(
-                controls.wish == Wish::Act && complaints.len() == 1,
-                "{text}: {complaints:?}"
-            );
+        // What an annotation says; `None` where that is nothing.
+        type Flag = (&'static str, fn(&Controls) -> Option<bool>, Option<bool>);
+        let flags: [Flag; 9] = [
+            (
+                "helm.sdk.operatorframework.io/upgrade-force",
+                |c| Some(c.upgrade_force),
+                Some(false),
+            ),
+            (
+                "helm.sdk.operatorframework.io/rollback-force",
+                |c| Some(c.rollback_force),
+                Some(false),
+            ),
+            (
+                "helm.sdk.operatorframework.io/uninstall-wait",
+                |c| c.uninstall_wait,
+                None,
+            ),
+            (
+                "helm.sdk.operatorframework.io/install-disable-hooks",
+                |c| Some(c.install.hooks_disabled),
+                Some(false),
+            ),
+            (
+                "helm.sdk.operatorframework.io/upgrade-disable-hooks",
+                |c| Some(c.upgrade.hooks_disabled),
+                Some(false),
+            ),
+            (
+                "helm.sdk.operatorframework.io/uninstall-disable-hooks",
+                |c| Some(c.uninstall.hooks_disabled),
+                Some(false),
+            ),
+            (
+                "steersman.dev/pause",
+                |c| Some(c.wish == Wish::Pause),
+                Some(false),
+            ),
+            (
+                "steersman.dev/dry-run",
+                |c| Some(c.wish == Wish::Rehearse),
+                Some(false),
+            ),
+            (
+                "steersman.dev/rollback-on-failure",
+                |c| c.rollback_on_failure,
+                None,
+            ),
+        ];
+        for (name, flag, unsaid) in flags {
+            assert_eq!(flag(&read(&[]).0), unsaid, "{name}");
+            for text in [
+                "1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False",
+            ] {
+                let (controls, complaints) = read(&[(name, text)]);
+                let said = text == "1" || text.starts_with(['t', 'T']);
+                assert_eq!(
+                    (flag(&controls), complaints),
+                    (Some(said), vec![]),
+                    "{name}: {text}"
+                );
+            }
+            for text in ["yes", "tRUE", "2", " true", ""] {
+                let (controls, complaints) = read(&[(name, text)]);
+                assert_eq!((flag(&controls), complaints.len()), (unsaid, 1), "{name}: {text}");
+                assert!(complaints[0].contains(name), "{complaints:?}");
+            }
         }
     }
 

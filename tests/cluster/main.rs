@@ -36,4 +36,5 @@ mod specs;
 mod takeover;
 mod template;
 mod traces;
+mod uninstall;
 mod watching;

@@ -109,7 +109,8 @@ impl Reconciler {
         let named = objects.iter().filter(|(_, object)| !object.is_kept());
         let named = named.map(|(id, _)| id.clone());
         let abandoned = revisions.flat_map(|stored| stored.snapshot.abandoned.iter().cloned());
-        let blockers = self.delete_all(session, named.chain(abandoned).collect()).await?;
+        let deleted = self.delete_all(session, named.chain(abandoned).collect()).await?;
+        let blockers = self.wait_until_gone(session, deleted).await?;
         if !blockers.is_empty() {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }

@@ -15,8 +15,9 @@ const WAIT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Reconciler {
-    /// Deletes everything that the release's revisions name, waits until it is gone, and lets
-    /// the resource go. What is still there, with what holds it, is the answer.
+    /// Deletes everything that the release's revisions name, waits until it is gone, unless the
+    /// resource asks not to, and lets the resource go. What is still there, with what holds it, is
+    /// the answer.
     pub(in super::super) async fn uninstall(
         &self,
         session: &mut Session,
@@ -54,7 +55,12 @@ impl Reconciler {
         ids.extend(named.map(|(id, _)| id));
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         ids.extend(abandoned.cloned());
-        let blockers = self.delete_all(session, ids).await?;
+        let deleted = self.delete_all(session, ids).await?;
+        let blockers = if session.controls.uninstall_wait == Some(false) {
+            Vec::new()
+        } else {
+            self.wait_until_gone(session, deleted).await?
+        };
         if !blockers.is_empty() {
             session.log("Uninstall wait");
             session.log("Waiting until all resources are deleted");
@@ -135,12 +141,12 @@ impl Reconciler {
         unless_terminating(session, ran)
     }
 
-    /// Deletes objects in Helm's order and waits a little; what is still there then is the answer.
+    /// Deletes objects in Helm's order; those that may still be there are the answer.
     pub(super) async fn delete_all(
         &self,
         session: &Session,
         mut ids: Vec<ObjectId>,
-    ) -> Result<Vec<String>, ReconcileError> {
+    ) -> Result<Vec<ObjectId>, ReconcileError> {
         let applier = &self.shared.applier;
         ids.sort();
         ids.dedup();
@@ -155,6 +161,17 @@ impl Reconciler {
                 }
             }
         }
+        Ok(waiting)
+    }
+
+    /// Waits a little for objects that are being deleted; what is still there then, with what holds
+    /// it, is the answer.
+    pub(super) async fn wait_until_gone(
+        &self,
+        session: &Session,
+        mut waiting: Vec<ObjectId>,
+    ) -> Result<Vec<String>, ReconcileError> {
+        let applier = &self.shared.applier;
         let deadline = tokio::time::Instant::now() + WAIT;
         loop {
             let mut blockers = Vec::new();

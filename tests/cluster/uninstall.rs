@@ -1,0 +1,60 @@
+//! How a release goes.
+
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, wait_for_line};
+
+/// What is held by somebody else is asked to go, and not waited for.
+#[tokio::test]
+async fn a_resource_that_asks_not_to_wait_goes_when_the_deletes_are_sent() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    // A hook that takes no time, as no pod runs here.
+    bench.add_template(
+        "after.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: after\n  annotations:\n    helm.sh/hook: post-delete\n    \
+         helm.sh/hook-delete-policy: hook-failed\n",
+    );
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let hold = |finalizers: Value| Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+    let parameters = PatchParams::default();
+    let maps = bench.config_maps();
+    let theirs = json!(["example.com/hold"]);
+    maps.patch("shop-config", &parameters, &hold(theirs))
+        .await
+        .unwrap();
+    let annotation = "helm.sdk.operatorframework.io/uninstall-wait";
+    bench
+        .patch_web(
+            "shop",
+            json!({"metadata": {"annotations": {(annotation): "false"}}}),
+        )
+        .await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    wait_for_line(&operator, "Uninstalled release").await;
+    assert!(
+        !operator.log_text().contains("Uninstall wait"),
+        "{}",
+        operator.log_text()
+    );
+    assert_eq!(bench.revisions().await, [""; 0]);
+    let map = maps.get("shop-config").await.unwrap();
+    assert!(map.metadata.deletion_timestamp.is_some());
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let hooks = audit
+        .by_user(bench.user.name())
+        .filter(|request| request.name == "after" && request.verb != "get");
+    assert!(!hooks.is_empty(), "the hook has run");
+    maps.patch("shop-config", &parameters, &hold(json!([])))
+        .await
+        .unwrap();
+    bench.wait_gone(&maps, "shop-config").await;
+    bench.wait_gone(&bench.deployments(), "shop").await;
+    operator.stop().await.unwrap();
+}
