@@ -192,6 +192,12 @@ impl Bench {
         self.api("", "v1", "Secret", "secrets")
     }
 
+    pub(crate) fn cluster_roles(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", "ClusterRole");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "clusterroles");
+        Api::all_with(self.client.clone(), &resource)
+    }
+
     pub(crate) fn api(&self, group: &str, version: &str, kind: &str, plural: &str) -> Api<DynamicObject> {
         let kind = GroupVersionKind::gvk(group, version, kind);
         let resource = ApiResource::from_gvk_with_plural(&kind, plural);

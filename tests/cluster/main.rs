@@ -16,6 +16,7 @@ mod drift;
 mod dry_run;
 mod failure;
 mod follow;
+mod go_operator;
 mod handover;
 mod health;
 mod hook_policies;

@@ -1,7 +1,6 @@
 //! Releases that Helm or helm-operator made go on as ours, and back.
 
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
@@ -22,9 +21,7 @@ pub(crate) async fn helm_as(bench: &Bench, name: &str, arguments: &[&str]) -> St
             rename_helm(&api, object, name).await;
         }
     }
-    let kind = GroupVersionKind::gvk("rbac.authorization.k8s.io", "v1", "ClusterRole");
-    let roles = ApiResource::from_gvk_with_plural(&kind, "clusterroles");
-    let roles: Api<DynamicObject> = Api::all_with(bench.client.clone(), &roles);
+    let roles = bench.cluster_roles();
     let role = roles.get(&format!("{}-shop", bench.namespace)).await.unwrap();
     rename_helm(&roles, role, name).await;
     output
@@ -63,7 +60,7 @@ fn incarnation(object: &DynamicObject) -> (Option<String>, Option<i64>) {
 }
 
 /// Manager and operation of each entry but that of the status.
-fn managers(object: &DynamicObject) -> Vec<String> {
+pub(crate) fn managers(object: &DynamicObject) -> Vec<String> {
     let entries = object.metadata.managed_fields.iter().flatten();
     entries
         .filter(|entry| entry.subresource.is_none())
@@ -74,10 +71,10 @@ fn managers(object: &DynamicObject) -> Vec<String> {
         .collect()
 }
 
-const VARIABLE: &str = "          env: [{name: A, value: b}]\n";
+pub(crate) const VARIABLE: &str = "          env: [{name: A, value: b}]\n";
 
 /// Gives the chart's container an environment variable.
-fn add_variable(bench: &Bench) {
+pub(crate) fn add_variable(bench: &Bench) {
     let image = "          image: registry.example.com/web:1\n";
     bench.edit("workload.yaml", image, &format!("{image}{VARIABLE}"));
 }

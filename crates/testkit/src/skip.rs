@@ -15,6 +15,16 @@ pub fn skipped(what: &str, reason: impl Display) {
         !crate::environment::is_ci(),
         "{line} (CI=true: nothing may be skipped)"
     );
+    say(&line);
+}
+
+/// The same for what needs a program that nothing here builds, with `CI=true`, too: that `what` has not judged
+/// anything, because of `reason`.
+pub fn not_judged(what: &str, reason: impl Display) {
+    say(&format!("not judged: {what}, because {reason}"));
+}
+
+fn say(line: &str) {
     // Straight to the stream: what `eprintln!` writes in a passing test is captured and never seen.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

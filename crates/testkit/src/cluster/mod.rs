@@ -38,5 +38,5 @@ pub use component::Component;
 pub use control_plane::ControlPlane;
 pub use error::ControlPlaneError;
 pub use kubeconfig::User;
-pub use operator::{OperatorCommand, OperatorProcess};
+pub use operator::{OperatorCommand, OperatorProcess, helm_operator_or_say};
 pub use test_cluster::TestCluster;

@@ -12,9 +12,22 @@ use tokio::sync::Mutex;
 
 use super::command::tied_to_this_thread;
 use super::error::{ControlPlaneError, io_failed};
+use crate::environment;
+use crate::skip::not_judged;
 
 /// How long an operator may take to end after it was asked to.
 const STOPS_WITHIN: Duration = Duration::from_secs(15);
+
+/// The Go helm-operator, the program that `HELM_OPERATOR` names. `None` where it names none, which has been said on
+/// one line, with the name of the test.
+#[must_use]
+pub fn helm_operator_or_say(test: &str) -> Option<PathBuf> {
+    let binary = environment::path_variable("HELM_OPERATOR");
+    if binary.is_none() {
+        not_judged(test, "HELM_OPERATOR names no binary of the Go helm-operator");
+    }
+    binary
+}
 
 /// What to run, and where.
 #[derive(Debug, Clone, Copy)]
