@@ -34,10 +34,18 @@ pub struct Resource {
     pub namespaced: bool,
 }
 
+/// What else a kind is called.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    singular: String,
+    short: Vec<String>,
+}
+
 /// What a server serves at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Served {
     kinds: BTreeMap<ApiKind, Resource>,
+    names: BTreeMap<ApiKind, Names>,
     capabilities: Capabilities,
 }
 
@@ -57,20 +65,39 @@ impl Served {
     }
 
     /// The kinds that a user may mean by `name`: a kind, its plural or singular in any case, with the group after a
-    /// dot or without it. One version of each, the first that the server names.
+    /// dot or without it; where there is none, the kinds with this short name. One version of each, the first that the
+    /// server names.
     pub fn named(&self, name: &str) -> Vec<(&ApiKind, &Resource)> {
         let name = name.to_ascii_lowercase();
-        let means = |api: &ApiKind, resource: &Resource| {
-            [&api.kind, &resource.api.plural].into_iter().any(|word| {
-                let word = word.to_ascii_lowercase();
-                word == name || format!("{word}.{}", api.group) == name
-            })
+        let full = self.called(&name, |api, resource, names| {
+            vec![&api.kind, &resource.api.plural, &names.singular]
+        });
+        if full.is_empty() {
+            self.called(&name, |_, _, names| names.short.iter().collect())
+        } else {
+            full
+        }
+    }
+
+    fn called<'a>(
+        &'a self,
+        name: &str,
+        words: impl Fn(&'a ApiKind, &'a Resource, &'a Names) -> Vec<&'a String>,
+    ) -> Vec<(&'a ApiKind, &'a Resource)> {
+        static UNNAMED: Names = Names {
+            singular: String::new(),
+            short: Vec::new(),
         };
         let mut found: Vec<(&ApiKind, &Resource)> = Vec::new();
         for (api, resource) in &self.kinds {
+            let names = self.names.get(api).unwrap_or(&UNNAMED);
+            let is_meant = words(api, resource, names).into_iter().any(|word| {
+                let word = word.to_ascii_lowercase();
+                word == name || format!("{word}.{}", api.group) == name
+            });
             let is_known =
                 |(other, _): &(&ApiKind, &Resource)| other.group == api.group && other.kind == api.kind;
-            if means(api, resource) && !found.iter().any(is_known) {
+            if is_meant && !found.iter().any(is_known) {
                 found.push((api, resource));
             }
         }
@@ -207,6 +234,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
         .await
         .map_err(failed("its kinds"))?;
     let mut kinds = BTreeMap::new();
+    let mut names = BTreeMap::new();
     let mut api_versions = BTreeSet::new();
     for group in core.items.iter().chain(&groups.items) {
         let name = group
@@ -239,11 +267,17 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
                     .filter_map(|part| part.response_kind.as_ref()?.kind.as_ref());
                 api_versions.extend(parts.map(|kind| format!("{}/{kind}", group_version.api_version())));
                 let gvk = GroupVersionKind::gvk(&name, &number, &kind);
+                let api = ApiKind {
+                    kind,
+                    ..group_version.clone()
+                };
+                let other_names = Names {
+                    singular: resource.singular_resource.clone().unwrap_or_default(),
+                    short: resource.short_names.clone(),
+                };
+                names.insert(api.clone(), other_names);
                 kinds.insert(
-                    ApiKind {
-                        kind,
-                        ..group_version.clone()
-                    },
+                    api,
                     Resource {
                         api: ApiResource::from_gvk_with_plural(&gvk, &plural),
                         namespaced: resource.scope.as_deref() == Some("Namespaced"),
@@ -257,7 +291,11 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
         api_versions: ApiVersions(api_versions.into_iter().collect()),
         helm_version: HelmVersion::default(),
     };
-    Ok(Served { kinds, capabilities })
+    Ok(Served {
+        kinds,
+        names,
+        capabilities,
+    })
 }
 
 /// What Helm makes of the server's version: as it is, with major and minor as the server says.
@@ -274,4 +312,50 @@ fn kube_version(git_version: &str, major: &str, minor: &str) -> KubeVersion {
     major.clone_into(&mut version.major);
     minor.clone_into(&mut version.minor);
     version
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(kinds: &[(&str, &str, &str, &[&str])]) -> Served {
+        let mut served = Served::default();
+        for (api_version, kind, plural, short) in kinds {
+            let api = ApiKind::new(api_version, kind);
+            let gvk = GroupVersionKind::gvk(&api.group, &api.version, kind);
+            let resource = Resource {
+                api: ApiResource::from_gvk_with_plural(&gvk, plural),
+                namespaced: true,
+            };
+            let names = Names {
+                singular: format!("{}-one", kind.to_lowercase()),
+                short: short.iter().map(|&name| name.to_owned()).collect(),
+            };
+            served.kinds.insert(api.clone(), resource);
+            served.names.insert(api, names);
+        }
+        served
+    }
+
+    #[test]
+    fn a_kind_is_found_by_every_name_and_by_a_short_one_where_no_other_fits() {
+        let served = served(&[
+            ("a.com/v1", "Web", "webs", &["w"]),
+            ("a.com/v2", "Web", "webs", &["w"]),
+            ("b.com/v1", "Worker", "workers", &["w", "web"]),
+        ]);
+        let check = |name: &str, expect: &[&str]| {
+            let found = served.named(name).into_iter();
+            let found: Vec<String> = found
+                .map(|(api, _)| format!("{}/{}", api.group, api.kind))
+                .collect();
+            assert_eq!(found, expect, "{name}");
+        };
+        for name in ["Web", "web", "WEBS", "web-one", "webs.a.com", "w.a.com"] {
+            check(name, &["a.com/Web"]);
+        }
+        check("w", &["a.com/Web", "b.com/Worker"]);
+        check("web.b.com", &["b.com/Worker"]);
+        check("other", &[]);
+    }
 }

@@ -8,6 +8,7 @@
 mod codec;
 mod digest;
 mod history;
+mod locate;
 mod name;
 mod parts;
 mod record;
@@ -18,6 +19,7 @@ mod stored;
 pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use digest::{Digest, Inputs, digest_of_json};
 pub use history::{History, HistoryError, surplus};
+pub use locate::namespace_of;
 pub use name::{InvalidReleaseName, ReleaseName};
 pub use parts::Parts;
 pub(crate) use record::never_run;

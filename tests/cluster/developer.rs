@@ -34,6 +34,11 @@ impl<'a> Developer<'a> {
         Self { bench, user }
     }
 
+    /// The name by which the API server knows them.
+    pub(crate) fn name(&self) -> &str {
+        self.user.name()
+    }
+
     pub(crate) fn run(&self, arguments: &[&str]) -> Said {
         let Output {
             status,

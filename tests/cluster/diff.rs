@@ -1,9 +1,9 @@
-//! `steersman diff` and `steersman status`, beside what really happens.
+//! `steersman diff`, beside what really happens.
 
 use std::fs;
 
-use kube::api::{DeleteParams, Patch, PatchParams};
-use serde_json::{Value, json};
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
 
 use crate::bench::Bench;
 use crate::developer::{Developer, contains_all};
@@ -150,72 +150,4 @@ async fn a_diff_that_cannot_be_told_ends_with_two() {
             "hint: it has Web in",
         ],
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_status_is_a_tree_with_the_health_of_every_object() {
-    let Some(bench) = Bench::with_kind("a_status_is_a_tree").await else {
-        return;
-    };
-    let developer = Developer::of(&bench).await;
-    // Other tests have a kind of this name, too.
-    let kind = format!("webs.{}", bench.group);
-    let shop = format!("{kind}/shop");
-    let said = developer.run(&["status", &shop]);
-    assert_eq!(said.code, Some(2), "{}", said.stderr);
-    let operator = bench.ready_operator().await;
-    // No node runs, so a replica would never be ready.
-    bench.apply_web("shop", json!({"replicas": 0})).await;
-    bench.wait_revision("shop", 1).await;
-    bench
-        .wait("readiness", &bench.webs(), "shop", |web| {
-            crate::bench::condition(web, "Ready").filter(|(status, ..)| status == "True")
-        })
-        .await;
-    let said = developer.check(&["status", &shop], 0);
-    contains_all(
-        &said,
-        &[
-            "Web NS/shop  ready\n",
-            "│ chart web 1.2.3",
-            "│ revision 1 is deployed since 20",
-            "│ Ready=True",
-            "├─ ConfigMap shop-config",
-            "Deployment shop",
-        ],
-    );
-    assert!(!said.contains('\u{1b}'), "colours in a pipe: {said}");
-
-    bench.apply_web("shop", json!({"replicas": 1})).await;
-    bench.wait_revision("shop", 2).await;
-    operator.stop().await.unwrap();
-    bench
-        .services()
-        .delete("shop", &DeleteParams::default())
-        .await
-        .unwrap();
-    let said = developer.check(&["status", &kind, "shop", "-o", "json"], 1);
-    let view: Value = serde_json::from_str(&said).unwrap();
-    let health = |kind: &str| {
-        let objects = view["objects"].as_array().unwrap();
-        let found = objects.iter().find(|object| object["kind"] == kind).unwrap();
-        found["health"].as_str().unwrap().to_owned()
-    };
-    assert_eq!(
-        (
-            view["ready"].clone(),
-            health("Service"),
-            health("Deployment"),
-            health("Secret")
-        ),
-        (
-            json!(false),
-            "missing".to_owned(),
-            "progressing".to_owned(),
-            "ready".to_owned()
-        )
-    );
-    assert_eq!(view["release"]["revision"], 2);
-    let said = developer.check(&["status", &kind, "shop", "-o", "yaml"], 1);
-    contains_all(&said, &["---\nconditions:\n", "- health: missing\n"]);
 }

@@ -34,6 +34,7 @@ mod requests;
 mod rollback;
 mod selection;
 mod specs;
+mod status;
 mod takeover;
 mod template;
 mod traces;

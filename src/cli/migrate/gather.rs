@@ -7,8 +7,8 @@ use kube::api::{Api, DynamicObject, ListParams};
 
 use super::Args;
 use super::finding::{Report, Subject, Weight, changed_fields};
-use crate::apply::{ApiKind, RequestError, chain};
-use crate::cli::cluster::{Cluster, failed};
+use crate::apply::{ApiKind, chain};
+use crate::cli::cluster::{Cluster, failed, list_all};
 use crate::cli::diff::{self, preview};
 use crate::cli::{Failure, run};
 use crate::config::{Environment, Namespaces};
@@ -16,9 +16,6 @@ use crate::controls::Controls;
 use crate::discovery::Resource;
 use crate::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
 use crate::watches::{Watch, Watches};
-
-/// Resources are listed in pages of this size.
-const PAGE: u32 = 500;
 
 /// Everything that was found.
 ///
@@ -121,18 +118,10 @@ async fn list(
     };
     let mut found = Vec::new();
     for api in apis {
-        let mut parameters = ListParams::default().labels_from(&watch.selector).limit(PAGE);
-        loop {
-            let page = api.list(&parameters).await.map_err(|error| {
-                anyhow!(RequestError::from(error)).context(format!("failed to list {}", watch.gvk.kind))
-            })?;
-            let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-            found.extend(page.items);
-            match next {
-                Some(token) => parameters.continue_token = Some(token),
-                None => break,
-            }
-        }
+        let all = list_all(&api, ListParams::default().labels_from(&watch.selector)).await;
+        found.extend(
+            all.map_err(|error| anyhow!(error).context(format!("failed to list {}", watch.gvk.kind)))?,
+        );
     }
     Ok(found)
 }

@@ -1,7 +1,10 @@
 //! `status`: a release as a tree, with the health of its objects.
 
 mod observe;
+mod pod;
 mod tree;
+mod view;
+mod workload;
 
 use std::io;
 
@@ -13,19 +16,22 @@ use super::cluster::{ClusterFlags, Named, block_on};
 use super::report::print_line;
 use super::style::Style;
 use crate::config::Environment;
-use observe::ReleaseView;
+use view::ReleaseView;
 
 const EXAMPLES: &str = "\
 Examples:
   # The release of a resource, its conditions and its objects
   steersman status visitorssite/museum
 
+  # The same, with the plural or a short name of the kind
+  steersman status visitorssites museum
+
   # The objects that are not ready, for a script
   steersman status visitorssite museum -o json | jq '.objects[] | select(.health != \"ready\")'
 
 Exit codes:
   0  everything is ready
-  1  something is not
+  1  something is not: the operator has more to do, or an object of the release
   2  that could not be found out";
 
 /// What `status` takes.

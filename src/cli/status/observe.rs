@@ -1,90 +1,28 @@
 //! Everything that is to be said about a release, read from the cluster.
 
+use anyhow::anyhow;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DynamicObject;
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::apply::{ObjectId, RequestError, objects_of_manifest};
+use super::view::{Condition, ObjectView, ReleaseView, RevisionView, Verdict};
+use super::workload::{add_children, describe_pod};
+use crate::apply::{ObjectId, RequestError, chain, objects_of_manifest};
 use crate::cli::Failure;
 use crate::cli::cluster::{Cluster, Named, failed};
 use crate::discovery::Served;
-use crate::release::{History, ReleaseName, ReleaseStatus, Stored};
+use crate::release::{History, ReleaseName, ReleaseStatus, Stored, namespace_of};
 use crate::status::{Health, UNSEEN, health};
 
 /// So many objects are read at a time.
-const PARALLEL: usize = 8;
+pub(super) const PARALLEL: usize = 8;
 
-/// A release as it is.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ReleaseView {
-    pub(super) kind: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) namespace: Option<String>,
-    pub(super) name: String,
-    /// Whether the operator has done what the resource says, and every object does what it is there for.
-    pub(super) ready: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) deleting_since: Option<String>,
-    /// Whether the operator has seen the last change of the resource.
-    pub(super) observed: bool,
-    pub(super) conditions: Vec<Condition>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) release: Option<RevisionView>,
-    pub(super) objects: Vec<ObjectView>,
-}
-
-/// A condition of the resource.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Condition {
-    #[serde(rename = "type")]
-    pub(super) kind: String,
-    pub(super) status: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) reason: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) message: String,
-}
-
-/// The newest revision.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct RevisionView {
-    pub(super) name: String,
-    pub(super) namespace: String,
-    pub(super) revision: u32,
-    pub(super) status: &'static str,
-    pub(super) description: String,
-    pub(super) chart: String,
-    pub(super) chart_version: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) app_version: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) last_deployed: Option<String>,
-}
-
-/// An object of the release.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ObjectView {
-    #[serde(flatten)]
-    pub(super) id: ObjectId,
-    pub(super) health: Verdict,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) message: String,
-}
-
-/// How an object is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Verdict {
-    Ready,
-    Progressing,
-    Failed,
-    Missing,
+/// An object of the release as it is said and as it is.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) view: ObjectView,
+    pub(super) live: Option<DynamicObject>,
 }
 
 /// Reads a resource, the newest revision of its release, and all objects of that.
@@ -98,11 +36,19 @@ pub(super) async fn observe(cluster: &Cluster, named: &Named) -> Result<ReleaseV
         .iter()
         .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed)
         .or(revisions.last());
-    let objects = match shown {
+    let mut seen = match shown {
         Some(stored) => objects(cluster, &served, stored).await?,
         None => Vec::new(),
     };
-    Ok(view(&api.kind, &object, revisions.last(), objects))
+    // Who may read a release need not be allowed to read pods.
+    let below = add_children(cluster, &mut seen).await;
+    let objects = seen.into_iter().map(|seen| seen.view).collect();
+    let mut view = view(&api.kind, &object, revisions.last(), objects);
+    if let Err(error) = below {
+        view.unknown
+            .push(format!("the pods can't be listed: {}", chain(&error)));
+    }
+    Ok(view)
 }
 
 async fn revisions(
@@ -114,19 +60,33 @@ async fn revisions(
     let metadata = &object.metadata;
     let name = metadata.name.clone().unwrap_or_default();
     let release = ReleaseName::new(name.clone()).map_err(failed)?;
-    let namespace = metadata.namespace.as_deref().unwrap_or(&cluster.namespace);
+    let uid = metadata.uid.clone().unwrap_or_default();
+    let namespace = match &metadata.namespace {
+        Some(namespace) => Some(namespace.clone()),
+        None => namespace_of(cluster.client.clone(), &release, &uid)
+            .await
+            .map_err(|error| {
+                Failure::failed(
+                    anyhow!(error).context(format!("failed to look for release {release}")),
+                    None,
+                )
+            })?,
+    };
+    let Some(namespace) = namespace else {
+        return Ok(Vec::new());
+    };
     let owner = OwnerReference {
         api_version: api_version.to_owned(),
         kind: kind.to_owned(),
         name,
-        uid: metadata.uid.clone().unwrap_or_default(),
+        uid,
         ..OwnerReference::default()
     };
-    let history = History::new(cluster.client.clone(), release, namespace, owner);
+    let history = History::new(cluster.client.clone(), release, &namespace, owner);
     history.load().await.map_err(failed)
 }
 
-async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<Vec<ObjectView>, Failure> {
+async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<Vec<Seen>, Failure> {
     let rendered = objects_of_manifest(&stored.record.manifest).map_err(failed)?;
     let reads: Vec<_> = rendered
         .into_iter()
@@ -146,7 +106,7 @@ async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<
                 }
                 let api = cluster.api(resource, id.namespace.as_deref());
                 match api.get_opt(&id.name).await.map_err(RequestError::from) {
-                    Ok(Some(live)) => Ok(judge(id, &live)),
+                    Ok(Some(live)) => Ok(Seen::of(id, live)),
                     Ok(None) => Ok(missing(id, "")),
                     Err(error) if error.is_not_found() => Ok(missing(id, "")),
                     Err(error) => Err(failed(error)),
@@ -161,15 +121,34 @@ async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<
         .await
 }
 
-fn missing(id: ObjectId, message: &str) -> ObjectView {
-    ObjectView {
-        id,
-        health: Verdict::Missing,
-        message: message.to_owned(),
+impl Seen {
+    fn of(id: ObjectId, live: DynamicObject) -> Self {
+        let mut view = judge(id, &live);
+        if (view.id.group.as_str(), view.id.kind.as_str()) == ("", "Pod") {
+            describe_pod(&mut view, &live);
+        }
+        Self {
+            view,
+            live: Some(live),
+        }
     }
 }
 
-fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
+fn missing(id: ObjectId, message: &str) -> Seen {
+    Seen {
+        view: ObjectView {
+            id,
+            health: Verdict::Missing,
+            message: message.to_owned(),
+            pod: None,
+            children: Vec::new(),
+        },
+        live: None,
+    }
+}
+
+/// How a live object is.
+pub(super) fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
     let (verdict, message) = if live.metadata.deletion_timestamp.is_some() {
         (Verdict::Progressing, "it is being deleted".to_owned())
     } else {
@@ -184,6 +163,8 @@ fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
         id,
         health: verdict,
         message,
+        pod: None,
+        children: Vec::new(),
     }
 }
 
@@ -215,6 +196,7 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
         conditions,
         release: last.map(revision_view),
         objects,
+        unknown: Vec::new(),
     }
 }
 
@@ -265,6 +247,8 @@ mod tests {
             },
             health: *health,
             message: String::new(),
+            pod: None,
+            children: Vec::new(),
         });
         let view = view(
             "Web",

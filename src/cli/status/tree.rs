@@ -2,11 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::observe::{Condition, ObjectView, ReleaseView, Verdict};
+use super::view::{Condition, ObjectView, ReleaseView, Verdict};
 use crate::cli::style::{Style, Tone, harmless};
 
 /// A message takes one line of this length.
 const WIDTH: usize = 100;
+
+/// So many ready pods of a workload are shown.
+const READY_PODS: usize = 5;
 
 /// The release, its conditions and its objects.
 pub(super) fn describe(view: &ReleaseView, style: Style) -> String {
@@ -27,22 +30,81 @@ pub(super) fn describe(view: &ReleaseView, style: Style) -> String {
     for condition in &view.conditions {
         let _ = writeln!(text, "│ {}", describe_condition(condition, style));
     }
-    let width = view
-        .objects
-        .iter()
-        .map(|object| label(view, object).chars().count())
-        .max();
+    let mut rows = Vec::new();
+    add_rows(&view.objects, view.namespace.as_ref(), "", &mut rows);
+    let width = rows.iter().map(|row| row.label.chars().count()).max();
     let width = width.unwrap_or_default();
-    for (index, object) in view.objects.iter().enumerate() {
-        let branch = if index + 1 == view.objects.len() {
-            "└─"
-        } else {
-            "├─"
+    for row in rows {
+        let _ = match row.object {
+            Some(object) => {
+                let padding = " ".repeat(width - row.label.chars().count());
+                writeln!(
+                    text,
+                    "{}{padding}  {}",
+                    harmless(&row.label),
+                    verdict_of(object, style)
+                )
+            }
+            None => writeln!(text, "{}", style.paint(Tone::Faint, &row.label)),
         };
-        let label = harmless(&label(view, object));
-        let _ = writeln!(text, "{branch} {label:width$}  {}", verdict_of(object, style));
     }
     text
+}
+
+/// A line of the tree: an object, or how many are not shown.
+struct Row<'a> {
+    label: String,
+    object: Option<&'a ObjectView>,
+}
+
+/// Adds `objects` and what is below them. `namespace` is the one that goes without saying.
+fn add_rows<'a>(
+    objects: &'a [ObjectView],
+    namespace: Option<&String>,
+    indent: &str,
+    rows: &mut Vec<Row<'a>>,
+) {
+    let pods = objects.iter().filter(|object| is_ready_pod(object)).count();
+    let mut left_out = pods.saturating_sub(READY_PODS);
+    let hidden = left_out;
+    // The last ones are left out.
+    let mut shown: Vec<&ObjectView> = Vec::new();
+    for object in objects.iter().rev() {
+        if left_out > 0 && is_ready_pod(object) {
+            left_out -= 1;
+        } else {
+            shown.push(object);
+        }
+    }
+    shown.reverse();
+    for (index, object) in shown.iter().enumerate() {
+        let is_last = index + 1 == shown.len() && hidden == 0;
+        let (branch, below) = if is_last {
+            ("└─", "   ")
+        } else {
+            ("├─", "│  ")
+        };
+        rows.push(Row {
+            label: format!("{indent}{branch} {}", label(namespace, object)),
+            object: Some(object),
+        });
+        add_rows(
+            &object.children,
+            object.id.namespace.as_ref(),
+            &format!("{indent}{below}"),
+            rows,
+        );
+    }
+    if hidden > 0 {
+        rows.push(Row {
+            label: format!("{indent}└─ {hidden} more pods that are ready"),
+            object: None,
+        });
+    }
+}
+
+fn is_ready_pod(object: &ObjectView) -> bool {
+    object.pod.is_some() && object.health.is_ready()
 }
 
 fn facts(view: &ReleaseView) -> Vec<String> {
@@ -70,6 +132,7 @@ fn facts(view: &ReleaseView) -> Vec<String> {
     if !view.observed {
         facts.push("the operator has not seen the last change".to_owned());
     }
+    facts.extend(view.unknown.iter().map(|line| one_line(line)));
     facts
 }
 
@@ -96,9 +159,9 @@ fn describe_condition(condition: &Condition, style: Style) -> String {
     line
 }
 
-fn label(view: &ReleaseView, object: &ObjectView) -> String {
+fn label(usual: Option<&String>, object: &ObjectView) -> String {
     match &object.id.namespace {
-        Some(namespace) if Some(namespace) != view.namespace.as_ref() => {
+        Some(namespace) if Some(namespace) != usual => {
             format!("{} {namespace}/{}", object.id.kind, object.id.name)
         }
         _ => format!("{} {}", object.id.kind, object.id.name),
@@ -134,7 +197,7 @@ mod tests {
 
     use super::*;
     use crate::apply::ObjectId;
-    use crate::cli::status::observe::RevisionView;
+    use crate::cli::status::view::{PodView, RevisionView};
 
     fn object(kind: &str, namespace: &str, health: Verdict, message: &str) -> ObjectView {
         ObjectView {
@@ -146,7 +209,22 @@ mod tests {
             },
             health,
             message: message.to_owned(),
+            pod: None,
+            children: Vec::new(),
         }
+    }
+
+    fn pod(name: &str, health: Verdict, message: &str) -> ObjectView {
+        let mut view = object("Pod", "default", health, message);
+        name.clone_into(&mut view.id.name);
+        view.pod = Some(PodView {
+            phase: String::new(),
+            containers: 1,
+            ready_containers: 1,
+            restarts: 0,
+            waiting: Vec::new(),
+        });
+        view
     }
 
     fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Condition {
@@ -197,6 +275,7 @@ mod tests {
                 ),
                 object("Role", "other", Verdict::Missing, ""),
             ],
+            unknown: Vec::new(),
         };
         expect![[r"
             Web default/shop  not ready
@@ -208,6 +287,57 @@ mod tests {
             ├─ ConfigMap shop   ready
             ├─ Deployment shop  progressing: 0 of 1 pods available
             └─ Role other/shop  missing
+        "]]
+        .assert_eq(&describe(&view, Style::default()));
+    }
+
+    #[test]
+    fn what_controllers_made_is_below_the_workload() {
+        let mut database = object("StatefulSet", "default", Verdict::Ready, "");
+        let pods = (0..8).map(|number| pod(&format!("shop-{number}"), Verdict::Ready, "Running"));
+        database.children = pods.collect();
+        database.children[6].health = Verdict::Failed;
+        let mut set = object(
+            "ReplicaSet",
+            "default",
+            Verdict::Progressing,
+            "0 of 1 pods available",
+        );
+        set.children = vec![pod("shop-a", Verdict::Progressing, "Pending")];
+        let mut deployment = object(
+            "Deployment",
+            "default",
+            Verdict::Progressing,
+            "0 of 1 pods available",
+        );
+        deployment.children = vec![set];
+        let view = ReleaseView {
+            kind: "Web".to_owned(),
+            namespace: Some("default".to_owned()),
+            name: "shop".to_owned(),
+            ready: false,
+            deleting_since: None,
+            observed: true,
+            conditions: Vec::new(),
+            release: None,
+            objects: vec![database, deployment],
+            unknown: vec!["the pods can't be listed: forbidden".to_owned()],
+        };
+        expect![[r"
+            Web default/shop  not ready
+            │ there is no revision
+            │ the pods can't be listed: forbidden
+            ├─ StatefulSet shop               ready
+            │  ├─ Pod shop-0                  ready: Running
+            │  ├─ Pod shop-1                  ready: Running
+            │  ├─ Pod shop-2                  ready: Running
+            │  ├─ Pod shop-3                  ready: Running
+            │  ├─ Pod shop-4                  ready: Running
+            │  ├─ Pod shop-6                  failed: Running
+            │  └─ 2 more pods that are ready
+            └─ Deployment shop                progressing: 0 of 1 pods available
+               └─ ReplicaSet shop             progressing: 0 of 1 pods available
+                  └─ Pod shop-a               progressing: Pending
         "]]
         .assert_eq(&describe(&view, Style::default()));
     }

@@ -1,0 +1,335 @@
+//! What controllers have made of the workloads of a release: replica sets and pods.
+
+use std::collections::BTreeMap;
+
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{ApiResource, Selector};
+
+use super::observe::{PARALLEL, Seen, judge};
+use super::pod;
+use super::view::{ObjectView, Verdict};
+use crate::apply::{ObjectId, RequestError};
+use crate::cli::cluster::{Cluster, list_all};
+
+/// The annotation of a replica set, and of its Deployment, with the revision of the pods' template.
+const REVISION: &str = "deployment.kubernetes.io/revision";
+
+/// One question for objects below workloads: those of a namespace with some labels.
+#[derive(Clone, Debug, PartialEq)]
+struct Query {
+    namespace: String,
+    labels: BTreeMap<String, String>,
+    /// What a selector asks for besides labels, where it is not shared.
+    rest: Selector,
+    /// Whether replica sets are asked for, besides pods.
+    replica_sets: bool,
+}
+
+/// What was found below workloads.
+#[derive(Debug, Default)]
+struct Found {
+    replica_sets: Vec<DynamicObject>,
+    pods: Vec<DynamicObject>,
+}
+
+/// Adds to each workload its replica sets and pods.
+///
+/// # Errors
+/// They can't be listed.
+pub(super) async fn add_children(cluster: &Cluster, seen: &mut [Seen]) -> Result<(), RequestError> {
+    let mut questions = Vec::new();
+    for query in queries(seen.iter().filter_map(|seen| seen.live.as_ref())) {
+        if query.replica_sets {
+            questions.push((true, query.clone()));
+        }
+        questions.push((false, query));
+    }
+    let requests: Vec<_> = questions
+        .iter()
+        .map(|(replica_sets, query)| ask(cluster, query, *replica_sets).boxed())
+        .collect();
+    let answers: Vec<Vec<DynamicObject>> = futures::stream::iter(requests)
+        .buffered(PARALLEL)
+        .try_collect()
+        .await?;
+    let mut found = Found::default();
+    for ((replica_sets, _), objects) in questions.iter().zip(answers) {
+        if *replica_sets {
+            found.replica_sets.extend(objects);
+        } else {
+            found.pods.extend(objects);
+        }
+    }
+    for seen in seen {
+        if let Some(live) = &seen.live {
+            seen.view.children = children(&seen.view.id, live, &found);
+        }
+    }
+    Ok(())
+}
+
+async fn ask(
+    cluster: &Cluster,
+    query: &Query,
+    replica_sets: bool,
+) -> Result<Vec<DynamicObject>, RequestError> {
+    let resource = if replica_sets {
+        ApiResource::erase::<ReplicaSet>(&())
+    } else {
+        ApiResource::erase::<Pod>(&())
+    };
+    let mut selector: Selector = query.labels.clone().into_iter().collect();
+    selector.extend(query.rest.clone());
+    let api = Api::namespaced_with(cluster.client.clone(), &query.namespace, &resource);
+    list_all(&api, ListParams::default().labels_from(&selector)).await
+}
+
+/// The questions to ask: as few as labels allow. Workloads with a label in common are one question, as whose an object
+/// is, its owner says.
+fn queries<'a>(live: impl Iterator<Item = &'a DynamicObject>) -> Vec<Query> {
+    let mut queries: Vec<Query> = Vec::new();
+    for query in live.filter_map(query) {
+        let shared = |other: &Query| -> BTreeMap<String, String> {
+            let both = query.labels.iter();
+            both.filter(|(key, value)| other.labels.get(*key) == Some(value))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect()
+        };
+        let fitting = queries
+            .iter_mut()
+            .filter(|other| other.namespace == query.namespace)
+            .find_map(|other| Some((shared(other), other)).filter(|(shared, _)| !shared.is_empty()));
+        match fitting {
+            Some((labels, other)) => {
+                if *other != query {
+                    other.rest = Selector::default();
+                }
+                other.labels = labels;
+                other.replica_sets |= query.replica_sets;
+            }
+            None => queries.push(query),
+        }
+    }
+    queries
+}
+
+/// What a workload selects its pods by; `None` for everything else, and for a selector that selects everything.
+fn query(live: &DynamicObject) -> Option<Query> {
+    let types = live.types.as_ref()?;
+    let is_deployment = match (types.api_version.as_str(), types.kind.as_str()) {
+        ("apps/v1", "Deployment") => true,
+        ("apps/v1", "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("batch/v1", "Job") => false,
+        _ => return None,
+    };
+    let selector = live.data.pointer("/spec/selector")?.clone();
+    let mut selector: LabelSelector = serde_json::from_value(selector).ok()?;
+    let labels = selector.match_labels.take().unwrap_or_default();
+    let rest = Selector::try_from(selector).ok()?;
+    let selects_all = labels.is_empty() && rest.selects_all();
+    (!selects_all).then_some(Query {
+        namespace: live.metadata.namespace.clone()?,
+        labels,
+        rest,
+        replica_sets: is_deployment,
+    })
+}
+
+/// The tree below a workload. Of a Deployment's replica sets, that of its revision and those that still have pods.
+fn children(id: &ObjectId, workload: &DynamicObject, found: &Found) -> Vec<ObjectView> {
+    let uid = workload.metadata.uid.as_deref();
+    if (id.group.as_str(), id.kind.as_str()) != ("apps", "Deployment") {
+        return pods_of(uid, found);
+    }
+    let revision = workload
+        .metadata
+        .annotations
+        .as_ref()
+        .and_then(|all| all.get(REVISION));
+    let mut sets = Vec::new();
+    for set in owned(uid, &found.replica_sets) {
+        let pods = pods_of(set.metadata.uid.as_deref(), found);
+        let own = set
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get(REVISION));
+        let is_current = revision.is_some() && own == revision;
+        if !is_current && pods.is_empty() {
+            continue;
+        }
+        let mut view = judge(child_id("apps", "ReplicaSet", set), set);
+        if !is_current {
+            let words = ["of another revision", &view.message];
+            let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            view.message = words.join("; ");
+        }
+        view.children = pods;
+        sets.push((!is_current, view));
+    }
+    // The current one first.
+    sets.sort_by(|(old, one), (other_old, other)| (old, &one.id).cmp(&(other_old, &other.id)));
+    sets.into_iter().map(|(_, view)| view).collect()
+}
+
+fn pods_of(owner: Option<&str>, found: &Found) -> Vec<ObjectView> {
+    let mut pods: Vec<ObjectView> = owned(owner, &found.pods).map(pod).collect();
+    pods.sort_by(|one, other| one.id.cmp(&other.id));
+    pods
+}
+
+fn pod(live: &DynamicObject) -> ObjectView {
+    let mut view = judge(child_id("", "Pod", live), live);
+    describe_pod(&mut view, live);
+    view
+}
+
+/// Adds what there is to say of a pod.
+pub(super) fn describe_pod(view: &mut ObjectView, live: &DynamicObject) {
+    let read = pod::read(&live.data);
+    let said = pod::describe(&read);
+    view.message = if live.metadata.deletion_timestamp.is_some() {
+        format!("{}; {said}", view.message)
+    } else {
+        said
+    };
+    view.pod = Some(read);
+}
+
+fn owned<'a>(
+    owner: Option<&'a str>,
+    objects: &'a [DynamicObject],
+) -> impl Iterator<Item = &'a DynamicObject> {
+    objects.iter().filter(move |object| {
+        let mut owners = object.metadata.owner_references.iter().flatten();
+        owners.any(|reference| reference.controller == Some(true) && Some(reference.uid.as_str()) == owner)
+    })
+}
+
+fn child_id(group: &str, kind: &str, live: &DynamicObject) -> ObjectId {
+    ObjectId {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        namespace: live.metadata.namespace.clone(),
+        name: live.metadata.name.clone().unwrap_or_default(),
+    }
+}
+
+impl Verdict {
+    /// Whether people need not look at it.
+    pub(super) fn is_ready(self) -> bool {
+        self == Self::Ready
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn object(api_version: &str, kind: &str, metadata: &Value, more: &Value) -> DynamicObject {
+        let mut object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
+        object["metadata"]["namespace"] = "ns".into();
+        for (key, value) in more.as_object().unwrap() {
+            object[key] = value.clone();
+        }
+        serde_json::from_value(object).unwrap()
+    }
+
+    fn workload(api_version: &str, kind: &str, selector: Value) -> DynamicObject {
+        let spec = json!({"spec": {"selector": selector}});
+        object(api_version, kind, &json!({"name": "shop", "uid": "u"}), &spec)
+    }
+
+    /// The selectors of the questions, and whether replica sets are asked for.
+    fn check(workloads: &[DynamicObject], expect: &[(&str, bool)]) {
+        let asked: Vec<(String, bool)> = queries(workloads.iter())
+            .into_iter()
+            .map(|query| {
+                let mut selector: Selector = query.labels.into_iter().collect();
+                selector.extend(query.rest);
+                (selector.to_string(), query.replica_sets)
+            })
+            .collect();
+        let expect: Vec<(String, bool)> = expect
+            .iter()
+            .map(|(text, sets)| ((*text).to_owned(), *sets))
+            .collect();
+        assert_eq!(asked, expect);
+    }
+
+    #[test]
+    fn workloads_with_a_label_in_common_are_one_question() {
+        let labels = |name: &str| json!({"matchLabels": {"app": "shop", "part": name}});
+        let deployment = workload("apps/v1", "Deployment", labels("web"));
+        let database = workload("apps/v1", "StatefulSet", labels("database"));
+        let job = workload("batch/v1", "Job", json!({"matchLabels": {"controller-uid": "1"}}));
+        check(std::slice::from_ref(&deployment), &[("app=shop,part=web", true)]);
+        check(
+            &[database.clone(), deployment, job],
+            &[("app=shop", true), ("controller-uid=1", false)],
+        );
+        check(
+            &[database.clone(), database],
+            &[("app=shop,part=database", false)],
+        );
+    }
+
+    #[test]
+    fn nothing_is_asked_about_what_has_no_pods_or_selects_all() {
+        let expressions = json!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+        check(&[workload("apps/v1", "DaemonSet", expressions)], &[("a", false)]);
+        check(&[workload("apps/v1", "DaemonSet", json!({}))], &[]);
+        check(&[workload("v1", "Service", json!({"app": "shop"}))], &[]);
+    }
+
+    #[test]
+    fn a_deployment_has_its_current_replica_set_and_old_ones_with_pods() {
+        let revision = |number: &str| json!({REVISION: number});
+        let owner = |uid: &str| json!([{"apiVersion": "v1", "kind": "X", "name": "x", "uid": uid, "controller": true}]);
+        let deployment = object(
+            "apps/v1",
+            "Deployment",
+            &json!({"name": "shop", "uid": "d", "annotations": revision("3")}),
+            &json!({}),
+        );
+        let set = |name: &str, number: &str, uid: &str| {
+            let metadata = json!({"name": name, "uid": uid, "annotations": revision(number), "ownerReferences": owner("d")});
+            object(
+                "apps/v1",
+                "ReplicaSet",
+                &metadata,
+                &json!({"spec": {"replicas": 0}}),
+            )
+        };
+        let pod = |name: &str, uid: &str| {
+            let metadata = json!({"name": name, "ownerReferences": owner(uid)});
+            object("v1", "Pod", &metadata, &json!({"status": {"phase": "Running"}}))
+        };
+        let found = Found {
+            replica_sets: vec![set("a", "1", "one"), set("b", "2", "two"), set("c", "3", "three")],
+            pods: vec![pod("c-1", "three"), pod("b-1", "two"), pod("other", "else")],
+        };
+        let id = child_id("apps", "Deployment", &deployment);
+        let tree: Vec<(String, Vec<String>)> = children(&id, &deployment, &found)
+            .into_iter()
+            .map(|set| {
+                (
+                    format!("{} {}", set.id.name, set.message),
+                    set.children.into_iter().map(|pod| pod.id.name).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            tree,
+            [
+                ("c ".to_owned(), vec!["c-1".to_owned()]),
+                ("b of another revision".to_owned(), vec!["b-1".to_owned()])
+            ]
+        );
+    }
+}
