@@ -56,6 +56,8 @@ pub struct Memory {
 struct Unreported {
     notes: String,
     until: Instant,
+    /// What the log says of it, once the status does.
+    line: Option<&'static str>,
 }
 
 /// What the stored revisions say.
@@ -147,11 +149,28 @@ impl Memory {
         is_unseen.then_some(pause)
     }
 
+    /// Whether the status does not show the deployed revision yet.
+    pub(super) fn is_unreported(&self) -> bool {
+        self.unreported.is_some()
+    }
+
     /// The notes of a revision that was not reported yet.
     pub(super) fn unreported_notes(&self) -> Option<&str> {
         self.unreported
             .as_ref()
             .map(|unreported| unreported.notes.as_str())
+    }
+
+    /// Lets the log say `line` of the revision that was deployed, once the status shows it.
+    pub(super) fn announce(&mut self, line: &'static str) {
+        if let Some(unreported) = &mut self.unreported {
+            unreported.line = Some(line);
+        }
+    }
+
+    /// What the log has not said yet of the deployed revision.
+    pub(super) fn unsaid(&mut self) -> Option<&'static str> {
+        self.unreported.as_mut()?.line.take()
     }
 
     /// The status was written.
@@ -174,6 +193,7 @@ impl Memory {
         if asked_at.is_some() && asked_at != self.asked_at.as_deref() {
             *self = Self {
                 asked_at: asked_at.map(str::to_owned),
+                unreported: self.unreported.take(),
                 ..Self::default()
             };
         }
@@ -227,6 +247,7 @@ impl Memory {
         self.unreported = Some(Unreported {
             notes,
             until: Instant::now() + SETTLING_TIME,
+            line: None,
         });
         self.looked_at = None;
         self.refusal = None;

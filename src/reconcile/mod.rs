@@ -224,6 +224,25 @@ fn span(step: &'static str) -> tracing::Span {
     tracing::info_span!(target: TRACE, "step", otel.name = step)
 }
 
+/// Says in the log what was not said yet of a deployed revision.
+fn tell_deployed(session: &Session, memory: &mut Memory) {
+    if let Some(line) = memory.unsaid() {
+        session.log(line);
+    }
+}
+
+/// helm-operator's word for a release that is as it should be. It is news when the release was read,
+/// as after a start, or when a failure is over; otherwise it comes each period, and at each sign of
+/// life of an object.
+fn tell_unchanged(session: &Session, memory: &Memory) {
+    const LINE: &str = "Reconciled release";
+    if session.read_anew || memory.failures > 0 {
+        session.log(LINE);
+    } else if !memory.is_unreported() {
+        session.log_debug(LINE);
+    }
+}
+
 impl Reconciler {
     /// A reconciler for custom resources addressed by `resource`.
     pub fn new(shared: Shared, settings: Arc<Settings>, resource: Resource) -> Self {
@@ -282,6 +301,7 @@ impl Reconciler {
         };
         let corrected = session.corrected;
         let written = self.report(&session, &report).instrument(span("report")).await;
+        tell_deployed(&session, memory);
         memory.settled();
         Outcome {
             next,
@@ -296,6 +316,7 @@ impl Reconciler {
         session: &mut Session,
         memory: &mut Memory,
     ) -> Result<Option<(Report, Next)>, ReconcileError> {
+        let mut acted = false;
         for _ in 0..MAX_ACTIONS {
             let observed = self.observe(session, memory).instrument(span("observe")).await?;
             let state = release_state(observed);
@@ -315,8 +336,13 @@ impl Reconciler {
             }
             let Some(action) = next_action(state) else {
                 memory.warned.clear();
+                if !acted {
+                    tell_unchanged(session, memory);
+                }
                 return Ok(Some((self.deployed(session, memory), Next::Period)));
             };
+            tell_deployed(session, memory);
+            acted |= action != Action::Guard;
             match action {
                 Action::Guard => {
                     session.guard().await?;

@@ -50,6 +50,7 @@ impl Reconciler {
             let revisions = if session.is_new() {
                 Vec::new()
             } else {
+                session.read_anew = true;
                 session.history.load().await?
             };
             memory.known = Some(Known::new(&revisions));

@@ -45,6 +45,8 @@ pub(super) struct Session {
     pub(super) lookups: Mutex<Vec<Answer>>,
     /// How many objects were put back.
     pub(super) corrected: usize,
+    /// Whether its revisions were read in this reconcile.
+    pub(super) read_anew: bool,
     written: bool,
 }
 
@@ -128,6 +130,7 @@ impl Session {
             remedy: None,
             lookups: Mutex::default(),
             corrected: 0,
+            read_anew: false,
             written: false,
         })
     }
@@ -315,6 +318,18 @@ impl Session {
     /// Logs one of helm-operator's messages with its fields.
     pub(super) fn log(&self, message: &'static str) {
         tracing::info!(
+            namespace = self.namespace(),
+            name = %self.owner.name,
+            apiVersion = %self.owner.api_version,
+            kind = %self.owner.kind,
+            release = %self.release,
+            "{message}"
+        );
+    }
+
+    /// The same for what is of interest to few.
+    pub(super) fn log_debug(&self, message: &'static str) {
+        tracing::debug!(
             namespace = self.namespace(),
             name = %self.owner.name,
             apiVersion = %self.owner.api_version,

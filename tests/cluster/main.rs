@@ -7,6 +7,7 @@
 
 mod applying;
 mod bench;
+mod contract;
 mod controls;
 mod crds;
 mod damaged;

@@ -14,12 +14,12 @@ use crate::bench::Bench;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a reader of /metrics sees.
-struct Reader {
+pub(crate) struct Reader {
     client: kube::Client,
 }
 
 impl Reader {
-    fn of(operator: &OperatorProcess) -> Self {
+    pub(crate) fn of(operator: &OperatorProcess) -> Self {
         let address = format!("https://127.0.0.1:{}", operator.metrics_port());
         let mut config = kube::Config::new(address.parse().unwrap());
         config.accept_invalid_certs = true;
@@ -44,7 +44,12 @@ impl Reader {
     }
 
     /// Reads until the status is this one, and gives the body. An answer before it may only be `before`.
-    async fn wait_for(&self, status: StatusCode, before: Option<StatusCode>, token: Option<&str>) -> String {
+    pub(crate) async fn wait_for(
+        &self,
+        status: StatusCode,
+        before: Option<StatusCode>,
+        token: Option<&str>,
+    ) -> String {
         let begun = Instant::now();
         loop {
             let (found, body) = self.read(token).await;

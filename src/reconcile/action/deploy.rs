@@ -305,15 +305,21 @@ impl Reconciler {
         }
     }
 
-    /// Says in the log and in an event that a revision is deployed; `first` tells an
-    /// installation from an upgrade.
-    pub(in super::super) fn announce(&self, session: &Session, first: bool, revision: Revision) {
+    /// Says in an event that a revision is deployed, and in the log as soon as the status shows it: who
+    /// waits for the line finds the release there. `first` tells an installation from an upgrade.
+    pub(in super::super) fn announce(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+        first: bool,
+        revision: Revision,
+    ) {
         let (line, reason) = if first {
             ("Installed release", "ReleaseInstalled")
         } else {
             ("Upgraded release", "ReleaseUpgraded")
         };
-        session.log(line);
+        memory.announce(line);
         let chart = &self.settings.chart;
         let message = format!(
             "release {} revision {revision} of chart {}-{} is deployed",

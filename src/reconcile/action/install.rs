@@ -21,7 +21,7 @@ impl Reconciler {
             }
             rolled_out => rolled_out?,
         };
-        self.announce(session, true, revision);
+        self.announce(session, memory, true, revision);
         Ok(())
     }
 }

@@ -41,7 +41,7 @@ impl Reconciler {
         let revision = stored.record.version;
         let first = session.first;
         self.deploy(session, memory, stored, objects, &revisions).await?;
-        self.announce(session, first, revision);
+        self.announce(session, memory, first, revision);
         Ok(())
     }
 }

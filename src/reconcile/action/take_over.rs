@@ -68,7 +68,7 @@ impl Reconciler {
         session.history.take_over(&stored).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         memory.note_deployed(revision, Some(inputs), &stored.snapshot, notes);
-        session.log("Reconciled release");
+        memory.announce("Reconciled release");
         let message = format!(
             "release {} is taken over as it is, at revision {revision}",
             session.release

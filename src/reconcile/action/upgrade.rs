@@ -23,7 +23,7 @@ impl Reconciler {
         let first = session.first;
         let revision = self.roll_out(session, memory, earlier).await?;
         tracing::debug!(release = %session.release, ?cause, "upgraded");
-        self.announce(session, first, revision);
+        self.announce(session, memory, first, revision);
         Ok(())
     }
 }

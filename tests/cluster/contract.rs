@@ -1,0 +1,335 @@
+//! What operator-sdk asks of helm-operator, case by case.
+//!
+//! Its end-to-end test of a project (`test/e2e/helm`), in its order; [`the_end_to_end_test_of_operator_sdk`] walks it
+//! with the operator as a process. No node is here, so the test does for the pods of the release what a kubelet does,
+//! and what needs the operator itself in a pod, from an image, is left to a cluster with nodes:
+//!
+//! | step | where |
+//! |---|---|
+//! | 1 the operator's pod runs | a cluster with nodes |
+//! | 2, 3 `ServiceMonitor` and metrics Service of the project | a cluster with nodes: they are of a generated project |
+//! | 4 to 9, 11 to 14 the release from its resource, and its end | here |
+//! | 10 /metrics with the token of a `ServiceAccount` and the role of `deploy/` | here; `metrics::metrics_are_for_bearers_of_tokens_with_the_role` for those without |
+//!
+//! The cases of its unit tests, and of helm-operator-plugins':
+//!
+//! | case | test |
+//! |---|---|
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::StatusCode;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::json;
+use steersman_testkit::cluster::{OperatorCommand, OperatorProcess};
+
+use crate::bench::{Bench, PATIENCE, wait_for_line};
+use crate::metrics::Reader;
+
+const GROUP: &str = "cache.example.com";
+const SAMPLE: &str = "memcached-sample";
+const INSTANCE: &str = "app.kubernetes.io/instance=memcached-sample";
+
+const STATEFUL_SET: &str = r"
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: {{ .Release.Name }}
+  labels: &labels
+    app.kubernetes.io/name: {{ .Chart.Name }}
+    app.kubernetes.io/instance: {{ .Release.Name }}
+spec:
+  serviceName: {{ .Release.Name }}
+  updateStrategy: {type: RollingUpdate}
+  replicas: {{ .Values.replicaCount }}
+  selector:
+    matchLabels: *labels
+  template:
+    metadata:
+      labels: *labels
+    spec:
+      containers:
+        - name: memcached
+          image: {{ .Values.image }}
+          ports: [{name: memcache, containerPort: 11211}]
+";
+
+const SERVICE: &str = r"
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .Release.Name }}
+  labels: &labels
+    app.kubernetes.io/name: {{ .Chart.Name }}
+    app.kubernetes.io/instance: {{ .Release.Name }}
+spec:
+  clusterIP: None
+  selector: *labels
+  ports: [{name: memcache, port: 11211}]
+";
+
+const BUDGET: &str = r"
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  name: {{ .Release.Name }}
+spec:
+  minAvailable: {{ .Values.pdbMinAvailable }}
+  selector: {matchLabels: {app.kubernetes.io/instance: {{ .Release.Name }}}}
+";
+
+fn write_project(folder: &Path) {
+    let chart = folder.join("helm-charts/memcached");
+    std::fs::create_dir_all(chart.join("templates")).unwrap();
+    for (name, text) in [
+        (
+            "Chart.yaml",
+            "apiVersion: v2\nname: memcached\nversion: 0.0.2\nappVersion: 1.5.20\n",
+        ),
+        (
+            "values.yaml",
+            "image: memcached:1.5.20\nreplicaCount: 3\npdbMinAvailable: 2\n",
+        ),
+        ("templates/statefulset.yaml", STATEFUL_SET),
+        ("templates/svc.yaml", SERVICE),
+        ("templates/pdb.yaml", BUDGET),
+        (
+            "templates/NOTES.txt",
+            "Memcached is at {{ .Release.Name }}:11211.\n",
+        ),
+    ] {
+        std::fs::write(chart.join(name), text).unwrap();
+    }
+    let watches = "# Use the 'create api' subcommand to add watches to this file.\n- group: cache.example.com\n  \
+         version: v1alpha1\n  kind: Memcached\n  chart: helm-charts/memcached\n# +kubebuilder:scaffold:watch\n";
+    std::fs::write(folder.join("watches.yaml"), watches).unwrap();
+}
+
+fn sample(replicas: u32) -> String {
+    json!({"apiVersion": format!("{GROUP}/v1alpha1"), "kind": "Memcached",
+        "metadata": {"name": SAMPLE, "namespace": "default"},
+        "spec": {"image": "memcached:1.5.20", "replicaCount": replicas, "pdbMinAvailable": 2}})
+    .to_string()
+}
+
+/// The bench with the names of the test's project, and the custom resources of its kind.
+async fn project(test: &str) -> Option<(Bench, Api<DynamicObject>)> {
+    let mut bench = Bench::new(test).await?;
+    write_project(bench.folder.path());
+    GROUP.clone_into(&mut bench.group);
+    "default".clone_into(&mut bench.namespace);
+    bench
+        .define_as(GROUP, "Namespaced", "Memcached", "memcacheds", &["v1alpha1"])
+        .await;
+    let memcacheds = bench.api(GROUP, "v1alpha1", "Memcached", "memcacheds");
+    Some((bench, memcacheds))
+}
+
+/// The operator with the arguments of the project's Deployment.
+async fn manager(bench: &Bench) -> OperatorProcess {
+    let operator = OperatorProcess::start(&OperatorCommand {
+        binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
+        folder: bench.folder.path(),
+        kubeconfig: bench.user.kubeconfig(),
+        arguments: &[
+            "--leader-elect",
+            "--leader-election-id=memcached-operator",
+            "--leader-election-namespace=default",
+            "--metrics-secure",
+            "--metrics-require-rbac",
+        ],
+        environment: &[],
+        log: &bench.folder.path().join("manager.log"),
+    })
+    .unwrap();
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    operator
+}
+
+/// Says that each pod of the release runs, as a kubelet would.
+async fn run_pods(pods: Api<DynamicObject>) {
+    loop {
+        for pod in pods.list(&ListParams::default().labels(INSTANCE)).await.unwrap() {
+            if pod.data["status"]["phase"] != "Pending" {
+                continue;
+            }
+            let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+            let patch = Patch::Merge(json!({ "status": ready }));
+            // It may be gone by now.
+            let _ = pods
+                .patch_status(&pod.metadata.name.unwrap(), &PatchParams::default(), &patch)
+                .await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Reads /metrics as the test does: with the token of a `ServiceAccount`, from a Secret, that has the reader's role.
+async fn metrics_with_token(bench: &Bench, operator: &OperatorProcess) -> String {
+    let roles = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/rbac/metrics_auth_role.yaml");
+    let roles = std::fs::read_to_string(roles).unwrap();
+    bench.cluster.apply(&roles).await.unwrap();
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+        "metadata": {"name": "memcached-operator-token", "namespace": "default",
+            "annotations": {"kubernetes.io/service-account.name": "default"}}});
+    bench.cluster.apply(&secret.to_string()).await.unwrap();
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": "memcached-operator-metrics-reader"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "visitors-operator-metrics-reader"},
+        "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}],
+    });
+    bench.cluster.apply(&binding.to_string()).await.unwrap();
+    let token = bench
+        .wait(
+            "the token",
+            &bench.secrets(),
+            "memcached-operator-token",
+            |secret| secret["data"]["token"].as_str().map(str::to_owned),
+        )
+        .await;
+    let token = String::from_utf8(STANDARD.decode(token).unwrap()).unwrap();
+    // A binding takes effect a moment after it was written.
+    Reader::of(operator)
+        .wait_for(StatusCode::OK, Some(StatusCode::FORBIDDEN), Some(&token))
+        .await
+}
+
+/// Waits until the operator has logged `line` so many times.
+async fn wait_for_lines(operator: &OperatorProcess, line: &str, times: usize) {
+    let begun = Instant::now();
+    while operator.log_text().matches(line).count() < times {
+        let log = operator.log_text();
+        assert!(
+            begun.elapsed() < PATIENCE,
+            "`{line}` is not there {times} times:\n{log}"
+        );
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn the_end_to_end_test_of_operator_sdk() {
+    let Some((bench, memcacheds)) = project("the_end_to_end_test_of_operator_sdk").await else {
+        return;
+    };
+    let operator = manager(&bench).await;
+    let kubectl = async |arguments: &[&str]| bench.cluster.kubectl(arguments).await.unwrap();
+    let kubelet = tokio::spawn(run_pods(bench.api("", "v1", "Pod", "pods")));
+    let sets = bench.api("apps", "v1", "StatefulSet", "statefulsets");
+    let wait_replicas = async |expect: u64| {
+        bench
+            .wait("the number of replicas", &sets, SAMPLE, |set| {
+                (set["spec"]["replicas"] == expect).then_some(())
+            })
+            .await;
+    };
+
+    // 4
+    bench.cluster.apply(&sample(1)).await.unwrap();
+    wait_for_line(&operator, "Installed release").await;
+    // 5: what is in the log is in the status.
+    let name = [
+        "get",
+        "Memcached",
+        "-o",
+        "jsonpath={..status.deployedRelease.name}",
+    ];
+    let release = kubectl(&name).await;
+    assert_eq!(release, SAMPLE);
+    // 6
+    let rollout = kubectl(&["rollout", "status", "statefulset", &release, "--timeout=60s"]).await;
+    assert!(
+        rollout.contains("statefulset rolling update complete"),
+        "{rollout}"
+    );
+    // 7
+    let label = format!("app.kubernetes.io/instance={release}");
+    let service = kubectl(&["get", "Service", "-l", &label, "-o", "jsonpath={..metadata.name}"]).await;
+    assert_eq!(service, SAMPLE);
+    // 8
+    kubectl(&["scale", "statefulset", &release, "--replicas", "2"]).await;
+    wait_replicas(1).await;
+    // 9
+    bench.cluster.apply(&sample(2)).await.unwrap();
+    wait_for_line(&operator, "Upgraded release").await;
+    wait_replicas(2).await;
+    // 10
+    let page = metrics_with_token(&bench, &operator).await;
+    let line = r#"resource_created_at_seconds{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"}"#;
+    assert!(page.contains(line), "{page}");
+
+    // 11
+    let wait = "helm.sdk.operatorframework.io/uninstall-wait=true";
+    kubectl(&["annotate", "Memcached", SAMPLE, wait]).await;
+    let finalizers = |list: &str| format!(r#"{{"metadata":{{"finalizers":[{list}]}}}}"#);
+    let fake = finalizers(r#""helm.sdk.operatorframework.io/fake-finalizer""#);
+    kubectl(&["patch", "statefulset", &release, "-p", &fake, "--type=merge"]).await;
+    kubectl(&["delete", "Memcached", SAMPLE, "--wait=false"]).await;
+    wait_for_line(&operator, "Uninstall wait").await;
+    wait_for_line(&operator, "Waiting until all resources are deleted").await;
+    assert!(!operator.log_text().contains("Removing finalizer"));
+    memcacheds.get(SAMPLE).await.unwrap();
+    // 12
+    let none = finalizers("");
+    kubectl(&["patch", "statefulset", &release, "-p", &none, "--type=merge"]).await;
+    wait_for_line(&operator, "Removing finalizer").await;
+    bench.wait_gone(&memcacheds, SAMPLE).await;
+    // 13
+    bench.cluster.apply(&sample(2)).await.unwrap();
+    wait_for_lines(&operator, "Installed release", 2).await;
+    // 14
+    kubectl(&["delete", "Memcached", SAMPLE]).await;
+    wait_for_lines(&operator, "Uninstalled release", 2).await;
+    wait_for_lines(&operator, "Removing finalizer", 2).await;
+    bench.wait_gone(&sets, SAMPLE).await;
+    kubelet.abort();
+    operator.stop().await.unwrap();
+}
+
+/// How often the log says at this level that a release was found as it should be.
+fn reconciled(operator: &OperatorProcess, level: &str) -> usize {
+    let level = format!(r#""level":"{level}""#);
+    let log = operator.log_text();
+    let lines = log
+        .lines()
+        .filter(|line| line.contains(&level) && line.contains("Reconciled release"));
+    lines.count()
+}
+
+#[tokio::test]
+async fn a_release_that_needs_nothing_is_told_of_when_it_was_read_and_else_in_the_detailed_log() {
+    let Some(bench) = Bench::with_kind("contract").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    wait_for_line(&operator, "Installed release").await;
+    assert_eq!(reconciled(&operator, "info"), 0);
+    operator.stop().await.unwrap();
+
+    let operator = bench.ready_operator().await;
+    wait_for_line(&operator, "Reconciled release").await;
+    let period =
+        json!({"metadata": {"annotations": {"helm.sdk.operatorframework.io/reconcile-period": "200ms"}}});
+    bench.patch_web("shop", period).await;
+    let begun = Instant::now();
+    while reconciled(&operator, "debug") < 3 {
+        assert!(begun.elapsed() < PATIENCE, "{}", operator.log_text());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(reconciled(&operator, "info"), 1);
+    let again = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": "now"}}});
+    bench.patch_web("shop", again).await;
+    let begun = Instant::now();
+    while reconciled(&operator, "info") < 2 {
+        assert!(begun.elapsed() < PATIENCE, "{}", operator.log_text());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+}
