@@ -1,13 +1,16 @@
 //! What an apply would do to an object, by the server's own word.
 
-use kube::api::{ListParams, Patch, PatchParams};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::applier::{Applier, ApplyError, identify, unknown_kind};
+use super::dropped::{merge_patch, without_dropped};
 use super::fields::FIELD_MANAGER;
 use super::mark::{CHART_LABEL, Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
 use super::request::RequestError;
+use super::takeover::TakenOver;
 use crate::discovery::Served;
 
 /// An object whose apply was tried.
@@ -19,6 +22,8 @@ pub struct Tried {
     pub live: Option<Value>,
     /// It as it would be after the apply, or why it would not be applied.
     pub result: Result<Value, ApplyError>,
+    /// It as the apply alone would leave it, where fields of a former manager go with it.
+    pub without_takeover: Option<Value>,
 }
 
 impl Applier {
@@ -81,7 +86,9 @@ impl Applier {
     }
 
     /// Has the server apply `object` for `owner` without keeping it. The result of an object whose kind or namespace
-    /// does not exist yet, so that the server cannot say, is what would be sent.
+    /// does not exist yet, so that the server cannot say, is what would be sent. Where the apply would be preceded by
+    /// a takeover, what Helm or `formers` alone own of the object goes, too; `formers` are none where nothing is taken
+    /// over.
     ///
     /// # Guarantees
     /// Nothing is written.
@@ -94,6 +101,7 @@ impl Applier {
         object: &RenderedObject,
         served: &Served,
         is_defined: bool,
+        formers: Option<&[String]>,
     ) -> Result<Tried, ApplyError> {
         let Some(resource) = served.resource(&object.api) else {
             let id = ObjectId {
@@ -111,6 +119,7 @@ impl Applier {
                 id,
                 live: None,
                 result,
+                without_takeover: None,
             });
         };
         let id = identify(object, resource, &owner.release_namespace);
@@ -137,13 +146,23 @@ impl Applier {
                     id,
                     live: serde_json::to_value(live).ok(),
                     result: Err(error),
+                    without_takeover: None,
                 });
             }
             parameters = parameters.force();
         }
         let answer = api.patch(&object.name, &parameters, &Patch::Apply(&value)).await;
+        let mut without_takeover = None;
         let result = match answer.map_err(RequestError::from) {
-            Ok(applied) => Ok(serde_json::to_value(applied).unwrap_or_default()),
+            Ok(applied) => {
+                match try_takeover((&api, &id), live.as_ref(), (&value, &applied), formers).await {
+                    Some(pruned) => {
+                        without_takeover = serde_json::to_value(applied).ok();
+                        pruned
+                    }
+                    None => Ok(serde_json::to_value(applied).unwrap_or_default()),
+                }
+            }
             // The namespace comes with the chart, or is not there yet.
             Err(error) if error.is_not_found() && live.is_none() => Ok(value),
             Err(source) => Err(ApplyError::Request {
@@ -156,6 +175,57 @@ impl Applier {
             id,
             live: live.and_then(|live| serde_json::to_value(live).ok()),
             result,
+            without_takeover,
         })
     }
+}
+
+/// What becomes of an object when the apply takes away what its former manager alone owns; `None` if that is
+/// nothing. The server says it, as it sets defaults where values go.
+async fn try_takeover(
+    (api, id): (&Api<DynamicObject>, &ObjectId),
+    live: Option<&DynamicObject>,
+    (sent, applied): (&Value, &DynamicObject),
+    formers: Option<&[String]>,
+) -> Option<Result<Value, ApplyError>> {
+    let (live, formers) = (live?, formers?);
+    let before = live.metadata.managed_fields.as_deref()?;
+    let taken_over = TakenOver::of(before, formers)?;
+    let after = applied.metadata.managed_fields.as_deref().unwrap_or_default();
+    let [live, applied] = [live, applied].map(written);
+    let mut pruned = without_dropped(&applied, after, &taken_over)?;
+    // What the server takes and never gives back makes up for some of it: a Secret's `stringData`.
+    if let (Some(pruned), Some(sent)) = (pruned.as_object_mut(), sent.as_object()) {
+        let kept_back = sent.iter().filter(|(key, _)| applied.get(key).is_none());
+        pruned.extend(kept_back.map(|(key, value)| (key.clone(), value.clone())));
+    }
+    let patch = merge_patch(&live, &pruned)?;
+    let parameters = PatchParams {
+        dry_run: true,
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let answer = api.patch(&id.name, &parameters, &Patch::Merge(&patch)).await;
+    let answer = answer.map_err(|error| ApplyError::Request {
+        attempt: "try the takeover of",
+        id: Box::new(id.clone()),
+        source: error.into(),
+    });
+    Some(answer.map(|object| serde_json::to_value(object).unwrap_or_default()))
+}
+
+/// An object without what only the server writes.
+fn written(object: &DynamicObject) -> Value {
+    let mut object = object.clone();
+    object.metadata = ObjectMeta {
+        labels: object.metadata.labels,
+        annotations: object.metadata.annotations,
+        owner_references: object.metadata.owner_references,
+        finalizers: object.metadata.finalizers,
+        ..ObjectMeta::default()
+    };
+    if let Some(data) = object.data.as_object_mut() {
+        data.remove("status");
+    }
+    serde_json::to_value(object).unwrap_or_default()
 }

@@ -8,6 +8,7 @@
 mod applier;
 mod crds;
 mod documents;
+mod dropped;
 mod dry_run;
 mod fields;
 mod heal;

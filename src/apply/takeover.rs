@@ -31,11 +31,11 @@ pub(super) async fn take_over_fields(
     formers: &[String],
 ) -> Result<(), RequestError> {
     let entries = metadata.managed_fields.as_deref().unwrap_or_default();
-    let Some(fields) = taken_over(entries, formers) else {
+    let Some(taken_over) = TakenOver::of(entries, formers) else {
         return Ok(());
     };
     let patch = json!({ "metadata": {
-        "uid": metadata.uid, "resourceVersion": metadata.resource_version, "managedFields": fields,
+        "uid": metadata.uid, "resourceVersion": metadata.resource_version, "managedFields": taken_over.entries(),
     }});
     let parameters = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -46,48 +46,73 @@ pub(super) async fn take_over_fields(
     Ok(())
 }
 
-/// `managedFields` with the entries of Helm's kind and of `formers` joined into ours; `None` when
-/// there are none.
-fn taken_over(entries: &[ManagedFieldsEntry], formers: &[String]) -> Option<Vec<ManagedFieldsEntry>> {
-    let theirs = |entry: &&ManagedFieldsEntry| is_of_object(entry) && !is_ours(entry);
-    let writers = entries
-        .iter()
-        .filter(|entry| theirs(entry) && has_release_name(entry));
-    let formers: Vec<&str> = writers
-        .filter_map(|entry| entry.manager.as_deref())
-        .chain(formers.iter().map(String::as_str))
-        .collect();
-    let is_former = |entry: &ManagedFieldsEntry| {
-        let manager = entry.manager.as_deref();
-        theirs(&entry) && manager.is_some_and(|manager| formers.contains(&manager))
-    };
-    if !entries.iter().any(is_former) {
-        return None;
-    }
-    // The server lists the latest first.
-    let base = entries
-        .iter()
-        .find(|entry| is_ours(entry))
-        .or_else(|| entries.iter().find(|entry| is_former(entry)))?;
-    let mut fields = Value::Object(Map::new());
-    for entry in entries.iter().filter(|entry| is_ours(entry) || is_former(entry)) {
-        // Fields of another version of the API have other names.
-        if entry.api_version == base.api_version
-            && let Some(set) = &entry.fields_v1
-        {
-            join(&mut fields, &set.0);
+/// Whose entries of an object's `managedFields` are to be ours, and what we own then.
+#[derive(Debug)]
+pub(super) struct TakenOver<'a> {
+    before: &'a [ManagedFieldsEntry],
+    formers: Vec<&'a str>,
+    ours: ManagedFieldsEntry,
+}
+
+impl<'a> TakenOver<'a> {
+    /// Joins the entries of Helm's kind and of `formers` into ours; `None` when there are none.
+    pub(super) fn of(before: &'a [ManagedFieldsEntry], formers: &'a [String]) -> Option<Self> {
+        let writers = before
+            .iter()
+            .filter(|entry| is_of_object(entry) && !is_ours(entry) && has_release_name(entry));
+        let formers: Vec<&str> = writers
+            .filter_map(|entry| entry.manager.as_deref())
+            .chain(formers.iter().map(String::as_str))
+            .collect();
+        let is_former = |entry: &&ManagedFieldsEntry| is_former(entry, &formers);
+        // The server lists the latest first.
+        let latest = before.iter().find(is_former)?;
+        let base = before.iter().find(|entry| is_ours(entry)).unwrap_or(latest);
+        let mut fields = Value::Object(Map::new());
+        for entry in before.iter().filter(|entry| is_ours(entry) || is_former(entry)) {
+            // Fields of another version of the API have other names.
+            if entry.api_version == base.api_version
+                && let Some(set) = &entry.fields_v1
+            {
+                join(&mut fields, &set.0);
+            }
         }
+        let ours = ManagedFieldsEntry {
+            manager: Some(FIELD_MANAGER.to_owned()),
+            operation: Some("Apply".to_owned()),
+            fields_v1: Some(FieldsV1(fields)),
+            ..base.clone()
+        };
+        Some(Self {
+            before,
+            formers,
+            ours,
+        })
     }
-    let ours = ManagedFieldsEntry {
-        manager: Some(FIELD_MANAGER.to_owned()),
-        operation: Some("Apply".to_owned()),
-        fields_v1: Some(FieldsV1(fields)),
-        ..base.clone()
-    };
-    let others = entries
-        .iter()
-        .filter(|entry| !is_ours(entry) && !is_former(entry));
-    Some(std::iter::once(ours).chain(others.cloned()).collect())
+
+    /// Whether an entry is one that is to be ours.
+    pub(super) fn is_former(&self, entry: &ManagedFieldsEntry) -> bool {
+        is_former(entry, &self.formers)
+    }
+
+    /// What we own then.
+    pub(super) fn fields(&self) -> &Value {
+        self.ours.fields_v1.as_ref().map_or(&Value::Null, |set| &set.0)
+    }
+
+    /// `managedFields` as they are to be.
+    fn entries(&self) -> Vec<ManagedFieldsEntry> {
+        let others = self
+            .before
+            .iter()
+            .filter(|entry| !is_ours(entry) && !self.is_former(entry));
+        std::iter::once(&self.ours).chain(others).cloned().collect()
+    }
+}
+
+fn is_former(entry: &ManagedFieldsEntry, formers: &[&str]) -> bool {
+    let manager = entry.manager.as_deref();
+    is_of_object(entry) && !is_ours(entry) && manager.is_some_and(|manager| formers.contains(&manager))
 }
 
 fn is_of_object(entry: &ManagedFieldsEntry) -> bool {
@@ -139,8 +164,8 @@ mod tests {
     fn check(entries: Value, formers: &[&str], expect: Option<Value>) {
         let formers: Vec<String> = formers.iter().map(|&name| name.to_owned()).collect();
         let entries: Vec<ManagedFieldsEntry> = serde_json::from_value(entries).unwrap();
-        let short = taken_over(&entries, &formers).map(|entries| {
-            let short = entries.into_iter().map(|entry| {
+        let short = TakenOver::of(&entries, &formers).map(|taken_over| {
+            let short = taken_over.entries().into_iter().map(|entry| {
                 json!([
                     entry.manager,
                     entry.operation,

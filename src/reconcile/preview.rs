@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use steersman_chart::{HookEvent, Operation};
 
-use super::action::deploy::in_effect;
+use super::action::deploy::{former_managers, in_effect};
 use super::error::ReconcileError;
 use super::memory::{Known, Memory, was_ever_deployed};
 use super::render::{definitions, manifest};
@@ -23,7 +23,7 @@ use crate::controls::Wish;
 use crate::discovery::Served;
 use crate::drift::DriftMode;
 use crate::release::{Revision, Stored};
-use crate::status::Redactor;
+use crate::status::{Redactor, differing_fields};
 use crate::values::user_values;
 
 /// So many objects are asked about at a time.
@@ -105,6 +105,8 @@ pub struct ObjectPreview {
     pub managers: BTreeSet<String>,
     /// What would become of it.
     pub fate: Fate,
+    /// JSON pointers to the values that would go with the fields of its former manager.
+    pub dropped: Vec<String>,
 }
 
 /// What would become of an object.
@@ -199,7 +201,14 @@ impl Reconciler {
         let redactor = redactor(&session, &revisions, wanted.as_ref());
         let (hooks, objects) = match wanted {
             Some(wanted) => {
-                let objects = self.fates(&session, &wanted, &revisions).await?;
+                // What is ours already is not taken over.
+                let formers: Option<Vec<String>> = match plan {
+                    Plan::Keep(_) | Plan::Leave => None,
+                    _ => Some(former_managers(&revisions)),
+                };
+                let objects = self
+                    .fates(&session, &wanted, &revisions, formers.as_deref())
+                    .await?;
                 (wanted.hooks, objects)
             }
             None => (Vec::new(), Vec::new()),
@@ -271,6 +280,7 @@ impl Reconciler {
         session: &Session,
         wanted: &Wanted,
         revisions: &[Stored],
+        formers: Option<&[String]>,
     ) -> Result<Vec<ObjectPreview>, ReconcileError> {
         let apis = wanted.objects.iter().map(|object| &object.api);
         let served = self.shared.discovery.served_with(apis).await?;
@@ -287,7 +297,7 @@ impl Reconciler {
             let is_defined = defined.contains(&object.api);
             let applier = &self.shared.applier;
             applier
-                .try_apply(&session.owner, object, &served, is_defined)
+                .try_apply(&session.owner, object, &served, is_defined, formers)
                 .boxed()
         });
         let requests: Vec<_> = requests.collect();
@@ -328,6 +338,7 @@ impl Reconciler {
             live,
             managers: BTreeSet::new(),
             fate: Fate::Applied(comparable(value)),
+            dropped: Vec::new(),
         }))
     }
 
@@ -352,6 +363,7 @@ impl Reconciler {
                     },
                     managers: managers(Some(&live)),
                     live: Some(comparable(live)),
+                    dropped: Vec::new(),
                     id,
                 });
             }
@@ -409,14 +421,20 @@ fn redactor(session: &Session, revisions: &[Stored], wanted: Option<&Wanted>) ->
 }
 
 fn object_preview(tried: Tried) -> ObjectPreview {
+    let fate = match tried.result {
+        Ok(value) => Fate::Applied(comparable(value)),
+        Err(error) => Fate::Refused(chain(&error)),
+    };
+    let dropped = match (&fate, tried.without_takeover.map(comparable)) {
+        (Fate::Applied(after), Some(before)) => differing_fields(&before, after),
+        _ => Vec::new(),
+    };
     ObjectPreview {
         id: tried.id,
         managers: managers(tried.live.as_ref()),
         live: tried.live.map(comparable),
-        fate: match tried.result {
-            Ok(value) => Fate::Applied(comparable(value)),
-            Err(error) => Fate::Refused(chain(&error)),
-        },
+        fate,
+        dropped,
     }
 }
 
@@ -469,6 +487,7 @@ mod tests {
             managers: BTreeSet::new(),
             live: live.map(comparable),
             fate,
+            dropped: Vec::new(),
         }
     }
 

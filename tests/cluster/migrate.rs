@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::developer::{Developer, contains_all};
-use crate::takeover::helm_as;
+use crate::takeover::{VARIABLE, add_variable, helm_as};
 
 const CHECK: [&str; 2] = ["migrate", "--check"];
 
@@ -130,4 +130,92 @@ async fn what_would_not_work_is_a_problem() {
     fs::write(bench.folder.path().join("watches.yaml"), "- kind: Web\n").unwrap();
     let said = developer.check(&CHECK, 2);
     contains_all(&said, &["problem  ./watches.yaml:1"]);
+}
+
+/// What a chart no longer renders goes with the switch, although the former operator owns it, and not what the server
+/// had set beside that.
+async fn what_is_dropped_is_foreseen(arguments: &[&str]) {
+    let Some(bench) = Bench::with_kind("what_is_dropped_is_foreseen").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    add_variable(&bench);
+    bench.edit(
+        "configmap.yaml",
+        "data:\n  message",
+        "data:\n  shared: \"1\"\n  message",
+    );
+    let values = ["--set", "password=canary"];
+    helm_as(
+        &bench,
+        "helm-operator",
+        &[&["install"], arguments, &values].concat(),
+    )
+    .await;
+    // Somebody else has a say in one of the values that go.
+    let own = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-config"}, "data": {"shared": "1"}});
+    let patch = PatchParams::apply("somebody").force();
+    let maps = bench.config_maps();
+    maps.patch("shop-config", &patch, &Patch::Apply(&own))
+        .await
+        .unwrap();
+    bench.edit("workload.yaml", VARIABLE, "");
+    bench.edit("configmap.yaml", "  labels:\n    tier: config\n", "");
+    bench.edit(
+        "configmap.yaml",
+        "  revision: {{ .Release.Revision | quote }}\n",
+        "",
+    );
+    bench.edit("configmap.yaml", "  shared: \"1\"\n", "");
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    let mark = bench.cluster.audit_mark().unwrap();
+
+    let said = developer.check(&CHECK, 1);
+    let differences: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("differs  "))
+        .collect();
+    let lost = "would lose what the former operator has written and the chart does not render:";
+    assert_eq!(
+        differences,
+        [
+            "would be upgraded to revision 2: chart or values are not those of the last one",
+            "ConfigMap NS/shop-config would change: /data/revision, /metadata/labels",
+            &format!("ConfigMap NS/shop-config {lost} /data/revision, /metadata/labels/tier"),
+            "Deployment NS/shop would change: /spec/template/spec/containers/0/env",
+            &format!("Deployment NS/shop {lost} /spec/template/spec/containers/0/env"),
+        ],
+        "{said}"
+    );
+    let said = developer.check(&["diff", &format!("webs.{}/shop", bench.group)], 1);
+    contains_all(
+        &said,
+        &[
+            "changed  ConfigMap NS/shop-config\n  the former operator's, no longer rendered: /data/revision, ",
+            "\n-  revision: \"1\"\n",
+            "\n-    tier: config\n",
+            "\n-      - env:\n-        - name: A\n-          value: b\n",
+        ],
+    );
+    assert!(!developer.has_written(mark).await);
+
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 2).await;
+    operator.stop().await.unwrap();
+    let map = maps.get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"], json!({"message": "hello", "shared": "1"}));
+    assert_eq!(map.metadata.labels.unwrap().get("tier"), None);
+    let now = bench.deployments().get("shop").await.unwrap();
+    assert_eq!(now.data.pointer("/spec/template/spec/containers/0/env"), None);
+    developer.check(&["diff", &format!("webs.{}/shop", bench.group)], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_former_operator_has_written_and_the_chart_drops_is_foreseen() {
+    what_is_dropped_is_foreseen(&["--server-side=false"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_helm_has_applied_and_the_chart_drops_is_foreseen() {
+    what_is_dropped_is_foreseen(&[]).await;
 }

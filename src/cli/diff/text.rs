@@ -68,7 +68,17 @@ fn describe_object(object: &ObjectPreview, redactor: &Redactor, style: Style) ->
         }
         (Fate::Applied(after), Some(live)) => {
             let hunks = diff(&id, Some(live), Some(after), redactor, style);
-            format!("  {}  {id}\n{hunks}", style.paint(Tone::Doubtful, "changed"))
+            let dropped = match object.dropped.as_slice() {
+                [] => String::new(),
+                fields => format!(
+                    "  the former operator's, no longer rendered: {}\n",
+                    harmless(&redactor.mask(&fields.join(", ")))
+                ),
+            };
+            format!(
+                "  {}  {id}\n{dropped}{hunks}",
+                style.paint(Tone::Doubtful, "changed")
+            )
         }
         (Fate::Deleted, _) => format!("  {}  {id}\n", style.paint(Tone::Bad, "deleted")),
         (Fate::Kept, _) => format!("  kept     {id}, as the chart asks for that\n"),
@@ -184,6 +194,7 @@ mod tests {
             live,
             managers: std::collections::BTreeSet::new(),
             fate,
+            dropped: Vec::new(),
         }
     }
 
@@ -214,6 +225,10 @@ mod tests {
                 object(None, Fate::Applied(map("1")), "ConfigMap"),
                 object(Some(map("1")), Fate::Deleted, "Service"),
                 object(Some(map("1")), Fate::Kept, "Volume"),
+                ObjectPreview {
+                    dropped: vec!["/data/canary-1".to_owned(), "/data/other".to_owned()],
+                    ..object(Some(map("1")), Fate::Applied(json!({})), "Secret")
+                },
                 object(
                     None,
                     Fate::Refused("exists with canary-1\u{1b}".to_owned()),
@@ -249,8 +264,21 @@ mod tests {
                 +  name: a
                   deleted  Service default/a
                   kept     Volume default/a, as the chart asks for that
+                  changed  Secret default/a
+                  the former operator's, no longer rendered: /data/********, /data/other
+                --- Secret default/a
+                +++ Secret default/a
+                @@ -1,7 +1 @@
+                -apiVersion: v1
+                -data:
+                -  key: "1"
+                -  other: "1"
+                -kind: ConfigMap
+                -metadata:
+                -  name: a
+                +{}
                   refused  Role default/a: exists with ********�
-                  1 created, 1 changed, 1 deleted, 2 unchanged, 1 refused
+                  1 created, 2 changed, 1 deleted, 2 unchanged, 1 refused
 
             "#]],
         );

@@ -163,6 +163,9 @@ fn tell(preview: &Preview, subject: &mut Subject) {
         if let Some((weight, message)) = fate(object) {
             subject.add(weight, preview.redactor.mask(&message));
         }
+        if let Some(message) = dropped(object) {
+            subject.add(Weight::Differs, preview.redactor.mask(&message));
+        }
         managers.extend(object.managers.iter().map(String::as_str));
     }
     for stray in &preview.strays {
@@ -180,6 +183,17 @@ fn tell(preview: &Preview, subject: &mut Subject) {
         );
         subject.add(Weight::Same, message);
     }
+}
+
+/// What an object loses because its fields become ours.
+fn dropped(object: &ObjectPreview) -> Option<String> {
+    let fields = object.dropped.join(", ");
+    (!fields.is_empty()).then(|| {
+        format!(
+            "{} would lose what the former operator has written and the chart does not render: {fields}",
+            object.id
+        )
+    })
 }
 
 fn plan(plan: Plan) -> (Weight, String) {

@@ -142,10 +142,7 @@ impl Reconciler {
         applier
             .run_hooks(&session.owner, hooks, (revision, before), timeout)
             .await?;
-        let formers: Vec<String> = in_effect(earlier)
-            .iter()
-            .flat_map(Stored::former_managers)
-            .collect();
+        let formers = former_managers(earlier);
         let options = ApplyOptions {
             formers: &formers,
             recreate: session.controls.upgrade_force,
@@ -341,4 +338,10 @@ pub(in super::super) fn in_effect(revisions: &[Stored]) -> &[Stored] {
     };
     let start = revisions.iter().rposition(was).unwrap_or_default();
     revisions.get(start..).unwrap_or_default()
+}
+
+/// The field managers of others by which live objects of the release may have been written.
+pub(in super::super) fn former_managers(revisions: &[Stored]) -> Vec<String> {
+    let former = in_effect(revisions).iter().flat_map(Stored::former_managers);
+    former.collect()
 }
