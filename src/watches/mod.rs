@@ -49,8 +49,6 @@ pub struct Watch {
     pub drift: DriftDetection,
     /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.
     pub reconcile_period: Option<Duration>,
-    /// Whether `lookup` sees the cluster while the operator only asks what would change.
-    pub dry_run: DryRun,
     /// What is done as helm-operator does it, on request.
     pub old_ways: OldWays,
     /// How many custom resources are reconciled at a time, where the entry says so.
@@ -67,16 +65,6 @@ pub struct OldWays {
     /// The status of a resource holds the manifest of its release, secrets masked
     /// (`manifestInStatus`).
     pub manifest_in_status: bool,
-}
-
-/// How an entry wants candidates rendered (`dryRunOption`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DryRun {
-    /// As the entry does not say, and `lookup` finds nothing.
-    #[default]
-    Client,
-    /// `lookup` asks the API server.
-    Server,
 }
 
 /// The checked watches, at least one, each for another kind, in the order of the file.

@@ -153,3 +153,34 @@ async fn a_chart_that_comes_out_differently_each_time_settles_at_one_revision() 
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_chart_looks_things_up_whatever_the_dry_run_option_says() {
+    let Some(bench) = bench().await else { return };
+    for option in ["client", "server", "nonsense"] {
+        let group = &bench.group;
+        bench.watches(&format!(
+            "- {{group: {group}, version: v1, kind: Web, chart: web, reconcilePeriod: 1s, dryRunOption: {option}}}\n"
+        ));
+        source(&bench, "red", "").await;
+        let operator = bench.ready_operator().await;
+        bench.apply_web(option, json!({"password": "constant"})).await;
+        bench.wait_revision(option, 1).await;
+        color_of(&bench, option, "red").await;
+        source(&bench, "blue", "").await;
+        bench.wait_revision(option, 2).await;
+        color_of(&bench, option, "blue").await;
+        let mark = bench.cluster.audit_mark().unwrap();
+        looked_up_again(&bench, mark).await;
+        assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+        bench.delete_web(option).await;
+        bench.wait_gone(&bench.webs(), option).await;
+        assert_eq!(
+            operator
+                .log_text()
+                .contains("`nonsense` is none of `client`, `server`"),
+            option == "nonsense"
+        );
+        operator.stop().await.unwrap();
+    }
+}

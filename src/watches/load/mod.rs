@@ -20,7 +20,7 @@ use crate::watches::expand::{Templates, expand_environment};
 use crate::watches::fields::{Fields, Findings, join, scalar_text};
 use crate::watches::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
 use crate::watches::selector::read_selector;
-use crate::watches::{DryRun, OldWays, Watch, Watches};
+use crate::watches::{OldWays, Watch, Watches};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -148,7 +148,6 @@ struct Rest {
     old_ways: OldWays,
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
-    dry_run: DryRun,
     max_concurrent_reconciles: Option<usize>,
 }
 
@@ -167,7 +166,6 @@ impl Draft {
             old_ways: rest.old_ways,
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
-            dry_run: rest.dry_run,
             max_concurrent_reconciles: rest.max_concurrent_reconciles,
             line: self.line,
         })
@@ -208,7 +206,7 @@ impl Loader<'_> {
             None => DriftDetection::default(),
         };
         let reconcile_period = self.reconcile_period(&fields);
-        let dry_run = self.dry_run(&fields);
+        self.check_dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
         let rest = chart.map(|(chart, chart_path)| Rest {
             chart,
@@ -224,7 +222,6 @@ impl Loader<'_> {
             },
             drift,
             reconcile_period,
-            dry_run,
             max_concurrent_reconciles,
         });
         Some(Draft {
@@ -376,18 +373,13 @@ impl Loader<'_> {
             .ok()
     }
 
-    fn dry_run(&mut self, fields: &Fields<'_>) -> DryRun {
-        let Some((text, node)) = fields.text("dryRunOption", &mut self.findings) else {
-            return DryRun::Client;
-        };
-        match text.as_str() {
-            "" | "client" | "none" | "true" | "false" => DryRun::Client,
-            "server" => DryRun::Server,
-            _ => {
-                let message = format!("`{}` is none of `client`, `server`", text.escape_debug());
-                self.findings.problem(node, &fields.key("dryRunOption"), message);
-                DryRun::Client
-            }
+    /// helm-operator takes any text, and most of them have no effect there either.
+    fn check_dry_run(&mut self, fields: &Fields<'_>) {
+        if let Some((text, node)) = fields.text("dryRunOption", &mut self.findings)
+            && !["", "client", "server", "none", "true", "false"].contains(&text.as_str())
+        {
+            let message = format!("`{}` is none of `client`, `server`", text.escape_debug());
+            self.findings.notice(node, &fields.key("dryRunOption"), message);
         }
     }
 

@@ -57,11 +57,11 @@ fn describe(watches: &Watches) -> String {
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
-        let (dry_run, limit) = (watch.dry_run, watch.max_concurrent_reconciles);
+        let limit = watch.max_concurrent_reconciles;
         let _ = writeln!(
             text,
             "{} {} {}: chart={} override={override_values:?} dependents={watch_dependents} selector={selector} \
-             period={reconcile_period:?} dry-run={dry_run:?} limit={limit:?}",
+             period={reconcile_period:?} limit={limit:?}",
             watch.line,
             gvk.api_version(),
             gvk.kind,
@@ -79,7 +79,7 @@ fn an_entry_without_anything_optional_has_the_defaults_of_helm_operator() {
     check(
         "- group: example.com\n  version: v1\n  kind: Web\n  chart: CHART\n",
         &expect![[r"
-            1 example.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
+            1 example.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "]],
     );
 }
@@ -115,7 +115,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: as of old crds=CreateReplace 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) dry-run=Server limit=Some(3)
+            releases in sites: as of old crds=CreateReplace 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
         "#]],
     );
 }
@@ -125,7 +125,7 @@ fn keys_are_read_in_any_case() {
     check(
         "- Group: example.com\n  VERSION: v1\n  kind: Web\n  Chart: CHART\n",
         &expect![[r"
-            1 example.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
+            1 example.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "]],
     );
 }
@@ -138,10 +138,10 @@ fn one_kind_in_two_groups_and_versions_is_fine() {
          - {group: a.com, version: v2, kind: Web, chart: CHART}\n\
          - {version: v1, kind: Web, chart: CHART}\n",
         &expect![[r"
-            1 a.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
-            2 b.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
-            3 a.com/v2 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
-            4 v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
+            1 a.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+            2 b.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+            3 a.com/v2 Web: chart=web override={} dependents=true selector= period=None limit=None
+            4 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "]],
     );
 }
@@ -152,7 +152,7 @@ fn unknown_and_repeated_fields_are_noticed() {
         "- group: example.com\n  version: v1\n  kind: Web\n  chart: /nowhere\n  chart: CHART\n  reconcilePeroid: 1m\n  \
          colour: red\n  selector: {matchlabels: {a: b}, matchExpression: []}\n",
         &expect![[r"
-            1 example.com/v1 Web: chart=web override={} dependents=true selector=a=b period=None dry-run=Client limit=None
+            1 example.com/v1 Web: chart=web override={} dependents=true selector=a=b period=None limit=None
             notice 5: [0].chart: given twice: this one counts, not the one on line 4
             notice 6: [0].reconcilePeroid: unknown field is ignored; did you mean `reconcilePeriod`?
             notice 7: [0].colour: unknown field is ignored
@@ -167,8 +167,8 @@ fn anchors_and_merges_are_no_repetition() {
         "- &base {group: a.com, version: v1, kind: Web, chart: CHART}\n\
          - <<: *base\n  kind: Site\n",
         &expect![[r"
-            1 a.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
-            2 a.com/v1 Site: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
+            1 a.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+            2 a.com/v1 Site: chart=web override={} dependents=true selector= period=None limit=None
         "]],
     );
 }
@@ -178,7 +178,7 @@ fn an_unset_variable_is_noticed() {
     check(
         "- {version: v1, kind: Web, chart: CHART, overrideValues: {a: '${NOPE}x', b: $TAG}}\n",
         &expect![[r#"
-            1 v1 Web: chart=web override={"a": "x", "b": "v7"} dependents=true selector= period=None dry-run=Client limit=None
+            1 v1 Web: chart=web override={"a": "x", "b": "v7"} dependents=true selector= period=None limit=None
             notice 1: [0].overrideValues.a: the environment variable `NOPE` is not set; nothing stands in its place
         "#]],
     );
@@ -191,7 +191,7 @@ fn every_problem_is_reported_with_its_place() {
          - version: 1\n  kind: Web\n\
          - [a]\n\
          - version: v1\n  kind: {}\n  chart: CHART\n  watchDependentResources: 'true'\n  reconcilePeriod: 60\n  \
-           maxConcurrentReconciles: 0\n  dryRunOption: maybe\n  overrideValues: [a]\n  selector: all\n",
+           maxConcurrentReconciles: 0\n  overrideValues: [a]\n  selector: all\n",
         &expect![[r"
             DIR/watches.yaml:1:3: [0]: `version` must not be empty
             DIR/watches.yaml:1:10: [0].group: `Example.com` is not a group such as `example.com`
@@ -204,9 +204,25 @@ fn every_problem_is_reported_with_its_place() {
             DIR/watches.yaml:10:28: [3].watchDependentResources: expected true or false, found the text `true`
             DIR/watches.yaml:11:20: [3].reconcilePeriod: expected a duration such as `1m30s`, found the number `60`
             DIR/watches.yaml:12:28: [3].maxConcurrentReconciles: expected a whole number from 1 to 1000000, found the number `0`
-            DIR/watches.yaml:13:17: [3].dryRunOption: `maybe` is none of `client`, `server`
-            DIR/watches.yaml:14:19: [3].overrideValues: expected a map of texts, found a list
-            DIR/watches.yaml:15:13: [3].selector: expected a map, found the text `all`
+            DIR/watches.yaml:13:19: [3].overrideValues: expected a map of texts, found a list
+            DIR/watches.yaml:14:13: [3].selector: expected a map, found the text `all`
+        "]],
+    );
+}
+
+#[test]
+fn a_dry_run_option_that_helm_does_not_know_is_noticed() {
+    check(
+        "- {version: v1, kind: Web, chart: CHART, dryRunOption: maybe}\n",
+        &expect![[r"
+            1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+            notice 1: [0].dryRunOption: `maybe` is none of `client`, `server`
+        "]],
+    );
+    check(
+        "- {version: v1, kind: Web, chart: CHART, dryRunOption: server}\n",
+        &expect![[r"
+            1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "]],
     );
 }
@@ -252,8 +268,8 @@ fn durations_are_checked() {
     check(
         &entry("0s"),
         &expect![[r"
-        1 v1 Web: chart=web override={} dependents=true selector= period=Some(0ns) dry-run=Client limit=None
-    "]],
+            1 v1 Web: chart=web override={} dependents=true selector= period=Some(0ns) limit=None
+        "]],
     );
 }
 
@@ -419,7 +435,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
 ",
         &expect![[r#"
             DriftDetection { mode: Warn, ignore: [IgnoreRule { paths: [FieldPath { steps: ["spec", "replicas"] }, FieldPath { steps: ["metadata", "annotations", "example.com/a"] }], target: Target { group: None, kind: Some(Pattern { text: "Deployment", regex: Regex("^(?:Deployment)$") }), namespace: None, name: Some(Pattern { text: "web-.*", regex: Regex("^(?:web-.*)$") }) } }] }
-            2 example.com/v1 Web: chart=web override={} dependents=true selector= period=None dry-run=Client limit=None
+            2 example.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "#]],
     );
     check(
