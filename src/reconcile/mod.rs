@@ -53,6 +53,7 @@ use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
+use crate::release::Presence;
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
 use crate::telemetry::TRACE;
 use crate::watches::{OldWays, Watch};
@@ -95,6 +96,8 @@ pub struct Shared {
     pub discovery: Arc<Discovery>,
     /// What is live of our releases.
     pub dependents: Arc<Dependents>,
+    /// Which releases have revisions.
+    pub presence: Arc<Presence>,
     /// Writes objects.
     pub applier: Applier,
     /// Writes events.
@@ -112,8 +115,10 @@ impl Shared {
         stop: CancellationToken,
     ) -> Self {
         let discovery = Arc::new(Discovery::new(client.clone()));
+        let presence = Presence::new(client.clone(), namespaces.clone(), stop.clone());
         let dependents = Arc::new(Dependents::new(client.clone(), interests, namespaces, stop));
         Self {
+            presence: Arc::new(presence),
             applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
             events: Events::new(client.clone()),
             now: Timestamp::now,

@@ -45,9 +45,10 @@ impl Reconciler {
             });
         }
         if memory.known.is_none() {
-            // Nobody has dealt with a new resource. Should there be revisions nevertheless, writing
-            // the first one tells.
-            let revisions = if session.is_new() {
+            // Nobody has dealt with a new resource. Should there be revisions that were written this very
+            // moment, writing the first one tells.
+            let (namespace, release) = (&session.owner.release_namespace, &session.release);
+            let revisions = if session.is_new() && !self.shared.presence.may_have(namespace, release) {
                 Vec::new()
             } else {
                 session.read_anew = true;

@@ -127,3 +127,48 @@ async fn a_release_in_a_later_format_is_left_alone() {
     assert_eq!(map.data["data"]["message"], "hello");
     operator.stop().await.unwrap();
 }
+
+/// The history of a resource that nobody has dealt with is read, too, where it has one.
+#[tokio::test]
+async fn a_release_in_a_later_format_is_seen_before_a_new_resource_is_released() {
+    let Some(bench) = Bench::with_kind("damaged").await else {
+        return;
+    };
+    let later = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v2", "metadata": {
+        "name": "sh.helm.release.v2.late.v7", "labels": {"owner": "helm", "name": "late", "version": "7", "status": "deployed"}}});
+    let later: DynamicObject = serde_json::from_value(later).unwrap();
+    bench.secrets().create(&Default::default(), &later).await.unwrap();
+    let operator = bench.ready_operator().await;
+    // Whether there are revisions is known from here on.
+    bench.apply_web("first", json!({})).await;
+    bench.wait_revision("first", 1).await;
+
+    bench.apply_web("late", json!({})).await;
+    let (_, reason, message) = bench
+        .wait("the refusal", &bench.webs(), "late", |web| {
+            condition(web, "Stalled")
+        })
+        .await;
+    assert_eq!(reason, "ErrorGettingReleaseState");
+    assert!(message.contains("of type helm.sh/release.v2"), "{message}");
+    let late = bench.webs().get("late").await.unwrap();
+    assert_eq!(late.metadata.finalizers, None);
+    assert!(
+        bench
+            .config_maps()
+            .get_opt("late-config")
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let first = "sh.helm.release.v1.late.v1";
+    assert!(bench.secrets().get_opt(first).await.unwrap().is_none());
+
+    bench
+        .secrets()
+        .delete("sh.helm.release.v2.late.v7", &Default::default())
+        .await
+        .unwrap();
+    bench.wait_revision("late", 1).await;
+    operator.stop().await.unwrap();
+}

@@ -209,3 +209,32 @@ async fn other_values_at_the_takeover_are_another_revision() {
     assert!(bench.deployments().get_opt("shop").await.unwrap().is_none());
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_release_whose_first_revision_is_gone_goes_on_from_its_last() {
+    let Some(bench) = Bench::with_kind("takeover").await else {
+        return;
+    };
+    let values = ["--server-side=false", "--set", "password=canary"];
+    helm_as(
+        &bench,
+        "helm-operator",
+        &[&["install"], values.as_slice()].concat(),
+    )
+    .await;
+    let upgrade = ["upgrade", "--history-max=1"];
+    for _ in 0..2 {
+        helm_as(&bench, "helm-operator", &[&upgrade, values.as_slice()].concat()).await;
+    }
+    assert_eq!(bench.revisions().await, ["2 superseded", "3 deployed"]);
+    let operator = bench.ready_operator().await;
+    // Which releases have revisions is known from here on.
+    bench.apply_web("first", json!({})).await;
+    bench.wait_revision("first", 1).await;
+
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    bench.wait_revision("shop", 3).await;
+    let first = "sh.helm.release.v1.shop.v1";
+    assert!(bench.secrets().get_opt(first).await.unwrap().is_none());
+    operator.stop().await.unwrap();
+}
