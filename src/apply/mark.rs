@@ -262,7 +262,11 @@ mod tests {
         check(Some("default"), None, false, false);
         check(None, Some("default"), false, true);
         check(None, None, false, true);
-        check(Some("default"), Some("default"), true, false);
+        for owner in [Some("default"), None] {
+            for namespace in [Some("default"), Some("other"), None] {
+                check(owner, namespace, true, false);
+            }
+        }
     }
 
     #[test]

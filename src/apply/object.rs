@@ -259,13 +259,22 @@ mod tests {
 
     #[test]
     fn keep_is_read_as_helm_reads_it() {
-        for (policy, kept) in [("keep", true), (" Keep ", true), ("delete", false)] {
+        for (annotations, kept) in [
+            (json!({"helm.sh/resource-policy": "keep"}), true),
+            (json!({"helm.sh/resource-policy": " Keep "}), true),
+            (json!({"helm.sh/resource-policy": "KEEP"}), true),
+            (json!({"helm.sh/resource-policy": "delete"}), false),
+            (json!({"helm.sh/resource-policy": "ke ep"}), false),
+            (json!({"helm.sh/resource-policy": ""}), false),
+            (json!({"resource-policy": "keep"}), false),
+            (json!(null), false),
+        ] {
             let document = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a",
-                "annotations": {"helm.sh/resource-policy": policy}}});
+                "annotations": annotations}});
             assert_eq!(
                 RenderedObject::from_document("t", &document).unwrap()[0].is_kept(),
                 kept,
-                "{policy}"
+                "{annotations}"
             );
         }
     }

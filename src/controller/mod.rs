@@ -29,7 +29,7 @@ use crate::reconcile::{
 };
 use crate::telemetry::TRACE;
 use crate::watches::Watch;
-use changes::{is_older, is_other, period_of};
+use changes::{default_period, is_older, is_other, period_of};
 use strays::find_strays;
 pub(crate) use versions::Versions;
 
@@ -49,10 +49,7 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, vers
         return;
     };
     context.readiness.ready(&watch.gvk);
-    let period = watch
-        .reconcile_period
-        .or(context.config.reconcile_period)
-        .filter(|period| !period.is_zero());
+    let period = default_period(watch.reconcile_period, context.config.reconcile_period);
     tracing::info!(
         apiVersion = %resource.api.api_version,
         kind = %resource.api.kind,

@@ -601,6 +601,31 @@ mod tests {
     }
 
     #[test]
+    fn a_status_of_any_shape_becomes_one() {
+        for before in [
+            json!(null),
+            json!("text"),
+            json!([]),
+            json!({"conditions": null}),
+            json!({"conditions": "x"}),
+        ] {
+            let status = next_status(&before, &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
+            assert_eq!(
+                status.pointer("/conditions/0/type"),
+                Some(&json!("Initialized")),
+                "{before}"
+            );
+            assert_eq!(status["revision"], 1, "{before}");
+        }
+        let theirs = json!({"theirs": 1, "conditions": [{"type": "Theirs", "status": "True"}, "none"]});
+        let status = next_status(&theirs, &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            (&status["theirs"], &status["conditions"][0]["type"]),
+            (&json!(1), &json!("Theirs"))
+        );
+    }
+
+    #[test]
     fn the_same_report_gives_the_same_status() {
         let first = next_status(&json!({}), &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
         let later = Timestamp::from_second(100).unwrap();

@@ -24,6 +24,10 @@ async fn a_resource_becomes_a_release_that_helm_reads() {
     assert_eq!(labels["steersman.dev/owner-uid"], uid);
     assert_eq!(labels["helm.sdk.operatorframework.io/chart"], "web");
     assert_eq!(labels["app.kubernetes.io/managed-by"], "Helm");
+    let secret = bench.secrets().get("sh.helm.release.v1.shop.v1").await.unwrap();
+    assert_eq!(secret.data["type"], "helm.sh/release.v1");
+    let owner = secret.metadata.owner_references.unwrap().remove(0);
+    assert_eq!((owner.uid.as_str(), owner.controller), (uid, Some(true)));
 
     assert_eq!(web["status"]["deployedRelease"], json!({"name": "shop"}));
     assert_eq!(

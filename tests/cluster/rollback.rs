@@ -168,3 +168,77 @@ async fn failures_add_no_revisions_without_end_and_lose_no_object() {
     );
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn hooks_of_the_deployed_revision_run_before_and_after_a_rollback() {
+    let Some(bench) = bench("rollback").await else {
+        return;
+    };
+    let hook = |name: &str, event: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  annotations:\n    \
+             helm.sh/hook: {event}\ndata:\n  message: {{{{ .Values.message }}}}\n"
+        )
+    };
+    let hooks = [hook("before", "pre-rollback"), hook("after", "post-rollback")];
+    bench.add_template("rollback.yaml", &hooks.concat());
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("shop", json!({"message": "good"})).await;
+    bench.wait_revision("shop", 1).await;
+    for name in ["before", "after"] {
+        assert!(
+            bench.config_maps().get_opt(name).await.unwrap().is_none(),
+            "{name}"
+        );
+    }
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .apply_web("shop", json!({"message": "bad", "app": "other"}))
+        .await;
+    let (_, _, message) = bench.wait_failed("shop", "Stalled").await;
+    assert!(message.ends_with("; rolled back to revision 1"), "{message}");
+    for name in ["before", "after"] {
+        let hook = bench.config_maps().get(name).await.unwrap();
+        assert_eq!(hook.data["data"]["message"], "good", "{name}");
+    }
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let written: Vec<String> = audit
+        .by_user(bench.user.name())
+        .writes()
+        .filter(|request| request.resource == "configmaps" && request.verb == "patch")
+        .requests
+        .iter()
+        .map(|request| request.name.clone())
+        .collect();
+    let first = written.iter().position(|name| name == "before").unwrap();
+    assert_eq!(written[first..], ["before", "shop-config", "after"]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_rollback_leaves_hooks_out_where_upgrades_do() {
+    let Some(bench) = bench("rollback").await else {
+        return;
+    };
+    let hook = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: before\n  annotations:\n    \
+                helm.sh/hook: pre-rollback\n";
+    bench.add_template("rollback.yaml", hook);
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("shop", json!({"message": "good"})).await;
+    bench.wait_revision("shop", 1).await;
+    let annotation = "helm.sdk.operatorframework.io/upgrade-disable-hooks";
+    bench
+        .patch_web(
+            "shop",
+            json!({"metadata": {"annotations": {(annotation): "true"}}}),
+        )
+        .await;
+    bench
+        .apply_web("shop", json!({"message": "bad", "app": "other"}))
+        .await;
+    bench.wait_failed("shop", "Stalled").await;
+    assert_eq!(message_of(&bench).await, "good");
+    let hook = bench.config_maps().get_opt("before").await.unwrap();
+    assert!(hook.is_none());
+    operator.stop().await.unwrap();
+}

@@ -58,3 +58,26 @@ async fn a_resource_that_asks_not_to_wait_goes_when_the_deletes_are_sent() {
     bench.wait_gone(&bench.deployments(), "shop").await;
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_resource_without_a_release_is_let_go() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    for finalizer in [
+        "helm.sdk.operatorframework.io/uninstall-release",
+        "uninstall-helm-release",
+    ] {
+        bench.apply_web("shop", json!({})).await;
+        bench
+            .patch_web("shop", json!({"metadata": {"finalizers": [finalizer]}}))
+            .await;
+        bench.delete_web("shop").await;
+        let operator = bench.ready_operator().await;
+        bench.wait_gone(&bench.webs(), "shop").await;
+        wait_for_line(&operator, "Release not found").await;
+        wait_for_line(&operator, "Removing finalizer").await;
+        assert!(!operator.log_text().contains("Uninstalled release"));
+        operator.stop().await.unwrap();
+    }
+}
