@@ -20,6 +20,7 @@ use super::takeover::take_over_fields;
 use crate::dependents::Dependents;
 use crate::discovery::{Discovery, DiscoveryError, Resource, Served};
 use crate::release::Digest;
+use crate::telemetry::step;
 
 /// Objects of one kind are applied this many at a time.
 const PARALLEL: usize = 4;
@@ -187,6 +188,16 @@ impl Applier {
         objects: Vec<RenderedObject>,
         options: ApplyOptions<'_>,
     ) -> Result<ChangeSet, ApplyError> {
+        let step = step("apply").objects(objects.len());
+        step.of(self.apply_all(owner, objects, options)).await
+    }
+
+    async fn apply_all(
+        &self,
+        owner: &Owner,
+        objects: Vec<RenderedObject>,
+        options: ApplyOptions<'_>,
+    ) -> Result<ChangeSet, ApplyError> {
         let served = self
             .discovery
             .served_with(objects.iter().map(|object| &object.api))
@@ -297,10 +308,14 @@ impl Applier {
                 .iter()
                 .map(|one| self.apply_one(owner, one, options).boxed())
                 .collect();
-            let applied: Vec<Applied> = futures::stream::iter(requests)
+            let applied = futures::stream::iter(requests)
                 .buffered(PARALLEL)
-                .try_collect()
-                .await?;
+                .try_collect::<Vec<Applied>>();
+            let step = step("apply kind").objects(group.len());
+            let applied = match group.first() {
+                Some(one) => step.kind(&one.object.api.kind).of(applied).await?,
+                None => continue,
+            };
             let applied = group.iter().map(|one| one.id.clone()).zip(applied);
             changes.extend(applied);
         }

@@ -16,6 +16,7 @@ use super::prune::{Deletion, PruneError};
 use super::request::RequestError;
 use crate::discovery::{DiscoveryError, Resource};
 use crate::release::{HookRecord, Revision};
+use crate::telemetry::step;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// More than any process lives.
@@ -101,12 +102,29 @@ impl Applier {
         (revision, moment): (Revision, Moment),
         timeout: Option<Duration>,
     ) -> Result<usize, HookError> {
+        let due = in_order(hooks, moment);
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let step = step("hooks").event(moment.as_str());
+        step.of(self.run_due(owner, &due, (revision, moment), timeout))
+            .await
+    }
+
+    async fn run_due(
+        &self,
+        owner: &Owner,
+        due: &[&HookRecord],
+        (revision, moment): (Revision, Moment),
+        timeout: Option<Duration>,
+    ) -> Result<usize, HookError> {
         let timeout = timeout.unwrap_or(FOREVER);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
-        for hook in in_order(hooks, moment) {
+        for hook in due {
             for run in self.prepare(owner, hook, moment.as_str()).await? {
-                outcome = self.run_one(owner, &run, revision, timeout).await;
+                let step = step("hook").object(&run.id);
+                outcome = step.of(self.run_one(owner, &run, revision, timeout)).await;
                 if let Err(error) = &outcome {
                     if !matches!(error, HookError::Interrupted { .. }) {
                         self.clean_up(owner, &run, FAILED).await;

@@ -38,7 +38,6 @@ use serde_json::Value;
 use steersman_chart::Chart;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument as _;
 
 pub use decide::{next_action, release_state};
 pub use error::ReconcileError;
@@ -55,7 +54,7 @@ use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
 use crate::release::Presence;
 use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
-use crate::telemetry::TRACE;
+use crate::telemetry::step;
 use crate::watches::{OldWays, Watch};
 use session::Session;
 
@@ -224,11 +223,6 @@ pub enum Next {
     Never,
 }
 
-/// The span of a step, in a trace.
-fn span(step: &'static str) -> tracing::Span {
-    tracing::info_span!(target: TRACE, "step", otel.name = step)
-}
-
 /// Says in the log what was not said yet of a deployed revision.
 fn tell_deployed(session: &Session, memory: &mut Memory) {
     if let Some(line) = memory.unsaid() {
@@ -305,7 +299,7 @@ impl Reconciler {
             Err(error) => self.failure(&session, memory, &error),
         };
         let corrected = session.corrected;
-        let written = self.report(&session, &report).instrument(span("report")).await;
+        let written = step("report").around(self.report(&session, &report)).await;
         tell_deployed(&session, memory);
         memory.settled();
         Outcome {
@@ -323,7 +317,7 @@ impl Reconciler {
     ) -> Result<Option<(Report, Next)>, ReconcileError> {
         let mut acted = false;
         for _ in 0..MAX_ACTIONS {
-            let observed = self.observe(session, memory).instrument(span("observe")).await?;
+            let observed = step("observe").of(self.observe(session, memory)).await?;
             let state = release_state(observed);
             if state == ReleaseState::Gone {
                 return Ok(None);
@@ -353,13 +347,12 @@ impl Reconciler {
                     session.guard().await?;
                     memory.note_guarded(Instant::now());
                 }
-                Action::Install => self.install(session, memory).instrument(span("install")).await?,
+                Action::Install => step("install").of(self.install(session, memory)).await?,
                 Action::Upgrade(cause) => {
-                    self.upgrade(session, memory, cause)
-                        .instrument(span("upgrade"))
-                        .await?;
+                    let work = self.upgrade(session, memory, cause);
+                    step("upgrade").of(work).await?;
                 }
-                Action::Recover => self.recover(session, memory).instrument(span("recover")).await?,
+                Action::Recover => step("recover").of(self.recover(session, memory)).await?,
                 Action::CorrectDrift(objects) => {
                     let turn = memory.fights.turn(objects, Instant::now());
                     let news = memory.fights.news(&turn.fought);
@@ -367,16 +360,15 @@ impl Reconciler {
                     if turn.due.is_empty() {
                         return Ok(Some((self.deployed(session, memory), Next::After(turn.pause))));
                     }
-                    self.correct_drift(session, memory, &turn.due)
-                        .instrument(span("correct_drift"))
-                        .await?;
+                    let work = self.correct_drift(session, memory, &turn.due);
+                    step("correct_drift").of(work).await?;
                 }
                 Action::WarnOfDrift(objects) => {
                     self.warn_of_drift(session, memory, objects);
                     return Ok(Some((self.deployed(session, memory), Next::Period)));
                 }
                 Action::Uninstall => {
-                    let blockers = self.uninstall(session).instrument(span("uninstall")).await?;
+                    let blockers = step("uninstall").of(self.uninstall(session)).await?;
                     if blockers.is_empty() {
                         return Ok(None);
                     }

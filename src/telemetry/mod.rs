@@ -4,6 +4,7 @@
 mod encode;
 mod layer;
 mod options;
+mod steps;
 mod terminal;
 pub mod traces;
 
@@ -13,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 pub(crate) use layer::error_chain;
 pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
+pub(crate) use steps::step;
 pub(crate) use traces::TRACE;
 use traces::Traces;
 

@@ -166,14 +166,16 @@ async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
     }
     // The status waits for the first word of the objects' controllers.
     assert!(spans.iter().any(|span| span.name == "report"), "{spans:#?}");
-    let install = in_trace.iter().find(|span| span.name == "install").unwrap();
     let created = in_trace.iter().filter(|span| span.name == "PATCH").find(|span| {
         attributes(&span.attributes)
             .get("url.path")
             .is_some_and(|path| path.ends_with("/configmaps/shop-config"))
     });
     let created = created.expect("a request for the ConfigMap");
-    assert_eq!(created.parent_span_id, install.span_id);
+    assert_eq!(
+        path_of(created, &spans),
+        "reconcile/install/apply 5/apply kind ConfigMap 1/PATCH"
+    );
     assert_eq!(
         attributes(&created.attributes)["http.response.status_code"],
         "201"
@@ -183,6 +185,139 @@ async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
     let log = operator.log_text();
     assert!(log.contains("\"msg\":\"Installed release\""), "{log}");
     assert!(!log.contains("Traces can't be sent"), "{log}");
+}
+
+/// The trace with a span of this name, once that has come whole: its root comes last.
+async fn trace_with(receiver: &Receiver, name: &str) -> Vec<Span> {
+    let begun = Instant::now();
+    loop {
+        let spans = receiver.spans();
+        let found = spans.iter().find(|span| span.name == name).and_then(|span| {
+            let of_trace = spans.iter().filter(|other| other.trace_id == span.trace_id);
+            let of_trace: Vec<Span> = of_trace.cloned().collect();
+            let is_whole = of_trace.iter().any(|span| span.parent_span_id.is_empty());
+            is_whole.then_some(of_trace)
+        });
+        if let Some(found) = found {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no trace with {name} in {spans:#?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Where a span stands in its trace, and what it says of itself.
+fn path_of(span: &Span, trace: &[Span]) -> String {
+    let parent = trace.iter().find(|parent| parent.span_id == span.parent_span_id);
+    let of_span = attributes(&span.attributes);
+    let said = ["event", "kind", "object", "objects"];
+    let said: Vec<&str> = said
+        .iter()
+        .filter_map(|key| of_span.get(*key).map(String::as_str))
+        .collect();
+    let own = [&[span.name.as_str()], said.as_slice()].concat().join(" ");
+    match parent {
+        Some(parent) => format!("{}/{own}", path_of(parent, trace)),
+        None => span.name.clone(),
+    }
+}
+
+/// The steps of a trace, without its requests, by when they began.
+fn steps(bench: &Bench, trace: &[Span]) -> Vec<String> {
+    let mut steps: Vec<&Span> = trace
+        .iter()
+        .filter(|span| span.name != span.name.to_uppercase())
+        .collect();
+    steps.sort_by_key(|span| span.start_time_unix_nano);
+    let paths = steps.iter().map(|span| path_of(span, trace));
+    paths.map(|path| path.replace(&bench.namespace, "NS")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_applies_and_prunes_are_steps_of_their_own() {
+    let Some(bench) = Bench::with_kind("hooks_applies_and_prunes_are_steps").await else {
+        return;
+    };
+    let receiver = Receiver::default();
+    let port = receiver.listen().await;
+    bench.add_template(
+        "wrong.yaml",
+        "{{ if .Values.wrong }}{apiVersion: v1, kind: Service, metadata: {name: wrong}, spec: {ports: [{port: -1}]}}{{ end }}",
+    );
+    let operator = operator(&bench, &format!("http://127.0.0.1:{port}"));
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    bench
+        .apply_web("shop", json!({"password": "canary", "extra": true}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .apply_web("shop", json!({"password": "canary-two", "hooks": true}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    let upgrade = trace_with(&receiver, "upgrade").await;
+    let told = steps(&bench, &upgrade);
+    let expected = [
+        "reconcile/upgrade",
+        "reconcile/upgrade/render",
+        "reconcile/upgrade/define",
+        "reconcile/upgrade/store",
+        "reconcile/upgrade/hooks pre-upgrade",
+        "reconcile/upgrade/hooks pre-upgrade/hook ConfigMap NS/shop-before",
+        "reconcile/upgrade/apply 5",
+        "reconcile/upgrade/apply 5/apply kind Secret 1",
+        "reconcile/upgrade/apply 5/apply kind ConfigMap 1",
+        "reconcile/upgrade/apply 5/apply kind ClusterRole 1",
+        "reconcile/upgrade/apply 5/apply kind Service 1",
+        "reconcile/upgrade/apply 5/apply kind Deployment 1",
+        "reconcile/upgrade/prune 1",
+        "reconcile/upgrade/store",
+    ];
+    let of_upgrade: Vec<&str> = told
+        .iter()
+        .map(String::as_str)
+        .filter(|step| step.starts_with("reconcile/upgrade"))
+        .collect();
+    assert_eq!(of_upgrade, expected);
+    let deleted = upgrade.iter().find(|span| {
+        span.name == "DELETE" && attributes(&span.attributes)["url.path"].ends_with("/configmaps/shop-extra")
+    });
+    let deleted = path_of(deleted.expect("the request of the prune"), &upgrade);
+    assert_eq!(deleted, "reconcile/upgrade/prune 1/DELETE");
+
+    // What fails is marked; why, is in the log, and in no trace.
+    bench
+        .apply_web("shop", json!({"password": "canary-three", "wrong": true}))
+        .await;
+    bench.wait_failed("shop", "ReleaseFailed").await;
+    let begun = Instant::now();
+    let failed = loop {
+        let spans = receiver.spans();
+        let failed = spans
+            .iter()
+            .filter(|span| span.status.as_ref().is_some_and(|status| status.code == 2));
+        let names: Vec<String> = failed.map(|span| span.name.clone()).collect();
+        if names.iter().any(|name| name == "upgrade") {
+            break names;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no failure in {spans:#?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    for name in ["apply kind", "apply", "upgrade"] {
+        assert!(
+            failed.iter().any(|failed| failed == name),
+            "no {name} in {failed:?}"
+        );
+    }
+    bench.delete_web("shop").await;
+    let uninstall = steps(&bench, &trace_with(&receiver, "uninstall").await);
+    assert!(
+        uninstall
+            .iter()
+            .any(|step| step.starts_with("reconcile/uninstall/delete ")),
+        "{uninstall:#?}"
+    );
+    operator.stop().await.unwrap();
+    assert!(!format!("{:?}", receiver.spans()).contains("canary"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

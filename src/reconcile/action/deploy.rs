@@ -14,6 +14,7 @@ use crate::apply::{
 };
 use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored};
 use crate::status::{EventKind, Redactor};
+use crate::telemetry::step;
 
 impl Reconciler {
     /// Renders the next revision after `earlier`, writes it down, and brings it into effect.
@@ -40,12 +41,9 @@ impl Reconciler {
         let objects = objects_of_manifest(&manifest)?;
         session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
 
-        if self
-            .shared
-            .applier
-            .install_crds(&definitions(&rendered.crds)?, self.settings.crds)
-            .await?
-        {
+        let definitions = definitions(&rendered.crds)?;
+        let installed = self.shared.applier.install_crds(&definitions, self.settings.crds);
+        if step("define").of(installed).await? {
             self.shared.discovery.refresh().await?;
         }
         self.shared.applier.check(&session.owner, &objects).await?;
@@ -68,7 +66,8 @@ impl Reconciler {
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
         let surplus = self.make_room(session, &earlier, &mut stored).await?;
-        session.history.create(&stored, (self.shared.now)()).await?;
+        let written = session.history.create(&stored, (self.shared.now)());
+        step("store").of(written).await?;
         memory.note_pending(revision, status, inputs);
         for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
             session.history.delete(&old).await?;
@@ -89,8 +88,8 @@ impl Reconciler {
         let inputs = stored.snapshot.inputs.or(session.inputs);
         match self.take_effect(session, &stored, objects, earlier).await {
             Ok(changes) => {
-                self.conclude(session, memory, stored, inputs, &changes, earlier)
-                    .await
+                let written = self.conclude(session, memory, stored, inputs, &changes, earlier);
+                step("store").of(written).await
             }
             Err(error) => {
                 if stored.record.info.status != ReleaseStatus::Failed
@@ -204,6 +203,14 @@ impl Reconciler {
             orphans.push(id);
         }
         orphans.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
+        if orphans.is_empty() {
+            return Ok(());
+        }
+        let step = step("prune").objects(orphans.len());
+        step.of(self.delete_orphans(session, orphans)).await
+    }
+
+    async fn delete_orphans(&self, session: &Session, orphans: Vec<ObjectId>) -> Result<(), ReconcileError> {
         for id in orphans {
             match self.shared.applier.delete(&session.owner, &id).await? {
                 Deletion::NotOurs(reason) => {

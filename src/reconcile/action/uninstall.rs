@@ -9,6 +9,7 @@ use crate::apply::{Deletion, HookError, Moment, ObjectId, chain};
 use crate::controls::DeletionPolicy;
 use crate::release::{HistoryError, HookRecord, ReleaseStatus, Stored};
 use crate::status::EventKind;
+use crate::telemetry::step;
 
 /// Most objects are gone at once; one reconcile waits this long for them.
 const WAIT: Duration = Duration::from_secs(3);
@@ -55,11 +56,13 @@ impl Reconciler {
         ids.extend(named.map(|(id, _)| id));
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         ids.extend(abandoned.cloned());
-        let deleted = self.delete_all(session, ids).await?;
+        let delete = step("delete").objects(ids.len());
+        let deleted = delete.of(self.delete_all(session, ids)).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
             Vec::new()
         } else {
-            self.wait_until_gone(session, deleted).await?
+            let wait = step("wait").objects(deleted.len());
+            wait.of(self.wait_until_gone(session, deleted)).await?
         };
         if !blockers.is_empty() {
             session.log("Uninstall wait");
