@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::server::Readiness;
+use crate::watches::Selectors;
 
 /// Shared handles, handed to everything that reconciles. Clones are cheap and share everything.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// What `/readyz` says.
     pub readiness: Readiness,
+    /// Under which selectors those held custom resources that were the leader before.
+    pub former_selectors: Selectors,
     /// Cancelled when the process is asked to stop: no reconcile starts after that, running ones end.
     pub shutdown: CancellationToken,
 }

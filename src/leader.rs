@@ -13,6 +13,12 @@ use kube::{Api, Client};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::telemetry::error_chain;
+use crate::watches::Selectors;
+
+/// The annotation of a lease that says under which selectors its holders have held custom resources.
+const SELECTORS_ANNOTATION: &str = "steersman.dev/selectors";
+/// A holder has let go by then of what its selectors no longer match, so that former ones are forgotten.
+const FORGET_AFTER: Duration = Duration::from_mins(1);
 
 /// How long a lease is valid after a renewal.
 const LEASE_DURATION: Duration = Duration::from_secs(15);
@@ -31,6 +37,10 @@ pub struct Elector {
     name: String,
     identity: String,
     observed: Option<Observed>,
+    /// Under which selectors this process holds custom resources.
+    present: Selectors,
+    /// Under which earlier holders held them, until that is of no interest any longer.
+    former: Selectors,
 }
 
 /// A record of the lease, and when it was first seen.
@@ -56,7 +66,24 @@ impl Elector {
             name: name.to_owned(),
             identity,
             observed: None,
+            present: Selectors::default(),
+            former: Selectors::default(),
         }
+    }
+
+    /// Lets the lease remember under which selectors this process holds custom resources, for those that hold it
+    /// after this one.
+    #[must_use]
+    pub fn remembering(self, selectors: Selectors) -> Self {
+        Self {
+            present: selectors,
+            ..self
+        }
+    }
+
+    /// Under which selectors those held them that had the lease before; known once it is acquired.
+    pub fn former_selectors(&self) -> &Selectors {
+        &self.former
     }
 
     /// Waits until this process holds the lease. Trouble with the API server is logged and outlasted.
@@ -94,8 +121,12 @@ impl Elector {
     /// Renews the lease until that has failed for too long or somebody else holds it; returns why it is lost.
     pub async fn hold(&mut self) -> String {
         let mut renewed = Instant::now();
+        let begun = renewed;
         loop {
             sleep(RETRY_PERIOD).await;
+            if begun.elapsed() >= FORGET_AFTER {
+                self.former = Selectors::default();
+            }
             let left = RENEW_DEADLINE.saturating_sub(renewed.elapsed());
             let reason = match timeout(left, self.attempt()).await {
                 Ok(Ok(true)) => {
@@ -165,10 +196,14 @@ impl Elector {
         if step == Step::Wait {
             return Ok(false);
         }
-        let next = Lease {
+        let mut next = Lease {
             spec: Some(self.next_spec(&spec, step)),
             ..lease
         };
+        if step == Step::Take {
+            self.former = selectors_of(&next.metadata);
+        }
+        self.note_selectors(&mut next.metadata);
         self.leases
             .replace(&self.name, &PostParams::default(), &next)
             .await?;
@@ -176,12 +211,23 @@ impl Elector {
     }
 
     fn new_lease(&self) -> Lease {
+        let mut metadata = ObjectMeta {
+            name: Some(self.name.clone()),
+            ..ObjectMeta::default()
+        };
+        self.note_selectors(&mut metadata);
         Lease {
-            metadata: ObjectMeta {
-                name: Some(self.name.clone()),
-                ..ObjectMeta::default()
-            },
+            metadata,
             spec: Some(self.next_spec(&LeaseSpec::default(), Step::Take)),
+        }
+    }
+
+    fn note_selectors(&self, metadata: &mut ObjectMeta) {
+        let mut selectors = self.former.clone();
+        selectors.join(&self.present);
+        if let (false, Ok(text)) = (selectors.is_empty(), serde_json::to_string(&selectors)) {
+            let annotations = metadata.annotations.get_or_insert_default();
+            annotations.insert(SELECTORS_ANNOTATION.to_owned(), text);
         }
     }
 
@@ -199,6 +245,14 @@ impl Elector {
         next.renew_time = Some(now);
         next
     }
+}
+
+/// What a lease says of its holders' selectors; nothing where that can't be understood.
+fn selectors_of(metadata: &ObjectMeta) -> Selectors {
+    let annotations = metadata.annotations.as_ref();
+    let text = annotations.and_then(|all| all.get(SELECTORS_ANNOTATION));
+    text.and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default()
 }
 
 /// Decides from a record and from how long it has not changed. A duration that makes no sense counts as our own.

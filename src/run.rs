@@ -14,7 +14,7 @@ use crate::kubernetes::{self, ConnectError, OnAnswer};
 use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
-use crate::watches::Watches;
+use crate::watches::{Selectors, Watches};
 
 /// How long running reconciles may take to end once the process is asked to stop.
 const GRACE: Duration = Duration::from_secs(30);
@@ -115,7 +115,10 @@ where
     };
     reviews.connected(client.clone());
     let mut elector = match &config.leader_election {
-        Some(election) => Some(elector(election, client.clone(), environment)?),
+        Some(election) => {
+            let elector = elector(election, client.clone(), environment)?;
+            Some(elector.remembering(Selectors::of(&watches)))
+        }
         None => None,
     };
     if let (Some(elector), Some(election)) = (&mut elector, &config.leader_election) {
@@ -135,6 +138,10 @@ where
         config: Arc::new(config),
         metrics,
         readiness,
+        former_selectors: elector
+            .as_ref()
+            .map(|elector| elector.former_selectors().clone())
+            .unwrap_or_default(),
         shutdown: shutdown.child_token(),
     };
     let result = lead(&context, watches, control, elector.as_mut()).await;

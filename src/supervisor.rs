@@ -13,7 +13,7 @@ use crate::controller::{self, Versions};
 use crate::dependents::Interests;
 use crate::reconcile::Shared;
 use crate::watches::follow::Updates;
-use crate::watches::{Watch, Watches};
+use crate::watches::{Selectors, Watch, Watches};
 
 /// How long the reconciles of a controller that is replaced may go on. What does not end by then is dropped, and
 /// taken up by the controller that follows.
@@ -31,7 +31,7 @@ pub async fn run(context: Context, watches: Watches, updates: Option<Updates>) {
     }
     let mut supervisor = Supervisor::new(context, &watches);
     for watch in &watches {
-        supervisor.start(watch.clone(), Versions::of(watch, &watches));
+        supervisor.start(watch.clone(), &watches);
     }
     supervisor.run(updates).await;
 }
@@ -43,6 +43,8 @@ struct Supervisor {
     stop_shared: CancellationToken,
     /// What the watches of dependents select, and what of it they heed.
     interests: Interests,
+    /// Under which selectors custom resources are held, and were.
+    selectors: Selectors,
     running: Vec<Running>,
     controllers: JoinSet<()>,
 }
@@ -62,7 +64,10 @@ impl Supervisor {
         let interests = interests(watches);
         let stop_shared = context.shutdown.child_token();
         let shared = share(&context, interests.clone(), stop_shared.clone());
+        let mut selectors = Selectors::of(watches);
+        selectors.join(&context.former_selectors);
         Self {
+            selectors,
             context,
             shared,
             stop_shared,
@@ -94,7 +99,9 @@ impl Supervisor {
         }
     }
 
-    fn start(&mut self, watch: Watch, versions: Versions) {
+    fn start(&mut self, watch: Watch, watches: &Watches) {
+        let versions = Versions::of(&watch, watches);
+        let former = self.selectors.former(&watch.gvk, &Selectors::of(watches));
         let stop = self.context.shutdown.child_token();
         let context = Context {
             shutdown: stop.clone(),
@@ -108,7 +115,8 @@ impl Supervisor {
         self.context.metrics.start_controller(&watch.gvk, limit);
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
-        let work = controller::control(context, self.shared.clone(), watch.clone(), versions.clone());
+        let held = (versions.clone(), former);
+        let work = controller::control(context, self.shared.clone(), watch.clone(), held);
         let task = self.controllers.spawn(async move {
             let _ended = guard;
             work.await;
@@ -167,9 +175,10 @@ impl Supervisor {
             self.shared = share(&self.context, interests.clone(), self.stop_shared.clone());
             self.interests = interests;
         }
+        self.selectors.join(&Selectors::of(&watches));
         for watch in &watches {
             if self.running.iter().all(|running| running.watch.gvk != watch.gvk) {
-                self.start(watch.clone(), Versions::of(watch, &watches));
+                self.start(watch.clone(), &watches);
             }
         }
     }

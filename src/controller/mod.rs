@@ -4,7 +4,7 @@ mod changes;
 mod strays;
 mod versions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ use crate::reconcile::{
 use crate::telemetry::TRACE;
 use crate::watches::Watch;
 use changes::{default_period, is_older, is_other, period_of};
-use strays::find_strays;
+use strays::{Hold, find_strays};
 pub(crate) use versions::Versions;
 
 /// How often a kind that is not served is looked for.
@@ -39,8 +39,14 @@ const KIND_POLL: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(20);
 
 /// Follows the custom resources of one watch and reconciles them, until the context's shutdown. Its kind is waited for
-/// while it is not served. `versions` says which resources are another controller's.
-pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, versions: Versions) {
+/// while it is not served. The versions say which resources are another controller's, the selectors under which
+/// others the operator has held resources before.
+pub(crate) async fn control(
+    context: Context,
+    shared: Shared,
+    watch: Watch,
+    (versions, former_selectors): (Versions, BTreeSet<String>),
+) {
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
         .run_until_cancelled(wait_for_kind(&context, &watch))
@@ -63,6 +69,7 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, vers
         releases: context.config.releases,
         dry_run: context.config.dry_run,
         suppress_override_values: context.config.suppress_override_values,
+        former_selectors: former_selectors.clone(),
         ..Settings::new(&watch)
     };
     let limit = watch
@@ -76,6 +83,7 @@ pub(crate) async fn control(context: Context, shared: Shared, watch: Watch, vers
         shared,
         watch,
         versions,
+        former_selectors,
         resource,
         period,
         limit,
@@ -143,6 +151,7 @@ struct Controller {
     shared: Shared,
     watch: Watch,
     versions: Versions,
+    former_selectors: BTreeSet<String>,
     resource: Resource,
     period: Option<Duration>,
     limit: usize,
@@ -224,7 +233,11 @@ impl Controller {
         let (found, strays) = mpsc::unbounded_channel();
         if !self.watch.selector.selects_all() {
             for (_, api) in self.scopes() {
-                let search = find_strays(api, self.watch.selector.clone(), found.clone());
+                let hold = Hold {
+                    selector: self.watch.selector.clone(),
+                    former: self.former_selectors.clone(),
+                };
+                let search = find_strays(api, hold, found.clone());
                 let shutdown = self.context.shutdown.clone();
                 tokio::spawn(async move { shutdown.run_until_cancelled(search).await });
             }

@@ -139,6 +139,8 @@ impl std::fmt::Debug for Shared {
 pub struct Settings {
     /// Which custom resources are meant.
     pub selector: Selector,
+    /// Under which selectors the operator has held others before.
+    pub former_selectors: BTreeSet<String>,
     /// The chart.
     pub chart: Chart,
     /// Values on top of the spec, as with `--set-string`.
@@ -164,6 +166,7 @@ impl Settings {
     pub fn new(watch: &Watch) -> Self {
         Self {
             selector: watch.selector.clone(),
+            former_selectors: BTreeSet::new(),
             chart: watch.chart.clone(),
             override_values: watch.override_values.clone(),
             releases: ReleasePolicy::default(),

@@ -1,5 +1,6 @@
 //! One reconcile of one custom resource.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -37,6 +38,8 @@ pub(super) struct Session {
     pub(super) first: bool,
     /// The selector under which the resource is held; empty where the watch has none.
     selector: String,
+    /// Under which selectors it may have been held by this operator before.
+    former_selectors: BTreeSet<String>,
     /// What was done about a revision that failed in this reconcile.
     pub(super) remedy: Option<Remedy>,
     /// Masks what must not be shown.
@@ -120,6 +123,7 @@ impl Session {
             redactor: Redactor::new([], &spec),
             controls,
             selector: settings.selector.to_string(),
+            former_selectors: settings.former_selectors.clone(),
             object,
             api,
             owner,
@@ -150,6 +154,11 @@ impl Session {
     /// it is no matter what it says: nobody is to be told from others.
     pub(super) fn guarded(&self) -> bool {
         self.held() && (self.selector.is_empty() || self.held_under() == self.selector)
+    }
+
+    /// Whether it is this operator that holds the resource, under whatever selector.
+    pub(super) fn held_by_us(&self) -> bool {
+        self.guarded() || (self.held() && self.former_selectors.contains(self.held_under()))
     }
 
     /// Whether the resource carries our finalizer, by any of its names.
@@ -217,10 +226,10 @@ impl Session {
             .or_else(removed)
     }
 
-    /// Takes the finalizer off the resource if it is still held under our selector.
+    /// Takes the finalizer off the resource if it is still held by this operator.
     pub(super) async fn leave(&mut self) -> Result<(), ReconcileError> {
         self.log("Removing finalizer");
-        let ours = |session: &Self| session.guarded().then(|| (session.other_finalizers(), None));
+        let ours = |session: &Self| session.held_by_us().then(|| (session.other_finalizers(), None));
         self.edit_hold(ours).await.or_else(removed)
     }
 

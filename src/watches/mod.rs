@@ -9,6 +9,7 @@ mod error;
 mod expand;
 mod fields;
 pub mod follow;
+mod former;
 mod load;
 mod names;
 mod selector;
@@ -23,6 +24,7 @@ use steersman_chart::Chart;
 use crate::apply::CrdPolicy;
 use crate::drift::DriftDetection;
 pub use error::{Notice, Problem, WatchesError};
+pub use former::Selectors;
 
 /// One checked entry of watches.yaml.
 #[derive(Clone, Debug, PartialEq, Eq)]

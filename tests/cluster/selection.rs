@@ -232,3 +232,66 @@ async fn two_operators_that_select_the_same_resource_do_not_write_over_each_othe
     first.stop().await.unwrap();
     second.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_a_narrower_selector_no_longer_matches_is_let_go() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    let both = "  selector: {matchLabels: {team: a, stage: live}}\n";
+    let namespace = format!("--leader-election-namespace={}", bench.namespace);
+    let flags = [
+        "--leader-elect",
+        "--leader-election-id=web-operator",
+        namespace.as_str(),
+    ];
+    bench.watches(&watch(&bench, ""));
+    let operator = bench.operator_with(&flags).await;
+    for (name, labels) in [
+        ("none", json!({})),
+        ("team", json!({"team": "a"})),
+        ("both", json!({"team": "a", "stage": "live"})),
+    ] {
+        bench.apply_web(name, json!({})).await;
+        bench
+            .patch_web(name, json!({"metadata": {"labels": labels}}))
+            .await;
+        bench.wait_revision(name, 1).await;
+    }
+    // While the file is followed.
+    bench.watches(&watch(&bench, SELECTOR));
+    wait_let_go(&bench, "none").await;
+    for name in ["team", "both"] {
+        bench
+            .wait("the hold", &bench.webs(), name, |web| {
+                let held_under = &web["metadata"]["annotations"]["steersman.dev/selector"];
+                (is_held(web) && *held_under == "team=a").then_some(())
+            })
+            .await;
+    }
+    operator.stop().await.unwrap();
+
+    // With a start in between. Another operator knows nothing of the former selector.
+    let operator = bench.operator_with(&flags).await;
+    operator.stop().await.unwrap();
+    bench.watches(&watch(&bench, both));
+    let stranger = bench.ready_operator().await;
+    bench
+        .wait("the new hold", &bench.webs(), "both", |web| {
+            let held_under = web["metadata"]["annotations"]["steersman.dev/selector"].as_str()?;
+            (is_held(web) && held_under.contains("stage=live")).then_some(())
+        })
+        .await;
+    stranger.stop().await.unwrap();
+    let team = serde_json::to_value(bench.webs().get("team").await.unwrap()).unwrap();
+    assert!(is_held(&team), "{team:#}");
+
+    let operator = bench.operator_with(&flags).await;
+    wait_let_go(&bench, "team").await;
+    for name in ["none", "team", "both"] {
+        assert!(map_of(&bench, name).await.is_some(), "{name}");
+    }
+    let both = serde_json::to_value(bench.webs().get("both").await.unwrap()).unwrap();
+    assert!(is_held(&both), "{both:#}");
+    operator.stop().await.unwrap();
+}

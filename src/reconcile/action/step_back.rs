@@ -15,7 +15,7 @@ impl Reconciler {
     /// its history stay as they are, for whoever selects it next.
     ///
     /// [`Next::Never`] says that there is nothing more to be done: it is let go or gone, matches
-    /// again, or is held under another selector.
+    /// again, or another operator holds it.
     ///
     /// # Guarantees
     /// A resource that is being deleted is uninstalled first, as its finalizer has promised. An
@@ -48,7 +48,7 @@ impl Reconciler {
             return Ok(true);
         }
         let labels = session.object.metadata.labels.clone().unwrap_or_default();
-        if self.settings.selector.matches(&labels) || !session.guarded() {
+        if self.settings.selector.matches(&labels) || !session.held_by_us() {
             return Ok(true);
         }
         if session.deleting() {
