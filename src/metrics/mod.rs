@@ -1,20 +1,18 @@
 //! The numbers that `/metrics` shows, under the names of helm-operator and controller-runtime.
 
+mod families;
+mod names;
 mod process;
 mod work_queue;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
-use prometheus::{
-    Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
-    TextEncoder,
-};
+use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
 
-use process::ProcessMetrics;
-use work_queue::WorkQueues;
+use families::Families;
+use names::ControllerNames;
 
 /// How a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,38 +38,6 @@ pub struct Metrics {
     families: Arc<Families>,
 }
 
-/// Group, version and kind.
-type KindKey = (String, String, String);
-
-#[derive(Debug)]
-struct Families {
-    controllers: RwLock<BTreeMap<KindKey, String>>,
-    reconcile_total: IntCounterVec,
-    reconcile_errors: IntCounterVec,
-    reconcile_panics: IntCounterVec,
-    terminal_errors: IntCounterVec,
-    reconcile_time: HistogramVec,
-    work_queues: WorkQueues,
-    requests: IntCounterVec,
-    active_workers: IntGaugeVec,
-    max_concurrent: IntGaugeVec,
-    resource_created: GaugeVec,
-    drift_corrections: IntCounterVec,
-    release_revision: IntGaugeVec,
-    release_objects: IntGaugeVec,
-    leader: IntGaugeVec,
-    process: ProcessMetrics,
-}
-
-const RESOURCE_LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
-
-/// The bounds that controller-runtime uses for the length of a reconcile.
-const RECONCILE_SECONDS: [f64; 40] = [
-    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
-    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
-    50.0, 60.0,
-];
-
 impl Metrics {
     /// The numbers of an operator that watches these kinds, each with how many are reconciled at a time.
     ///
@@ -82,7 +48,8 @@ impl Metrics {
     ) -> Result<Self, prometheus::Error> {
         let watched: Vec<_> = watched.into_iter().collect();
         let registry = Registry::new();
-        let families = Families::register(&registry, controller_names(watched.iter().map(|(gvk, _)| *gvk)))?;
+        let names = ControllerNames::new(watched.iter().map(|(gvk, _)| *gvk));
+        let families = Families::register(&registry, names)?;
         let metrics = Self {
             registry,
             families: Arc::new(families),
@@ -96,7 +63,7 @@ impl Metrics {
     /// Shows the families of a controller with zeros before it does anything, as controller-runtime does: a rate
     /// over a counter that appears with 1 misses the first event.
     pub fn start_controller(&self, gvk: &GroupVersionKind, limit: usize) {
-        self.name_controller(gvk);
+        self.families.controllers.add(gvk);
         let (families, controller) = (&self.families, self.controller(gvk));
         let controller = controller.as_str();
         for outcome in [
@@ -247,21 +214,7 @@ impl Metrics {
     /// The name of a kind's controller: helm-operator's, `memcached-controller`, where no other watched kind has
     /// the same.
     pub fn controller(&self, gvk: &GroupVersionKind) -> String {
-        let names = self.families.controllers.read();
-        let names = names.unwrap_or_else(PoisonError::into_inner);
-        names.get(&key(gvk)).cloned().unwrap_or_else(|| short_name(gvk))
-    }
-
-    /// Gives a kind that was not watched from the start a name that no other one has.
-    fn name_controller(&self, gvk: &GroupVersionKind) {
-        let names = self.families.controllers.write();
-        let mut names = names.unwrap_or_else(PoisonError::into_inner);
-        if names.contains_key(&key(gvk)) {
-            return;
-        }
-        let short = short_name(gvk);
-        let is_taken = names.values().any(|name| *name == short);
-        names.insert(key(gvk), if is_taken { long_name(gvk) } else { short });
+        self.families.controllers.get(gvk)
     }
 
     /// All numbers in the text format of Prometheus, version 0.0.4.
@@ -304,146 +257,8 @@ impl Outcome {
     }
 }
 
-impl Families {
-    fn register(
-        registry: &Registry,
-        controllers: BTreeMap<KindKey, String>,
-    ) -> Result<Self, prometheus::Error> {
-        let counter = |name: &str, help: &str, labels: &[&str]| {
-            let family = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let gauge = |name: &str, help: &str, labels: &[&str]| {
-            let family = IntGaugeVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let resource_created = GaugeVec::new(
-            Opts::new(
-                "resource_created_at_seconds",
-                "Timestamp at which a resource was created",
-            ),
-            &RESOURCE_LABELS,
-        )?;
-        registry.register(Box::new(resource_created.clone()))?;
-        let reconcile_time = HistogramVec::new(
-            HistogramOpts::new(
-                "controller_runtime_reconcile_time_seconds",
-                "Length of time per reconciliation per controller",
-            )
-            .buckets(RECONCILE_SECONDS.to_vec()),
-            &["controller"],
-        )?;
-        registry.register(Box::new(reconcile_time.clone()))?;
-        register_build_info(registry)?;
-        Ok(Self {
-            controllers: RwLock::new(controllers),
-            reconcile_total: counter(
-                "controller_runtime_reconcile_total",
-                "Total number of reconciliations per controller",
-                &["controller", "result"],
-            )?,
-            reconcile_errors: counter(
-                "controller_runtime_reconcile_errors_total",
-                "Total number of reconciliation errors per controller",
-                &["controller"],
-            )?,
-            reconcile_panics: counter(
-                "controller_runtime_reconcile_panics_total",
-                "Total number of reconciliation panics per controller",
-                &["controller"],
-            )?,
-            terminal_errors: counter(
-                "controller_runtime_terminal_reconcile_errors_total",
-                "Total number of terminal reconciliation errors per controller",
-                &["controller"],
-            )?,
-            reconcile_time,
-            work_queues: WorkQueues::register(registry)?,
-            requests: counter(
-                "rest_client_requests_total",
-                "Number of HTTP requests, partitioned by status code, method, and host.",
-                &["code", "host", "method"],
-            )?,
-            active_workers: gauge(
-                "controller_runtime_active_workers",
-                "Number of currently used workers per controller",
-                &["controller"],
-            )?,
-            max_concurrent: gauge(
-                "controller_runtime_max_concurrent_reconciles",
-                "Maximum number of concurrent reconciles per controller",
-                &["controller"],
-            )?,
-            resource_created,
-            drift_corrections: counter(
-                "steersman_drift_corrections_total",
-                "Total number of objects set right after somebody changed or deleted them",
-                &["controller"],
-            )?,
-            release_revision: gauge(
-                "steersman_release_revision",
-                "Revision of the release that is deployed for a resource",
-                &RESOURCE_LABELS,
-            )?,
-            release_objects: gauge(
-                "steersman_release_objects",
-                "Number of objects of the revision that is deployed for a resource",
-                &RESOURCE_LABELS,
-            )?,
-            leader: gauge(
-                "leader_election_master_status",
-                "Whether this process holds the lease (1) or waits for it (0)",
-                &["name"],
-            )?,
-            process: ProcessMetrics::register(registry)?,
-        })
-    }
-}
-
-fn register_build_info(registry: &Registry) -> Result<(), prometheus::Error> {
-    let options = Opts::new(
-        "helm_operator_build_info",
-        "Build information for the helm-operator binary",
-    )
-    .const_label("commit", crate::version::COMMIT)
-    .const_label("version", crate::version::VERSION);
-    let info = Gauge::with_opts(options)?;
-    info.set(1.0);
-    registry.register(Box::new(info))
-}
-
 fn resource<'a>(gvk: &'a GroupVersionKind, namespace: &'a str, name: &'a str) -> [&'a str; 5] {
     [&gvk.group, &gvk.kind, name, namespace, &gvk.version]
-}
-
-fn short_name(gvk: &GroupVersionKind) -> String {
-    format!("{}-controller", gvk.kind.to_lowercase())
-}
-
-fn long_name(gvk: &GroupVersionKind) -> String {
-    let kind = gvk.kind.to_lowercase();
-    format!("{kind}-{}-{}-controller", gvk.version, gvk.group)
-}
-
-fn key(gvk: &GroupVersionKind) -> KindKey {
-    (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone())
-}
-
-/// A name for each kind's controller. Kinds that differ only in version or group would share helm-operator's name,
-/// so theirs are extended by both.
-fn controller_names<'a>(watched: impl Iterator<Item = &'a GroupVersionKind>) -> BTreeMap<KindKey, String> {
-    let watched: Vec<_> = watched.collect();
-    let mut uses = BTreeMap::<String, usize>::new();
-    for gvk in &watched {
-        *uses.entry(short_name(gvk)).or_default() += 1;
-    }
-    let name = |gvk: &GroupVersionKind| match uses.get(&short_name(gvk)) {
-        Some(2..) => long_name(gvk),
-        _ => short_name(gvk),
-    };
-    watched.into_iter().map(|gvk| (key(gvk), name(gvk))).collect()
 }
 
 #[cfg(test)]
@@ -564,43 +379,6 @@ mod tests {
                 lines(&metrics, "rest_client"),
             ]
             .concat(),
-        );
-    }
-
-    #[test]
-    fn kinds_of_one_name_have_controllers_of_their_own() {
-        let (v1, v2) = (memcached("v1"), memcached("v2"));
-        let metrics = Metrics::new([(&v1, 1), (&v2, 1)]).unwrap();
-        assert_eq!(
-            metrics.controller(&v1),
-            "memcached-v1-cache.example.com-controller"
-        );
-        assert_eq!(
-            metrics.controller(&v2),
-            "memcached-v2-cache.example.com-controller"
-        );
-        let metrics = Metrics::new([(&v1, 1)]).unwrap();
-        metrics.start_controller(&v2, 1);
-        assert_eq!(metrics.controller(&v1), "memcached-controller");
-        assert_eq!(
-            metrics.controller(&v2),
-            "memcached-v2-cache.example.com-controller"
-        );
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn the_process_reports_its_own_weight() {
-        let metrics = Metrics::new([]).unwrap();
-        let text = lines(&metrics, "process_");
-        let names: Vec<_> = text.lines().filter_map(|line| line.split(' ').next()).collect();
-        expect!["process_cpu_seconds_total process_max_fds process_network_receive_bytes_total process_network_transmit_bytes_total process_open_fds process_resident_memory_bytes process_start_time_seconds process_virtual_memory_bytes process_virtual_memory_max_bytes"]
-            .assert_eq(&names.join(" "));
-        assert!(
-            text.lines().all(|line| !line.ends_with(" 0")
-                || line.starts_with("process_cpu")
-                || line.starts_with("process_network")),
-            "{text}"
         );
     }
 }

@@ -174,4 +174,21 @@ mod tests {
         assert_eq!(octets(netstat, "InOctets"), Some(20.0));
         assert_eq!(octets(netstat, "OutOctets"), Some(30.0));
     }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_process_reports_its_own_weight() {
+        let metrics = crate::metrics::Metrics::new([]).unwrap();
+        let text = String::from_utf8(metrics.encode().unwrap()).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("process_")).collect();
+        let names: Vec<_> = lines.iter().filter_map(|line| line.split(' ').next()).collect();
+        expect_test::expect!["process_cpu_seconds_total process_max_fds process_network_receive_bytes_total process_network_transmit_bytes_total process_open_fds process_resident_memory_bytes process_start_time_seconds process_virtual_memory_bytes process_virtual_memory_max_bytes"]
+            .assert_eq(&names.join(" "));
+        assert!(
+            lines.iter().all(|line| !line.ends_with(" 0")
+                || line.starts_with("process_cpu")
+                || line.starts_with("process_network")),
+            "{text}"
+        );
+    }
 }
