@@ -10,17 +10,18 @@ mod dry_run;
 mod events;
 mod health;
 mod manifest;
+mod next;
 mod patch;
 mod redact;
 mod report;
+mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dry_run::{DryRun, WouldBe, WouldChange, differing_fields};
 pub use events::{EventKind, Events};
-pub use health::{Health, UNSEEN, has_health, health};
+pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;
+pub use next::next_status;
 pub use patch::{StatusError, write_status};
 pub use redact::Redactor;
-pub use report::{
-    Deployed, Failure, FailureStage, HealthSummary, ManifestInStatus, NotReady, Report, next_status,
-};
+pub use report::{Deployed, Failure, FailureStage, ManifestInStatus, Report};

@@ -4,9 +4,12 @@
 //! says that all of it is in place. Beyond kstatus, an Ingress and a load balancer need an address.
 
 mod others;
+mod summary;
 mod workloads;
 
 use serde_json::Value;
+
+pub use summary::{HealthSummary, NotReady};
 
 /// What an object's own status says of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
