@@ -203,3 +203,74 @@ async fn the_go_operator_uninstalls_what_this_one_has_installed() {
     assert_eq!(bench.revisions().await, [""; 0]);
     go.stop().await.unwrap();
 }
+
+/// The hook's Job never ends, as no pod runs here.
+async fn wait_pending(bench: &Bench, pending: &str) {
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench
+        .wait("the hook", &jobs, "shop-job", |job| {
+            (!job.is_null()).then_some(())
+        })
+        .await;
+    let revisions = bench.revisions().await;
+    assert_eq!(revisions.last().map(String::as_str), Some(pending));
+}
+
+#[tokio::test]
+async fn what_the_go_operator_left_half_installed_is_finished() {
+    let Some((bench, binary)) = bench("go_operator").await else {
+        return;
+    };
+    let go = go_operator(&bench, &binary).await;
+    bench
+        .apply_web("shop", json!({"password": "canary", "hooks": true}))
+        .await;
+    wait_pending(&bench, "1 pending-install").await;
+    go.kill().await.unwrap();
+
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 2).await;
+    assert!(operator.log_text().contains("Installed release"));
+    bench.deployments().get("shop").await.unwrap();
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench.wait_gone(&jobs, "shop-job").await;
+    assert_eq!(bench.revisions().await, [""; 0]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_this_operator_left_half_upgraded_the_go_operator_finishes() {
+    let Some((bench, binary)) = bench("go_operator").await else {
+        return;
+    };
+    bench.edit("hooks.yaml", "pre-install,pre-delete", "pre-upgrade");
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"password": "canary"})).await;
+    bench.wait_revision("shop", 1).await;
+    wait_for_pod(&bench).await;
+    let before = incarnations(&bench).await;
+    bench
+        .apply_web(
+            "shop",
+            json!({"password": "canary", "message": "next", "hooks": true}),
+        )
+        .await;
+    wait_pending(&bench, "2 pending-upgrade").await;
+    operator.kill().await.unwrap();
+
+    bench
+        .apply_web("shop", json!({"password": "canary", "message": "next"}))
+        .await;
+    let go = go_operator(&bench, &binary).await;
+    wait_for_line(&go, "Upgraded release").await;
+    wait_deployed_by_go(&bench, "next").await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"], json!({"message": "next"}));
+    let mut after = incarnations(&bench).await;
+    after.retain(|line| !line.starts_with("shop-job"));
+    assert_eq!(after, before);
+    go.stop().await.unwrap();
+}
