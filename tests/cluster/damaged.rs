@@ -1,4 +1,4 @@
-//! A history that can't be read deletes nothing, and keeps nothing from being deleted.
+//! A history that is damaged, forged or lost deletes nothing, and keeps nothing from being deleted.
 
 use std::io::Write;
 
@@ -170,5 +170,98 @@ async fn a_release_in_a_later_format_is_seen_before_a_new_resource_is_released()
         .await
         .unwrap();
     bench.wait_revision("late", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_history_is_written_anew() {
+    let Some(bench) = Bench::with_kind("damaged").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let secret = "sh.helm.release.v1.shop.v1";
+    bench.secrets().delete(secret, &Default::default()).await.unwrap();
+    bench.apply_web("shop", json!({"message": "new"})).await;
+    bench
+        .wait("the message", &bench.config_maps(), "shop-config", |map| {
+            (map["data"]["message"] == "new").then_some(())
+        })
+        .await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert!(bench.deployments().get_opt("shop").await.unwrap().is_none());
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_secret_that_is_no_release_is_named_and_deletes_nothing() {
+    let Some(bench) = Bench::with_kind("damaged").await else {
+        return;
+    };
+    let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+        "metadata": {"name": "sh.helm.release.v1.shop.v1", "labels": {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}},
+        "stringData": {"release": "bm8gcmVsZWFzZQ=="}});
+    let forged: kube::api::DynamicObject = serde_json::from_value(forged).unwrap();
+    bench
+        .secrets()
+        .create(&Default::default(), &forged)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    let (_, reason, message) = bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "Irreconcilable")
+        })
+        .await;
+    assert_eq!(reason, "ErrorGettingReleaseState");
+    assert!(
+        message.contains("Secret sh.helm.release.v1.shop.v1 is not a release"),
+        "{message}"
+    );
+    bench
+        .secrets()
+        .delete("sh.helm.release.v1.shop.v1", &Default::default())
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_forged_manifest_deletes_nothing_of_others() {
+    use base64::Engine;
+    let Some(bench) = Bench::with_kind("damaged").await else {
+        return;
+    };
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "precious"}});
+    let theirs: kube::api::DynamicObject = serde_json::from_value(theirs).unwrap();
+    bench
+        .config_maps()
+        .create(&Default::default(), &theirs)
+        .await
+        .unwrap();
+    let record = json!({"name": "shop", "namespace": bench.namespace, "version": 1, "chart": {"metadata": {"name": "web"}},
+        "info": {"status": "deployed"},
+        "manifest": "---\n# Source: x\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious}\n"});
+    let record = base64::engine::general_purpose::STANDARD.encode(record.to_string());
+    let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+        "metadata": {"name": "sh.helm.release.v1.shop.v1", "labels": {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}},
+        "stringData": {"release": record}});
+    let forged: kube::api::DynamicObject = serde_json::from_value(forged).unwrap();
+    bench
+        .secrets()
+        .create(&Default::default(), &forged)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 2).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.config_maps().get("precious").await.unwrap();
+    assert_eq!(bench.revisions().await, [""; 0]);
     operator.stop().await.unwrap();
 }

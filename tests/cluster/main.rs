@@ -35,6 +35,7 @@ mod requests;
 mod rollback;
 mod selection;
 mod specs;
+mod starting;
 mod status;
 mod takeover;
 mod template;

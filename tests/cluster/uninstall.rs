@@ -3,7 +3,7 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, wait_for_line};
+use crate::bench::{Bench, condition, wait_for_line};
 
 /// What is held by somebody else is asked to go, and not waited for.
 #[tokio::test]
@@ -80,4 +80,98 @@ async fn a_resource_without_a_release_is_let_go() {
         assert!(!operator.log_text().contains("Uninstalled release"));
         operator.stop().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_deleted_resource_leaves_nothing() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"extra": true})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+
+    for (api, name) in [
+        (bench.config_maps(), "shop-config"),
+        (bench.config_maps(), "shop-extra"),
+        (bench.secrets(), "shop-secret"),
+        (bench.services(), "shop"),
+        (bench.deployments(), "shop"),
+    ] {
+        assert!(api.get_opt(name).await.unwrap().is_none(), "{name} is left");
+    }
+    let role = format!("clusterrole/{}-shop", bench.namespace);
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    assert_eq!(bench.revisions().await, [""; 0]);
+    let log = operator.log_text();
+    assert!(
+        log.contains("Uninstalled release") && log.contains("Removing finalizer"),
+        "{log}"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_keeps_an_object_keeps_the_resource_and_is_named() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let hold = |finalizers: Value| Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+    let parameters = PatchParams::default();
+    bench
+        .config_maps()
+        .patch("shop-config", &parameters, &hold(json!(["example.com/hold"])))
+        .await
+        .unwrap();
+    bench.delete_web("shop").await;
+    bench
+        .wait("the blocker", &bench.webs(), "shop", |web| {
+            let message = condition(web, "Ready")?.2;
+            message
+                .contains("shop-config (finalizers: example.com/hold)")
+                .then_some(())
+        })
+        .await;
+    assert!(
+        operator
+            .log_text()
+            .contains("Waiting until all resources are deleted")
+    );
+    bench
+        .config_maps()
+        .patch("shop-config", &parameters, &hold(json!([])))
+        .await
+        .unwrap();
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_deleted_namespace_takes_the_release_with_it() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let role = format!("clusterrole/{}-shop", bench.namespace);
+    bench.cluster.kubectl(&["get", &role]).await.unwrap();
+    bench
+        .cluster
+        .kubectl(&["delete", "namespace", &bench.namespace, "--timeout=60s"])
+        .await
+        .unwrap();
+    assert!(
+        bench.cluster.kubectl(&["get", &role]).await.is_err(),
+        "{role} is left"
+    );
+    operator.stop().await.unwrap();
 }

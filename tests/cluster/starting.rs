@@ -1,0 +1,67 @@
+//! What an operator finds when it starts.
+
+use serde_json::json;
+
+use crate::bench::Bench;
+
+#[tokio::test]
+async fn a_kind_that_is_not_served_is_waited_for() {
+    let Some(bench) = Bench::new("starting").await else {
+        return;
+    };
+    let operator = bench.operator();
+    let begun = std::time::Instant::now();
+    while !operator
+        .probe("/readyz?verbose")
+        .await
+        .is_ok_and(|answer| answer.contains("waiting for its CustomResourceDefinition"))
+    {
+        assert!(
+            begun.elapsed() < std::time::Duration::from_secs(30),
+            "{}",
+            operator.log_text()
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    bench.define_kind().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator
+        .wait_until_ready(std::time::Duration::from_secs(5))
+        .await
+        .unwrap();
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_chart_and_drift_are_found_at_the_start() {
+    let Some(bench) = Bench::with_kind("starting").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+
+    bench
+        .config_maps()
+        .delete("shop-config", &Default::default())
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench
+        .wait("the object", &bench.config_maps(), "shop-config", |map| {
+            map.get("data").map(|_| ())
+        })
+        .await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+
+    let chart = bench.folder.path().join("web/Chart.yaml");
+    let text = std::fs::read_to_string(&chart).unwrap().replace("1.2.3", "1.3.0");
+    std::fs::write(&chart, text).unwrap();
+    let operator = bench.ready_operator().await;
+    let web = bench.wait_revision("shop", 2).await;
+    assert_eq!(web["status"]["chart"]["version"], "1.3.0");
+    operator.stop().await.unwrap();
+}
