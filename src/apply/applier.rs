@@ -10,10 +10,12 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
+use super::conflicts::{ConflictPolicy, in_words};
 use super::crds::CrdError;
 use super::fields::FIELD_MANAGER;
-use super::heal::{HealError, replace_lists};
+use super::heal::{HealError, heal};
 use super::mark::{Owner, Ownership};
+use super::mend::mend;
 use super::object::{ApiKind, ObjectId, RenderedObject};
 use super::request::RequestError;
 use super::takeover::take_over_fields;
@@ -83,6 +85,19 @@ pub enum ApplyError {
         /// What the server said.
         source: RequestError,
     },
+    /// Others manage fields that the chart renders, and are not to be overruled.
+    #[error(
+        "failed to apply {id}: {fields}; leave it to them (`driftDetection.ignore` of the watch), or let the chart \
+         have it (`conflicts: overwrite`)"
+    )]
+    Conflict {
+        /// The object.
+        id: Box<ObjectId>,
+        /// The fields, and who manages them.
+        fields: String,
+        /// What the server said.
+        source: RequestError,
+    },
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {
@@ -96,8 +111,8 @@ pub enum ApplyError {
     /// A definition was applied but is not in effect.
     #[error(transparent)]
     Crd(#[from] CrdError),
-    /// An object whose lists had drifted could not be healed.
-    #[error("failed to replace the drifted lists of {id}")]
+    /// What keeps an object from being applied could not be taken out of it.
+    #[error("failed to make {id} ready to be applied")]
     Heal {
         /// The object.
         id: Box<ObjectId>,
@@ -128,6 +143,8 @@ pub struct Applied {
     pub change: Change,
     /// Whether the chart wants it kept.
     pub kept: bool,
+    /// What was taken out of it so that the server takes it, for people.
+    pub mended: Vec<String>,
 }
 
 /// What an application did, per object.
@@ -141,6 +158,8 @@ pub struct ApplyOptions<'a> {
     pub formers: &'a [String],
     /// What can't be changed in place is deleted and created again.
     pub recreate: bool,
+    /// What is done about fields that others manage.
+    pub conflicts: ConflictPolicy,
 }
 
 /// An object with the address to send it to.
@@ -330,8 +349,7 @@ impl Applier {
     ) -> Result<Applied, ApplyError> {
         let Planned { id, object, resource } = planned;
         let api = self.api(resource, id.namespace.as_deref());
-        let kept = object.is_kept();
-        let value = owner.mark(&object.value, id.namespace.as_deref(), kept);
+        let mut value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let known = self.dependents.live(&owner.uid, id);
         let failed = |attempt| {
             move |source| ApplyError::Request {
@@ -347,29 +365,41 @@ impl Applier {
             _ => self.find(owner, &api, id, options).await?,
         };
         let mut new = Change::Created;
+        let mut mended = Vec::new();
         let mut refusal = None;
         // Each turn follows what the last answer said of the object; two writers that create and
         // delete it all the time are left to the next reconcile.
-        for _ in 0..3 {
+        for _ in 0..4 {
             let answer = match &uid {
-                Some(uid) => apply_to(&api, &id.name, &value, uid).await,
+                Some(uid) => apply_to(&api, &id.name, &value, uid, options.conflicts).await,
                 None => apply_new(&api, &id.name, &value).await,
             };
+            let change = uid.as_ref().map_or(new, |_| Change::Configured);
             match (answer, &uid) {
-                (Ok(metadata), Some(_)) => {
-                    return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
+                (Ok(metadata), _) => {
+                    return Ok(self.applied(owner, planned, &metadata, (change, mended)));
                 }
-                (Ok(metadata), None) => {
-                    return Ok(self.applied(owner, planned, kept, &metadata, new));
+                (Err(error), _) if error.is_about_the_schema() => {
+                    let fitting = mend(&api, &value, error).await.map_err(failed("apply"))?;
+                    tracing::warn!(object = %id, "the chart's object is mended: {}", fitting.notes.join("; "));
+                    value = fitting.value;
+                    mended.extend(fitting.notes);
                 }
-                (Err(error), Some(uid)) if error.is_list_conflict() => {
-                    let metadata = self.heal(&api, id, &value, uid, error).await?;
-                    return Ok(self.applied(owner, planned, kept, &metadata, Change::Configured));
+                (Err(error), Some(_)) if error.is_field_conflict() => {
+                    return Err(ApplyError::Conflict {
+                        id: Box::new(id.clone()),
+                        fields: in_words(&error),
+                        source: error,
+                    });
                 }
                 (Err(error), Some(current)) if error.is_immutable() => {
                     self.make_way(options, (&api, id), (object, &value), current, error)
                         .await?;
                     (uid, new) = (None, Change::Recreated);
+                }
+                (Err(error), Some(uid)) if error.is_list_conflict() || error.is_about_leftovers() => {
+                    let metadata = heal_or_refuse(&api, id, (&value, uid), error, options.conflicts).await?;
+                    return Ok(self.applied(owner, planned, &metadata, (change, mended)));
                 }
                 (Err(error), _) if error.is_other_uid() || error.is_conflict() => {
                     uid = self.find(owner, &api, id, options).await?;
@@ -425,44 +455,20 @@ impl Applier {
         }
     }
 
-    /// An object of ours that the server refuses to change may be one whose lists somebody
-    /// else's key has got into. When a replace does not help either, the first answer counts.
-    async fn heal(
-        &self,
-        api: &Api<DynamicObject>,
-        id: &ObjectId,
-        value: &Value,
-        uid: &str,
-        refusal: RequestError,
-    ) -> Result<ObjectMeta, ApplyError> {
-        match replace_lists(api, &id.name, value, uid).await {
-            Ok(metadata) => Ok(metadata),
-            Err(HealError::NothingToReplace | HealError::Refused) => Err(ApplyError::Request {
-                attempt: "apply",
-                id: Box::new(id.clone()),
-                source: refusal,
-            }),
-            Err(source) => Err(ApplyError::Heal {
-                id: Box::new(id.clone()),
-                source,
-            }),
-        }
-    }
-
     fn applied(
         &self,
         owner: &Owner,
         planned: &Planned,
-        kept: bool,
         metadata: &ObjectMeta,
-        change: Change,
+        (change, mended): (Change, Vec<String>),
     ) -> Applied {
         let digest = self.dependents.note_applied(&owner.uid, &planned.id, metadata);
         Applied {
             version: planned.object.api.version.clone(),
             digest,
             change,
-            kept,
+            kept: planned.object.is_kept(),
+            mended,
         }
     }
 
@@ -476,18 +482,43 @@ impl Applier {
     }
 }
 
+/// An object of ours that the server refuses to change may be one that others, or an earlier revision, have left in a
+/// state from which no apply leads on. When mending that does not help either, the first answer counts.
+async fn heal_or_refuse(
+    api: &Api<DynamicObject>,
+    id: &ObjectId,
+    (value, uid): (&Value, &str),
+    refusal: RequestError,
+    conflicts: ConflictPolicy,
+) -> Result<ObjectMeta, ApplyError> {
+    match heal(api, &id.name, (value, uid), &refusal, conflicts).await {
+        Ok(metadata) => Ok(metadata),
+        Err(HealError::NothingToReplace | HealError::Refused) => Err(ApplyError::Request {
+            attempt: "apply",
+            id: Box::new(id.clone()),
+            source: refusal,
+        }),
+        Err(source) => Err(ApplyError::Heal {
+            id: Box::new(id.clone()),
+            source,
+        }),
+    }
+}
+
 /// Applies `value` to the object with this UID, and to no other.
 pub(super) async fn apply_to(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,
     uid: &str,
+    conflicts: ConflictPolicy,
 ) -> Result<ObjectMeta, RequestError> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("uid".to_owned(), uid.into());
     }
-    let parameters = PatchParams::apply(FIELD_MANAGER).force();
+    let mut parameters = PatchParams::apply(FIELD_MANAGER);
+    parameters.force = conflicts == ConflictPolicy::Overwrite;
     let answer = api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await;
     Ok(answer?.metadata)
 }

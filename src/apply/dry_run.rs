@@ -5,9 +5,12 @@ use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::applier::{Applier, ApplyError, identify, unknown_kind};
+use super::conflicts::ConflictPolicy;
 use super::dropped::{merge_patch, without_dropped};
 use super::fields::FIELD_MANAGER;
+use super::leftover::{set_aside, without_leftovers};
 use super::mark::{CHART_LABEL, Owner, Ownership};
+use super::mend::mend;
 use super::object::{ObjectId, RenderedObject};
 use super::request::RequestError;
 use super::takeover::TakenOver;
@@ -102,6 +105,7 @@ impl Applier {
         served: &Served,
         is_defined: bool,
         formers: Option<&[String]>,
+        conflicts: ConflictPolicy,
     ) -> Result<Tried, ApplyError> {
         let Some(resource) = served.resource(&object.api) else {
             let id = ObjectId {
@@ -149,11 +153,12 @@ impl Applier {
                     without_takeover: None,
                 });
             }
-            parameters = parameters.force();
+            // What formers manage is taken over before anything is applied.
+            parameters.force = conflicts == ConflictPolicy::Overwrite || formers.is_some();
         }
-        let answer = api.patch(&object.name, &parameters, &Patch::Apply(&value)).await;
+        let answer = try_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
         let mut without_takeover = None;
-        let result = match answer.map_err(RequestError::from) {
+        let result = match answer {
             Ok(applied) => {
                 match try_takeover((&api, &id), live.as_ref(), (&value, &applied), formers).await {
                     Some(pruned) => {
@@ -228,4 +233,37 @@ fn written(object: &DynamicObject) -> Value {
         data.remove("status");
     }
     serde_json::to_value(object).unwrap_or_default()
+}
+
+/// What would be applied, with what the applier does about objects that the server does not take as they are.
+async fn try_value(
+    api: &Api<DynamicObject>,
+    name: &str,
+    value: &Value,
+    live: Option<&DynamicObject>,
+    parameters: &PatchParams,
+) -> Result<DynamicObject, RequestError> {
+    let mut value = value.clone();
+    let mut aside: Vec<(String, Value)> = Vec::new();
+    loop {
+        let answer = api.patch(name, parameters, &Patch::Apply(&value)).await;
+        match (answer.map_err(RequestError::from), live) {
+            (Ok(mut applied), _) => {
+                for (path, value) in aside {
+                    if let Some(node) = applied.data.pointer_mut(&path) {
+                        *node = value;
+                    }
+                }
+                return Ok(applied);
+            }
+            (Err(error), _) if error.is_about_the_schema() => value = mend(api, &value, error).await?.value,
+            (Err(error), Some(live)) if error.is_about_leftovers() && aside.is_empty() => {
+                if without_leftovers(&value, &live.data, &error).is_none() {
+                    return Err(error);
+                }
+                aside = set_aside(&mut value, &error);
+            }
+            (Err(error), _) => return Err(error),
+        }
+    }
 }

@@ -1,29 +1,31 @@
-//! Healing lists that an apply can't heal.
+//! Healing what an apply can't heal.
 //!
 //! The server merges some lists by a key of their items: the ports of a Service by number, for
 //! one. When somebody changes the key of our item, the item is theirs; applying ours again puts
 //! it beside theirs, and the server refuses two ports of one name. Such lists are replaced as a
-//! whole, provided nobody wrote the object meanwhile.
+//! whole, and leftovers of earlier choices are taken away, provided nobody wrote the object meanwhile.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 use super::applier::apply_to;
+use super::conflicts::ConflictPolicy;
+use super::leftover::{is_of_others, without_leftovers};
 use super::request::RequestError;
 
 /// Who writes the replacement. Fields written under another name than the applier's would stay
 /// owned by it when a later revision drops them, so its entry is removed afterwards.
 const HEALER: &str = "steersman-heal";
 
-/// The lists could not be replaced.
+/// The object could not be healed.
 #[derive(Debug, thiserror::Error)]
 pub enum HealError {
-    /// No list of the object differs.
-    #[error("no list of the object differs from the chart's")]
+    /// Nothing of the object is known to be in the way, or it is another manager's who is not to be overruled.
+    #[error("nothing of the object is in the way")]
     NothingToReplace,
-    /// The object is invalid with the lists replaced, too.
-    #[error("the object is refused with its lists replaced, too")]
+    /// The object is invalid without that, too.
+    #[error("the object is refused without what was in the way, too")]
     Refused,
     /// Another request failed.
     #[error("failed to {attempt}")]
@@ -35,12 +37,14 @@ pub enum HealError {
     },
 }
 
-/// Replaces every list of the live object that differs from that of `value`, then applies `value`.
-pub(super) async fn replace_lists(
+/// Replaces every list of the live object that differs from that of `value`, or takes away what `refusal` says may not
+/// stand beside `value`; then applies `value`.
+pub(super) async fn heal(
     api: &Api<DynamicObject>,
     name: &str,
-    value: &Value,
-    uid: &str,
+    (value, uid): (&Value, &str),
+    refusal: &RequestError,
+    conflicts: ConflictPolicy,
 ) -> Result<ObjectMeta, HealError> {
     let failed = |attempt| {
         move |error: kube::Error| HealError::Request {
@@ -49,7 +53,20 @@ pub(super) async fn replace_lists(
         }
     };
     let live = api.get(name).await.map_err(failed("read the object"))?;
-    let Some(Value::Object(mut patch)) = differing_lists(value, &live.data) else {
+    let others = match conflicts {
+        ConflictPolicy::Overwrite => false,
+        ConflictPolicy::Fail if refusal.is_list_conflict() => true,
+        ConflictPolicy::Fail => is_of_others(
+            live.metadata.managed_fields.as_deref().unwrap_or_default(),
+            refusal,
+        ),
+    };
+    let patch = if refusal.is_list_conflict() {
+        differing_lists(value, &live.data)
+    } else {
+        without_leftovers(value, &live.data, refusal)
+    };
+    let Some(Value::Object(mut patch)) = patch.filter(|_| !others) else {
         return Err(HealError::NothingToReplace);
     };
     patch.insert(
@@ -71,13 +88,13 @@ pub(super) async fn replace_lists(
                 HealError::Refused
             } else {
                 HealError::Request {
-                    attempt: "replace the lists",
+                    attempt: "take out what is in the way",
                     source: error,
                 }
             });
         }
     }
-    let applied = apply_to(api, name, value, uid)
+    let applied = apply_to(api, name, value, uid, conflicts)
         .await
         .map_err(|source| HealError::Request {
             attempt: "apply the object again",

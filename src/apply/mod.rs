@@ -6,6 +6,7 @@
 //! not carry our mark, and only under its UID.
 
 mod applier;
+mod conflicts;
 mod crds;
 mod documents;
 mod dropped;
@@ -15,17 +16,21 @@ mod heal;
 mod hook_error;
 mod hook_progress;
 mod hooks;
+mod leftover;
 mod mark;
+mod mend;
 mod object;
 mod prune;
 mod recreate;
 mod request;
 mod retain;
+mod schema_fault;
 mod sweep;
 mod takeover;
 
 pub(crate) use applier::kinds_defined_by;
 pub use applier::{Applied, Applier, ApplyError, ApplyOptions, Change, ChangeSet};
+pub use conflicts::ConflictPolicy;
 pub use crds::{CrdError, CrdPolicy};
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use dry_run::Tried;
@@ -38,3 +43,4 @@ pub use object::{ApiKind, DocumentError, ObjectId, RESOURCE_POLICY, RenderedObje
 pub use prune::{Deletion, PruneError};
 pub use request::{Cause, RequestError, chain};
 pub use retain::Handover;
+pub use schema_fault::{FaultKind, SchemaFault};

@@ -106,7 +106,7 @@ fn obstacle(options: ApplyOptions<'_>, object: &RenderedObject) -> Option<&'stat
 }
 
 /// Asks the server without effect, under a name that is free.
-async fn would_be_taken(api: &Api<DynamicObject>, value: &Value) -> Result<(), RequestError> {
+pub(super) async fn would_be_taken(api: &Api<DynamicObject>, value: &Value) -> Result<(), RequestError> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("name");

@@ -1,5 +1,8 @@
 //! What the API server said to a request, without what must not be shown.
 
+use super::leftover::is_forbidden;
+use super::schema_fault::{FaultKind, SchemaFault, faults};
+
 /// A request that failed.
 ///
 /// The text is the server's message or the innermost cause of a failed connection: kube's own
@@ -26,6 +29,10 @@ pub struct Cause {
     pub field: String,
     /// Whether the field can't be changed, whatever the value. The server says so in words only.
     pub immutable: bool,
+    /// Who manages the field, where another manager is in the way.
+    pub manager: Option<String>,
+    /// What is wrong with the field, where the object does not fit the schema of its kind.
+    pub fault: Option<FaultKind>,
 }
 
 impl RequestError {
@@ -41,7 +48,18 @@ impl RequestError {
 
     /// Whether the same request may succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
-        matches!(self.code, 0 | 408 | 429 | 500..)
+        matches!(self.code, 0 | 408 | 429 | 500..) && !self.is_about_the_schema()
+    }
+
+    /// Whether the object does not fit the schema of its kind. The server answers as if it had failed itself.
+    pub(crate) fn is_about_the_schema(&self) -> bool {
+        self.faults().next().is_some()
+    }
+
+    /// Where the object does not fit the schema of its kind, and how.
+    pub(crate) fn faults(&self) -> impl Iterator<Item = (&str, &FaultKind)> {
+        let causes = self.causes.iter();
+        causes.filter_map(|cause| Some((cause.field.as_str(), cause.fault.as_ref()?)))
     }
 
     /// Whether a precondition on the UID failed: there is no such object, or another one.
@@ -85,7 +103,13 @@ impl RequestError {
     /// Whether the server found fault with a field, so that only another object or other rules help.
     /// Policies refuse objects as invalid, too, but name no field.
     pub(crate) fn is_about_a_field(&self) -> bool {
-        self.is_invalid() && self.causes.iter().any(|cause| !cause.field.is_empty())
+        let is_named = self.is_invalid() && self.causes.iter().any(|cause| !cause.field.is_empty());
+        is_named || self.is_about_the_schema() || self.is_field_conflict()
+    }
+
+    /// Whether the server refused the object because of a field that may not stand beside another one.
+    pub(crate) fn is_about_leftovers(&self) -> bool {
+        self.is_invalid() && self.causes.iter().any(is_forbidden)
     }
 
     /// Whether the server refused the object as invalid.
@@ -99,6 +123,19 @@ impl From<kube::Error> for RequestError {
         match error {
             kube::Error::Api(status) => {
                 let details = status.details.as_ref();
+                let retry_after = details
+                    .map(|details| details.retry_after_seconds)
+                    .filter(|seconds| *seconds > 0);
+                let faults = faults(&status.message);
+                if !faults.is_empty() {
+                    let places: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                    return Self {
+                        code: status.code,
+                        message: one_line(&places.join("; ")).into(),
+                        causes: faults.into_iter().map(Cause::from).collect(),
+                        retry_after,
+                    };
+                }
                 Self {
                     code: status.code,
                     message: one_line(&status.message).into(),
@@ -110,13 +147,13 @@ impl From<kube::Error> for RequestError {
                                     reason: cause.reason.clone(),
                                     field: cause.field.clone(),
                                     immutable: is_about_change(&cause.message),
+                                    manager: manager_of(&cause.message),
+                                    fault: None,
                                 })
                                 .collect()
                         })
                         .unwrap_or_default(),
-                    retry_after: details
-                        .map(|details| details.retry_after_seconds)
-                        .filter(|seconds| *seconds > 0),
+                    retry_after,
                 }
             }
             // A body that can't be read may be quoted by its error: it could be a Secret's.
@@ -132,11 +169,29 @@ impl From<kube::Error> for RequestError {
     }
 }
 
+impl From<SchemaFault> for Cause {
+    fn from(fault: SchemaFault) -> Self {
+        Self {
+            reason: String::new(),
+            field: fault.path,
+            immutable: false,
+            manager: None,
+            fault: Some(fault.kind),
+        }
+    }
+}
+
 /// Whether the words of a refusal are those that Kubernetes' own validation, and the rules of
 /// many definitions, have for a change as such.
 fn is_about_change(message: &str) -> bool {
     let words = ["immutable", "may not change", "cannot change", "updates to "];
     words.iter().any(|words| message.contains(words))
+}
+
+/// The name in `conflict with "kubectl" using v1`.
+fn manager_of(message: &str) -> Option<String> {
+    let name = message.strip_prefix("conflict with \"")?.split('"').next()?;
+    Some(one_line(name))
 }
 
 impl RequestError {

@@ -297,7 +297,14 @@ impl Reconciler {
             let is_defined = defined.contains(&object.api);
             let applier = &self.shared.applier;
             applier
-                .try_apply(&session.owner, object, &served, is_defined, formers)
+                .try_apply(
+                    &session.owner,
+                    object,
+                    &served,
+                    is_defined,
+                    formers,
+                    crate::apply::ConflictPolicy::default(),
+                )
                 .boxed()
         });
         let requests: Vec<_> = requests.collect();

@@ -31,6 +31,7 @@ mod metrics;
 mod migrate;
 mod old_ways;
 mod public_charts;
+mod refusals;
 mod requests;
 mod rollback;
 mod selection;

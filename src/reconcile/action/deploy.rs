@@ -286,14 +286,23 @@ impl Reconciler {
         for old in earlier.iter().filter(goes) {
             session.history.delete(old).await?;
         }
+        self.tell_of(session, changes);
+        session.first = false;
+        Ok(())
+    }
+
+    /// Says in events what was done to objects that the server did not take as they are.
+    pub(super) fn tell_of(&self, session: &Session, changes: &ChangeSet) {
         for (id, applied) in changes {
             if applied.change == Change::Recreated {
                 let message = format!("{id} could not be changed in place; it was deleted and created again");
                 self.event(session, EventKind::Warning, "ObjectRecreated", &message);
             }
+            for note in &applied.mended {
+                let message = format!("{id}: {note}; mend the chart");
+                self.event(session, EventKind::Warning, "ObjectMended", &message);
+            }
         }
-        session.first = false;
-        Ok(())
     }
 
     /// helm-operator's warning about values that the watch overrides.

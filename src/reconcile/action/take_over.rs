@@ -66,6 +66,7 @@ impl Reconciler {
             ..last.clone()
         };
         session.history.take_over(&stored).await?;
+        self.tell_of(session, &changes);
         let notes = session.redactor.mask(&stored.record.info.notes);
         memory.note_deployed(revision, Some(inputs), &stored.snapshot, notes);
         memory.announce("Reconciled release");
