@@ -47,7 +47,7 @@ pub use queue::Queue;
 pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
-use crate::apply::{Applier, CrdPolicy, chain};
+use crate::apply::{Applier, ConflictPolicy, CrdPolicy, chain};
 use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
@@ -151,6 +151,8 @@ pub struct Settings {
     pub cluster_release_namespace: String,
     /// What is done about the definitions in the chart's `crds/` folder.
     pub crds: CrdPolicy,
+    /// What is done about fields that others manage.
+    pub conflicts: ConflictPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// What is done as helm-operator does it, on request.
@@ -175,6 +177,7 @@ impl Settings {
                 .clone()
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
             crds: watch.crds,
+            conflicts: watch.conflicts,
             drift: watch.drift.clone(),
             old_ways: watch.old_ways,
             dry_run: false,

@@ -303,7 +303,7 @@ impl Reconciler {
                     &served,
                     is_defined,
                     formers,
-                    crate::apply::ConflictPolicy::default(),
+                    self.settings.conflicts,
                 )
                 .boxed()
         });

@@ -21,7 +21,7 @@ use std::time::Duration;
 use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
-use crate::apply::CrdPolicy;
+use crate::apply::{ConflictPolicy, CrdPolicy};
 use crate::drift::DriftDetection;
 pub use error::{Notice, Problem, WatchesError};
 pub use former::Selectors;
@@ -47,6 +47,8 @@ pub struct Watch {
     pub release_namespace: Option<String>,
     /// What is done about the definitions in the chart's `crds/` folder.
     pub crds: CrdPolicy,
+    /// What is done about fields that others manage.
+    pub conflicts: ConflictPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.

@@ -7,7 +7,7 @@ use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::render::definitions;
 use super::super::session::Session;
-use crate::apply::{Change, ChangeSet, Handover, ObjectId, objects_of_manifest};
+use crate::apply::{ApplyOptions, Change, ChangeSet, Handover, ObjectId, objects_of_manifest};
 use crate::release::Stored;
 use crate::status::{EventKind, Redactor};
 
@@ -49,8 +49,12 @@ impl Reconciler {
             .leave_to_others(&session.owner, rules, drifted, before, Handover::Make)
             .await
             .map_err(ReconcileError::Drift)?;
+        let options = ApplyOptions {
+            conflicts: self.settings.conflicts,
+            ..ApplyOptions::default()
+        };
         let changes = applier
-            .apply(&session.owner, drifted)
+            .apply_with(&session.owner, drifted, options)
             .await
             .map_err(ReconcileError::Drift)?;
         session.corrected += changes.len();

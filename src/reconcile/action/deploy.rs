@@ -145,6 +145,7 @@ impl Reconciler {
         let options = ApplyOptions {
             formers: &formers,
             recreate: session.controls.upgrade_force,
+            conflicts: self.settings.conflicts,
         };
         let objects = self
             .leave_to_others(session, objects, earlier, Handover::Make)

@@ -74,6 +74,7 @@ impl Reconciler {
             .await?;
         let options = ApplyOptions {
             recreate: session.controls.rollback_force,
+            conflicts: self.settings.conflicts,
             ..ApplyOptions::default()
         };
         let (rules, before) = (&self.settings.drift.ignore, objects.clone());

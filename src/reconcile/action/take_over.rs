@@ -52,6 +52,7 @@ impl Reconciler {
         let formers = last.former_managers();
         let options = ApplyOptions {
             formers: &formers,
+            conflicts: self.settings.conflicts,
             ..ApplyOptions::default()
         };
         let changes = applier.apply_with(&session.owner, objects, options).await?;

@@ -9,7 +9,7 @@ use kube::core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 use steersman_yaml::{Content, Node};
 
-use crate::apply::CrdPolicy;
+use crate::apply::{ConflictPolicy, CrdPolicy};
 use crate::config::Environment;
 use crate::drift::DriftDetection;
 use crate::duration::parse_duration;
@@ -36,6 +36,7 @@ const FIELDS: &[&str] = &[
     "releaseNamespace",
     "driftDetection",
     "crds",
+    "conflicts",
     "reuseValues",
     "manifestInStatus",
 ];
@@ -145,6 +146,7 @@ struct Rest {
     selector: Selector,
     release_namespace: Option<String>,
     crds: CrdPolicy,
+    conflicts: ConflictPolicy,
     old_ways: OldWays,
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
@@ -163,6 +165,7 @@ impl Draft {
             selector: rest.selector,
             release_namespace: rest.release_namespace,
             crds: rest.crds,
+            conflicts: rest.conflicts,
             old_ways: rest.old_ways,
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
@@ -216,6 +219,7 @@ impl Loader<'_> {
             selector,
             release_namespace,
             crds: self.crds(&fields),
+            conflicts: self.conflicts(&fields),
             old_ways: OldWays {
                 reuse_values: self.switch(&fields, "reuseValues"),
                 manifest_in_status: self.switch(&fields, "manifestInStatus"),
@@ -403,6 +407,21 @@ impl Loader<'_> {
                 );
                 self.findings.problem(node, &fields.key("crds"), message);
                 CrdPolicy::Create
+            }
+        }
+    }
+
+    fn conflicts(&mut self, fields: &Fields<'_>) -> ConflictPolicy {
+        let Some((text, node)) = fields.text("conflicts", &mut self.findings) else {
+            return ConflictPolicy::default();
+        };
+        match text.as_str() {
+            "overwrite" => ConflictPolicy::Overwrite,
+            "fail" => ConflictPolicy::Fail,
+            _ => {
+                let message = format!("`{}` is none of `overwrite`, `fail`", text.escape_debug());
+                self.findings.problem(node, &fields.key("conflicts"), message);
+                ConflictPolicy::default()
             }
         }
     }

@@ -54,6 +54,9 @@ fn describe(watches: &Watches) -> String {
         if watch.crds != crate::apply::CrdPolicy::default() {
             let _ = write!(text, "crds={:?} ", watch.crds);
         }
+        if watch.conflicts == crate::apply::ConflictPolicy::Fail {
+            text.push_str("conflicts fail ");
+        }
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
@@ -98,6 +101,7 @@ fn every_field_is_read() {
   maxConcurrentReconciles: 3
   releaseNamespace: sites
   crds: create-replace
+  conflicts: fail
   reuseValues: true
   manifestInStatus: true
   selector:
@@ -115,7 +119,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: as of old crds=CreateReplace 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
+            releases in sites: as of old crds=CreateReplace conflicts fail 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
         "#]],
     );
 }
@@ -445,6 +449,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
   kind: Web
   chart: CHART
   crds: replace
+  conflicts: theirs
   driftDetection:
     mode: sometimes
     modus: warn
@@ -455,13 +460,14 @@ fn drift_detection_is_read_as_flux_writes_it() {
 ",
         &expect![[r"
             DIR/watches.yaml:6:9: [0].crds: `replace` is none of `create`, `create-replace`, `skip`
-            DIR/watches.yaml:8:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
-            DIR/watches.yaml:11:7: [0].driftDetection.ignore[0]: `paths` is missing
-            DIR/watches.yaml:11:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
-            DIR/watches.yaml:12:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
-            DIR/watches.yaml:12:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
-            DIR/watches.yaml:12:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
-            DIR/watches.yaml:13:16: [0].driftDetection.ignore[1].target.labelSelector: objects can't be chosen by labels or annotations here; name kind and name
+            DIR/watches.yaml:7:14: [0].conflicts: `theirs` is none of `overwrite`, `fail`
+            DIR/watches.yaml:9:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
+            DIR/watches.yaml:12:7: [0].driftDetection.ignore[0]: `paths` is missing
+            DIR/watches.yaml:12:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
+            DIR/watches.yaml:13:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
+            DIR/watches.yaml:13:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
+            DIR/watches.yaml:13:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
+            DIR/watches.yaml:14:16: [0].driftDetection.ignore[1].target.labelSelector: objects can't be chosen by labels or annotations here; name kind and name
         "]],
     );
 }
