@@ -44,6 +44,21 @@ pub enum HookError {
         /// By which rule.
         reason: String,
     },
+    /// The hook ran before, and is not to be deleted.
+    #[error(
+        "{moment} hook {path}: {id} exists already, {state}; delete it to have it run again, or add \
+         before-hook-creation to its delete policy"
+    )]
+    Exists {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: Box<ObjectId>,
+        /// What became of it.
+        state: String,
+    },
     /// The server refused a request.
     #[error("{moment} hook {path}: failed to {attempt} {id}")]
     Request {

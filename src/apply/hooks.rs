@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::Value;
 use tokio::time::Instant;
 
-use super::applier::{Applier, apply_new, existing, identify};
+use super::applier::{Applier, apply_new, apply_to, identify};
+use super::conflicts::ConflictPolicy;
 use super::documents::values_of_text;
 use super::hook_error::HookError;
 use super::hook_progress::{Progress, last_words, progress};
 use super::mark::{Owner, Ownership};
+use super::mend::mend;
+use super::moment::Moment;
 use super::object::{ObjectId, RenderedObject};
 use super::prune::{Deletion, PruneError};
 use super::request::RequestError;
@@ -27,55 +31,6 @@ const BEFORE_CREATION: &str = "before-hook-creation";
 const SUCCEEDED: &str = "hook-succeeded";
 const FAILED: &str = "hook-failed";
 
-/// When hooks run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
-    /// Before the first object of a new release.
-    PreInstall,
-    /// After the last object of a new release.
-    PostInstall,
-    /// Before the first object of a later revision.
-    PreUpgrade,
-    /// After the last object of a later revision.
-    PostUpgrade,
-    /// Before the first object is deleted.
-    PreDelete,
-    /// After the last object is deleted.
-    PostDelete,
-    /// Before the deployed revision is applied again, as a later one has failed.
-    PreRollback,
-    /// After that.
-    PostRollback,
-}
-
-impl Moment {
-    /// Every moment at which the operator runs hooks.
-    pub const ALL: [Self; 8] = [
-        Self::PreInstall,
-        Self::PostInstall,
-        Self::PreUpgrade,
-        Self::PostUpgrade,
-        Self::PreDelete,
-        Self::PostDelete,
-        Self::PreRollback,
-        Self::PostRollback,
-    ];
-
-    /// Helm's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::PreInstall => "pre-install",
-            Self::PostInstall => "post-install",
-            Self::PreUpgrade => "pre-upgrade",
-            Self::PostUpgrade => "post-upgrade",
-            Self::PreDelete => "pre-delete",
-            Self::PostDelete => "post-delete",
-            Self::PreRollback => "pre-rollback",
-            Self::PostRollback => "post-rollback",
-        }
-    }
-}
-
 /// One hook about to run.
 struct Run<'a> {
     moment: &'static str,
@@ -88,9 +43,9 @@ struct Run<'a> {
 impl Applier {
     /// Runs the hooks of `moment`, one after the other by weight, each to its end.
     ///
-    /// A hook that is there already and is ours counts as started: it is waited for. One that was started
-    /// for this revision, and has not failed, is not started again, whatever its policy: the process may have been
-    /// stopped meanwhile.
+    /// A Job or Pod that was started for this revision, and has not failed, is not started again, whatever its policy:
+    /// the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
+    /// way, as it can't run again. What is no Job or Pod is made what the chart says.
     ///
     /// # Errors
     /// The first hook that fails or takes longer than `timeout`, if there is one. Hooks before it
@@ -126,7 +81,7 @@ impl Applier {
                 let step = step("hook").object(&run.id);
                 outcome = step.of(self.run_one(owner, &run, revision, timeout)).await;
                 if let Err(error) = &outcome {
-                    if !matches!(error, HookError::Interrupted { .. }) {
+                    if matches!(error, HookError::Failed { .. } | HookError::Timeout { .. }) {
                         self.clean_up(owner, &run, FAILED).await;
                     }
                     break;
@@ -259,17 +214,12 @@ impl Applier {
         {
             annotations[RUN] = mark.into();
         }
-        let found = existing(&api, &run.id.name)
-            .await
-            .map_err(|source| run.failed("read", source))?;
-        match found.map(|found| owner.judge(&found)) {
-            None => {
-                apply_new(&api, &run.id.name, &value)
-                    .await
-                    .map_err(|source| run.failed("create", source))?;
-            }
-            Some(Ownership::Ours | Ownership::Adoptable) => {}
-            Some(Ownership::Foreign(reason)) => {
+        let found = api.get_opt(&run.id.name).await;
+        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        let judged = found.map(|found| (owner.judge(&found.metadata), found));
+        match judged {
+            None => self.write(&api, run, value, None).await?,
+            Some((Ownership::Foreign(reason), _)) => {
                 return Err(HookError::Foreign {
                     moment: run.moment,
                     path: run.hook.path.clone(),
@@ -277,8 +227,55 @@ impl Applier {
                     reason,
                 });
             }
+            Some((_, found)) if is_waited_for(&run.id) => return Err(self.in_the_way(run, &found).await),
+            Some(_) if run.id.kind == "CustomResourceDefinition" => {}
+            Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
         }
         self.wait_done(&api, run, deadline, timeout).await
+    }
+
+    /// Makes the object of a hook what `value` says: a new one, or the one with this UID.
+    async fn write(
+        &self,
+        api: &Api<DynamicObject>,
+        run: &Run<'_>,
+        mut value: Value,
+        uid: Option<String>,
+    ) -> Result<(), HookError> {
+        let mut is_mended = false;
+        loop {
+            let (name, uid) = (&run.id.name, uid.as_deref());
+            let answer = match uid {
+                Some(uid) => apply_to(api, name, &value, uid, ConflictPolicy::Overwrite).await,
+                None => apply_new(api, name, &value).await,
+            };
+            match answer {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_about_the_schema() && !is_mended => {
+                    let mended = mend(api, &value, error).await;
+                    let mended = mended.map_err(|source| run.failed("create", source))?;
+                    tracing::warn!(object = %run.id, "the chart's hook is mended: {}", mended.notes.join("; "));
+                    value = mended.value;
+                    is_mended = true;
+                }
+                Err(source) => return Err(run.failed("create", source)),
+            }
+        }
+    }
+
+    /// Why a hook can't run that has run before.
+    async fn in_the_way(&self, run: &Run<'_>, found: &DynamicObject) -> HookError {
+        let state = match progress(&run.id.kind, &found.metadata, &found.data) {
+            Progress::Failed(reason) => format!("and has failed: {}", self.in_its_words(run, reason).await),
+            Progress::Done => "and has run before".to_owned(),
+            Progress::Running(state) => format!("and is not done: {state}"),
+        };
+        HookError::Exists {
+            moment: run.moment,
+            path: run.hook.path.clone(),
+            id: Box::new(run.id.clone()),
+            state,
+        }
     }
 
     /// Whether this hook was started for this revision and has not failed.
@@ -347,15 +344,11 @@ impl Applier {
             match state {
                 Progress::Done => return Ok(()),
                 Progress::Failed(reason) => {
-                    let reason = match self.last_words(run).await {
-                        Some(words) => format!("{reason}; {words}"),
-                        None => reason,
-                    };
                     return Err(HookError::Failed {
                         moment: run.moment,
                         path: run.hook.path.clone(),
                         id: Box::new(run.id.clone()),
-                        reason,
+                        reason: self.in_its_words(run, reason).await,
                     });
                 }
                 Progress::Running(state) if Instant::now() >= deadline => {
@@ -364,6 +357,14 @@ impl Applier {
                 Progress::Running(_) if self.dependents.is_stopping() => return Err(run.interrupted()),
                 Progress::Running(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
+        }
+    }
+
+    /// Why a hook has failed, with what its pods said.
+    async fn in_its_words(&self, run: &Run<'_>, reason: String) -> String {
+        match self.last_words(run).await {
+            Some(words) => format!("{reason}; {words}"),
+            None => reason,
         }
     }
 

@@ -95,7 +95,9 @@ impl ReconcileError {
     /// come without a sign, so it is tried again nevertheless.
     pub fn needs_change(&self) -> bool {
         let damaged = matches!(self, Self::History(error) if !matches!(error, HistoryError::Request { .. }));
-        self.is_stalled() || damaged || self.request().is_some_and(RequestError::is_about_a_field)
+        let has_run = matches!(self, Self::Hook(HookError::Exists { .. }));
+        let refused = self.request().is_some_and(RequestError::is_about_a_field);
+        self.is_stalled() || damaged || has_run || refused
     }
 
     /// Whether only other inputs help.

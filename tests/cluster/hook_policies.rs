@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, condition};
+use crate::hooks::finish_job;
 
 /// A hook that is a `ConfigMap`.
 fn hook(name: &str, annotations: &str) -> String {
@@ -172,5 +173,116 @@ async fn what_hooks_of_any_revision_have_left_goes_with_the_release() {
     for name in &names {
         assert!(elsewhere.get_opt(name).await.unwrap().is_none(), "{name} is left");
     }
+    operator.stop().await.unwrap();
+}
+
+/// A migration that no policy deletes before it runs, and what it works with.
+fn migration(policy: &str) -> String {
+    let annotations = format!(
+        "annotations: {{helm.sh/hook: \"pre-install,pre-upgrade\", helm.sh/hook-delete-policy: {policy}}}"
+    );
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: script, {annotations}}}\ndata: {{message: \"{{{{ .Values.message \
+         }}}}\"}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: \"{{{{ .Release.Name }}}}-job\", \
+         {annotations}}}\nspec: {{backoffLimit: 0, template: {{spec: {{restartPolicy: Never, containers: [{{name: job, image: \
+         \"job:1\", env: [{{name: A, value: a}}, {{name: A, value: b}}]}}]}}}}}}\n"
+    )
+}
+
+/// Deletes the job that is in the way, so that another one can run.
+async fn run_again(bench: &Bench) {
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let former = jobs.get("shop-job").await.unwrap().metadata.uid;
+    jobs.delete("shop-job", &DeleteParams::background())
+        .await
+        .unwrap();
+    bench
+        .wait("another job", &jobs, "shop-job", |job| {
+            let uid = job.pointer("/metadata/uid").and_then(Value::as_str)?;
+            (Some(uid) != former.as_deref()).then_some(())
+        })
+        .await;
+    finish_job(bench, "Complete").await;
+}
+
+#[tokio::test]
+async fn a_job_of_an_earlier_revision_is_in_the_way_as_in_helm() {
+    let Some(bench) = Bench::with_kind("hooks").await else {
+        return;
+    };
+    bench.add_template("migration.yaml", &migration("hook-failed"));
+    let chart = bench.folder.path().join("web");
+    let helm = async |arguments: &[&str]| {
+        let release = [
+            "judge",
+            chart.to_str().unwrap(),
+            "-n",
+            &bench.namespace,
+            "--server-side=false",
+        ];
+        bench.cluster.helm(&[arguments, &release].concat()).await
+    };
+    helm(&["install", "--no-hooks"]).await.unwrap();
+    let job = [
+        "create",
+        "job",
+        "judge-job",
+        "--image=job:1",
+        "-n",
+        &bench.namespace,
+    ];
+    bench.cluster.kubectl(&job).await.unwrap();
+    let refused = helm(&["upgrade"]).await.unwrap_err().to_string();
+    assert!(refused.contains("\"judge-job\" already exists"), "{refused}");
+
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "one"})).await;
+    finish_job(&bench, "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", json!({"message": "two"})).await;
+    let (_, reason, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert_eq!(reason, "UpgradeError");
+    assert!(
+        message.contains("pre-upgrade hook web/templates/migration.yaml: Job ")
+            && message.contains("shop-job exists already, and has run before; delete it"),
+        "{message}"
+    );
+    let web = serde_json::to_value(bench.webs().get("shop").await.unwrap()).unwrap();
+    assert_eq!(condition(&web, "Stalled").unwrap().0, "True");
+    // One of each is Helm's.
+    let revisions = ["1 deployed", "1 deployed", "2 failed", "2 failed"];
+    assert_eq!(bench.revisions().await, revisions);
+
+    run_again(&bench).await;
+    bench.wait_revision("shop", 2).await;
+    let script = bench.config_maps().get("script").await.unwrap();
+    assert_eq!(
+        script.data["data"]["message"], "two",
+        "a hook is what its revision says"
+    );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_job_that_has_failed_runs_again_when_it_is_deleted() {
+    let Some(bench) = Bench::with_kind("hooks").await else {
+        return;
+    };
+    bench.add_template("migration.yaml", &migration("hook-succeeded"));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    finish_job(&bench, "Failed").await;
+    let says = async |words: &str| {
+        bench
+            .wait(words, &bench.webs(), "shop", |web| {
+                let message = condition(web, "ReleaseFailed")?.2;
+                message.contains(words).then_some(())
+            })
+            .await;
+    };
+    says("shop-job exists already, and has failed: Told: by the test").await;
+    run_again(&bench).await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
 }
