@@ -96,3 +96,87 @@ async fn nothing_is_replaced_with_which_data_would_go_or_that_would_not_come_bac
     );
     operator.stop().await.unwrap();
 }
+
+/// Objects with fields of their own that can't be changed; `choice` changes them.
+const CHOICES: &str = r#"apiVersion: batch/v1
+kind: Job
+metadata: {name: task}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: task, image: "task:{{ .Values.task | default 1 }}"}]}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: store}
+spec:
+  serviceName: store
+  selector: {matchLabels: {app: store}}
+  template: {metadata: {labels: {app: store}}, spec: {containers: [{name: store, image: "store:1"}]}}
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: "{{ .Values.storage | default "1Gi" }}"}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: heads}
+spec:
+  {{- if .Values.headless }}
+  clusterIP: None
+  {{- end }}
+  ports: [{port: 80}]
+"#;
+
+#[tokio::test]
+async fn jobs_sets_and_services_are_named_with_what_cannot_change() {
+    let Some(bench) = Bench::with_kind("immutable").await else {
+        return;
+    };
+    bench.add_template("choices.yaml", CHOICES);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let choices = [
+        (
+            json!({"task": 2}),
+            "batch",
+            "Job",
+            "jobs",
+            "task",
+            "spec.template",
+        ),
+        (
+            json!({"storage": "2Gi"}),
+            "apps",
+            "StatefulSet",
+            "statefulsets",
+            "store",
+            "spec",
+        ),
+        (
+            json!({"headless": true}),
+            "",
+            "Service",
+            "services",
+            "heads",
+            "spec.clusterIPs[0]",
+        ),
+    ];
+    for ((choice, group, kind, plural, name, field), revision) in choices.into_iter().zip(2..) {
+        let api = bench.api(group, "v1", kind, plural);
+        let before = api.get(name).await.unwrap().metadata.uid;
+        bench.apply_web("shop", choice).await;
+        let (status, _, message) = bench.wait_failed("shop", "Stalled").await;
+        assert_eq!(status, "True");
+        let said = format!(
+            "failed to apply {kind} {}/{name}: {field} can't be changed in place",
+            bench.namespace
+        );
+        assert!(message.contains(&said), "{said}\n{message}");
+        assert_eq!(api.get(name).await.unwrap().metadata.uid, before);
+
+        let force = |value: serde_json::Value| json!({"metadata": {"annotations": {FORCE: value}}});
+        bench.patch_web("shop", force(json!("True"))).await;
+        bench.wait_revision("shop", revision).await;
+        assert_ne!(api.get(name).await.unwrap().metadata.uid, before, "{kind}");
+        bench.patch_web("shop", force(json!(null))).await;
+    }
+    operator.stop().await.unwrap();
+}
