@@ -19,10 +19,11 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::{
-    CHART_LABEL, OWNER_UID_LABEL, ObjectId, RESOURCE_POLICY, chain, is_keep, owned_fields, owner_kind,
+    CHART_LABEL, OWNER_UID_LABEL, ObjectId, RESOURCE_POLICY, chain, is_keep, own_entry, owned_fields,
+    owner_kind,
 };
 use crate::discovery::Resource;
-use crate::drift::IgnoreRule;
+use crate::drift::{Candidate, IgnoreRule};
 use crate::release::Digest;
 use crate::status::{Health, has_health, health};
 
@@ -400,9 +401,12 @@ impl Dependents {
     fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> Live {
         let rules = owner_kind(metadata).and_then(|kind| self.ignore.get(&kind));
         let rules = rules.map(Vec::as_slice).unwrap_or_default();
+        let ignored = IgnoreRule::paths_of(rules, id, || {
+            own_entry(metadata).map_or_else(Candidate::default, |entry| Candidate::live(metadata, entry))
+        });
         Live {
             uid: metadata.uid.clone().unwrap_or_default(),
-            digest: owned_fields(metadata, IgnoreRule::paths_of(rules, id)),
+            digest: owned_fields(metadata, ignored.into_iter()),
             health,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: metadata

@@ -6,7 +6,7 @@
 //! of our entry in `managedFields`, remembered from the apply's response, tells drift by an
 //! object's metadata alone.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
 
 use crate::drift::{FieldPath, without_ignored};
 use crate::release::{Digest, digest_of_json};
@@ -14,17 +14,22 @@ use crate::release::{Digest, digest_of_json};
 /// The name under which everything is applied.
 pub const FIELD_MANAGER: &str = "steersman";
 
+/// Our entry in the `managedFields` of an object.
+pub fn own_entry(metadata: &ObjectMeta) -> Option<&ManagedFieldsEntry> {
+    metadata.managed_fields.as_ref()?.iter().find(|entry| {
+        entry.manager.as_deref() == Some(FIELD_MANAGER)
+            && entry.operation.as_deref() == Some("Apply")
+            && entry.subresource.as_deref().unwrap_or_default().is_empty()
+    })
+}
+
 /// The digest of the fields that we applied, but for those at `ignored`; `None` when we applied
 /// none.
 pub fn owned_fields<'a>(
     metadata: &ObjectMeta,
     ignored: impl Iterator<Item = &'a FieldPath>,
 ) -> Option<Digest> {
-    let entry = metadata.managed_fields.as_ref()?.iter().find(|entry| {
-        entry.manager.as_deref() == Some(FIELD_MANAGER)
-            && entry.operation.as_deref() == Some("Apply")
-            && entry.subresource.as_deref().unwrap_or_default().is_empty()
-    })?;
+    let entry = own_entry(metadata)?;
     let fields = entry
         .fields_v1
         .as_ref()

@@ -35,7 +35,7 @@ pub use conflicts::ConflictPolicy;
 pub use crds::{CrdError, CrdPolicy};
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use dry_run::Tried;
-pub use fields::{FIELD_MANAGER, owned_fields};
+pub use fields::{FIELD_MANAGER, own_entry, owned_fields};
 pub use hook_error::HookError;
 pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership};
 pub(crate) use mark::{disowning, owner_kind};

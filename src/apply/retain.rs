@@ -8,7 +8,7 @@ use super::fields::FIELD_MANAGER;
 use super::mark::{Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
 use super::request::RequestError;
-use crate::drift::{FieldPath, IgnoreRule, is_retained, retain};
+use crate::drift::{Candidate, FieldPath, IgnoreRule, is_retained, retain};
 
 /// Keeps the number of replicas of a workload whose chart no longer says one.
 const HANDOVER: &str = "steersman-handover";
@@ -50,9 +50,12 @@ impl Applier {
             let Some((_, former)) = before.iter().find(|(other, _)| *other == id) else {
                 continue;
             };
-            let retained: Vec<&FieldPath> = IgnoreRule::paths_of(rules, &id)
-                .filter(|path| is_retained(&object.value, &former.value, path))
-                .collect();
+            let candidate = || {
+                let marked = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
+                Candidate::applied(&object.api.version, &marked)
+            };
+            let mut retained: Vec<&FieldPath> = IgnoreRule::paths_of(rules, &id, candidate);
+            retained.retain(|path| is_retained(&object.value, &former.value, path));
             let scaled = replicas(&former.value).is_some() && replicas(&object.value).is_none();
             if retained.is_empty() && !scaled {
                 continue;

@@ -1,5 +1,9 @@
 //! Values that are left to others.
 
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+use kube::core::{Selector, SelectorExt as _};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -25,12 +29,65 @@ pub struct FieldPath {
 pub struct Target {
     /// The API group.
     pub group: Option<Pattern>,
+    /// The version of the API.
+    pub version: Option<Pattern>,
     /// The kind.
     pub kind: Option<Pattern>,
     /// The namespace.
     pub namespace: Option<Pattern>,
     /// The name.
     pub name: Option<Pattern>,
+    /// The labels that the release gives it.
+    pub labels: Option<Selector>,
+    /// The annotations that the release gives it.
+    pub annotations: Option<Selector>,
+}
+
+/// An object as the release wants it, so far as a [`Target`] looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    version: String,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+}
+
+impl Candidate {
+    /// An object of this version of its API as it is applied.
+    pub fn applied(version: &str, object: &Value) -> Self {
+        let texts = |part: &str| {
+            let map = object.pointer(part).and_then(Value::as_object);
+            let texts = map.into_iter().flatten().filter_map(|(key, value)| {
+                let value = value.as_str()?;
+                Some((key.clone(), value.to_owned()))
+            });
+            texts.collect()
+        };
+        Self {
+            version: version.to_owned(),
+            labels: texts("/metadata/labels"),
+            annotations: texts("/metadata/annotations"),
+        }
+    }
+
+    /// The same from a live object and our entry of its `managedFields`. What others have written into its metadata
+    /// does not count, as it is not what the release wants.
+    pub fn live(metadata: &ObjectMeta, entry: &ManagedFieldsEntry) -> Self {
+        let owned = |part: &str, all: Option<&BTreeMap<String, String>>| {
+            let fields = entry.fields_v1.as_ref();
+            let fields = fields.and_then(|fields| fields.0.get("f:metadata")?.get(part));
+            let is_owned = |key: &str| fields.is_some_and(|fields| fields.get(format!("f:{key}")).is_some());
+            let all = all.into_iter().flatten();
+            all.filter(|(key, _)| is_owned(key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect()
+        };
+        let api_version = entry.api_version.as_deref().unwrap_or_default();
+        Self {
+            version: api_version.rsplit('/').next().unwrap_or_default().to_owned(),
+            labels: owned("f:labels", metadata.labels.as_ref()),
+            annotations: owned("f:annotations", metadata.annotations.as_ref()),
+        }
+    }
 }
 
 /// A regular expression for the whole of a text.
@@ -71,10 +128,12 @@ impl Pattern {
 }
 
 impl Target {
-    fn matches(&self, id: &ObjectId) -> bool {
+    fn matches(&self, id: &ObjectId, candidate: &Candidate) -> bool {
         let namespace = id.namespace.as_deref().unwrap_or_default();
-        [
+        let selects = |selector: &Option<Selector>, all| selector.as_ref().is_none_or(|one| one.matches(all));
+        let is_named = [
             (&self.group, id.group.as_str()),
+            (&self.version, &candidate.version),
             (&self.kind, &id.kind),
             (&self.namespace, namespace),
             (&self.name, &id.name),
@@ -84,7 +143,10 @@ impl Target {
             pattern
                 .as_ref()
                 .is_none_or(|pattern| pattern.regex.is_match(text))
-        })
+        });
+        is_named
+            && selects(&self.labels, &candidate.labels)
+            && selects(&self.annotations, &candidate.annotations)
     }
 }
 
@@ -121,12 +183,18 @@ impl FieldPath {
 }
 
 impl IgnoreRule {
-    /// The paths that `rules` give for an object.
-    pub fn paths_of<'a>(rules: &'a [Self], id: &'a ObjectId) -> impl Iterator<Item = &'a FieldPath> + Clone {
-        rules
-            .iter()
-            .filter(|rule| rule.target.matches(id))
-            .flat_map(|rule| &rule.paths)
+    /// The paths that `rules` give for an object, which is described only where there are rules.
+    pub fn paths_of<'a>(
+        rules: &'a [Self],
+        id: &ObjectId,
+        candidate: impl FnOnce() -> Candidate,
+    ) -> Vec<&'a FieldPath> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let candidate = candidate();
+        let meant = rules.iter().filter(|rule| rule.target.matches(id, &candidate));
+        meant.flat_map(|rule| &rule.paths).collect()
     }
 }
 
@@ -177,6 +245,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::drift::parse_selector;
 
     fn without(fields: &Value, pointers: &[&str]) -> Value {
         let paths: Vec<FieldPath> = pointers
@@ -232,11 +301,80 @@ mod tests {
             name: Some(Pattern::new(name).unwrap()),
             ..Target::default()
         };
-        assert!(Target::default().matches(&id("Deployment", "web")));
-        assert!(target("Deployment", "").matches(&id("Deployment", "web")));
-        assert!(!target("Deploy", "web").matches(&id("Deployment", "web")));
-        assert!(target(".*Set|Deployment", "web-.*").matches(&id("StatefulSet", "web-0")));
-        assert!(!target("Deployment", "eb").matches(&id("Deployment", "web")));
+        let check = |target: Target, kind: &str, name: &str, expect: bool| {
+            assert_eq!(
+                target.matches(&id(kind, name), &Candidate::default()),
+                expect,
+                "{target:?}"
+            );
+        };
+        check(Target::default(), "Deployment", "web", true);
+        check(target("Deployment", ""), "Deployment", "web", true);
+        check(target("Deploy", "web"), "Deployment", "web", false);
+        check(target(".*Set|Deployment", "web-.*"), "StatefulSet", "web-0", true);
+        check(target("Deployment", "eb"), "Deployment", "web", false);
+    }
+
+    #[test]
+    fn objects_are_chosen_by_what_the_release_gives_them() {
+        let id = ObjectId {
+            group: "apps".to_owned(),
+            kind: "Deployment".to_owned(),
+            namespace: None,
+            name: "web".to_owned(),
+        };
+        let rules = [IgnoreRule {
+            paths: vec![FieldPath::parse("/spec/replicas").unwrap()],
+            target: Target {
+                version: Some(Pattern::new("v1").unwrap()),
+                labels: Some(parse_selector("tier in (web,api), !canary").unwrap()),
+                annotations: Some(parse_selector("scaled").unwrap()),
+                ..Target::default()
+            },
+        }];
+        let check = |version: &str, metadata: &Value, expect: bool| {
+            let applied = Candidate::applied(version, &json!({ "metadata": metadata }));
+            let found = IgnoreRule::paths_of(&rules, &id, || applied);
+            assert_eq!(!found.is_empty(), expect, "{version} {metadata}");
+            // The same in the cluster, where somebody has added a label and an annotation.
+            let names = |part: &str| -> Map<String, Value> {
+                let keys = metadata[part].as_object().into_iter().flatten();
+                keys.map(|(key, _)| (format!("f:{key}"), json!({}))).collect()
+            };
+            let fields =
+                json!({"f:metadata": {"f:labels": names("labels"), "f:annotations": names("annotations")}});
+            let entry = json!({"apiVersion": format!("apps/{version}"), "fieldsV1": fields});
+            let mut live = metadata.clone();
+            live["labels"]["canary"] = "theirs".into();
+            live["annotations"]["scaled"] = "theirs".into();
+            let (live, entry) = (
+                serde_json::from_value(live).unwrap(),
+                serde_json::from_value(entry).unwrap(),
+            );
+            let found = IgnoreRule::paths_of(&rules, &id, || Candidate::live(&live, &entry));
+            assert_eq!(!found.is_empty(), expect, "live: {version} {metadata}");
+        };
+        check(
+            "v1",
+            &json!({"labels": {"tier": "web"}, "annotations": {"scaled": ""}}),
+            true,
+        );
+        check(
+            "v2",
+            &json!({"labels": {"tier": "web"}, "annotations": {"scaled": ""}}),
+            false,
+        );
+        check(
+            "v1",
+            &json!({"labels": {"tier": "db"}, "annotations": {"scaled": ""}}),
+            false,
+        );
+        check(
+            "v1",
+            &json!({"labels": {"tier": "web"}, "annotations": {}}),
+            false,
+        );
+        check("v1", &json!({"labels": {}, "annotations": {"scaled": ""}}), false);
     }
 
     #[test]

@@ -4,9 +4,11 @@
 
 mod ignore;
 mod retain;
+mod selector;
 
-pub use ignore::{FieldPath, IgnoreRule, Pattern, Target, without_ignored};
+pub use ignore::{Candidate, FieldPath, IgnoreRule, Pattern, Target, without_ignored};
 pub use retain::{is_retained, retain};
+pub use selector::parse_selector;
 
 /// What a watch does about drift.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

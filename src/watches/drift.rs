@@ -5,7 +5,7 @@ use std::fmt::Display;
 use steersman_yaml::{Content, Node};
 
 use super::fields::{Fields, Findings};
-use crate::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Pattern, Target};
+use crate::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Pattern, Target, parse_selector};
 
 const FIELDS: &[&str] = &["mode", "ignore"];
 const RULE_FIELDS: &[&str] = &["paths", "target"];
@@ -72,21 +72,23 @@ fn rule_of(fields: &Fields<'_>, findings: &mut Findings) -> IgnoreRule {
 }
 
 fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
-    for field in ["labelSelector", "annotationSelector"] {
-        if let Some((key, _)) = fields.get(field) {
-            let message = "objects can't be chosen by labels or annotations here; name kind and name";
-            findings.problem(key, &fields.key(field), message);
-        }
-    }
+    let mut selector = |field: &str| {
+        let (text, node) = fields.text(field, findings)?;
+        kept(parse_selector(&text), node, &fields.key(field), findings)
+    };
+    let (labels, annotations) = (selector("labelSelector"), selector("annotationSelector"));
     let mut pattern = |field: &str| {
         let (text, node) = fields.text(field, findings)?;
         kept(Pattern::new(&text), node, &fields.key(field), findings)
     };
     Target {
         group: pattern("group"),
+        version: pattern("version"),
         kind: pattern("kind"),
         namespace: pattern("namespace"),
         name: pattern("name"),
+        labels,
+        annotations,
     }
 }
 

@@ -379,3 +379,48 @@ async fn ignored_values_are_left_to_others_when_a_release_is_taken_over() {
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn values_are_ignored_in_objects_with_the_labels_and_annotations_of_the_rule() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    let template = |name: &str, tier: &str, note: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  labels: {{tier: {tier}}}\n  annotations: {{note: {note}}}\n\
+             data: {{color: blue}}\n"
+        )
+    };
+    let maps = [
+        template("both", "web", "free"),
+        template("one", "web", "bound"),
+        template("other", "db", "free"),
+    ];
+    bench.add_template("maps.yaml", &maps.join("---\n"));
+    let rule = "{paths: [/data/color], target: {kind: ConfigMap, version: v1, labelSelector: 'tier in (web)', annotationSelector: note!=bound}}";
+    bench.watches(&watch(&bench, &format!("{{ignore: [{rule}]}}")));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let maps = bench.config_maps();
+    for name in ["both", "one", "other"] {
+        edit(
+            &maps,
+            name,
+            json!({"data": {"color": "red"}, "metadata": {"annotations": {"theirs": "x"}}}),
+        )
+        .await;
+    }
+    for name in ["one", "other"] {
+        bench
+            .wait("the correction", &maps, name, |map| {
+                (map["data"]["color"] == "blue").then_some(())
+            })
+            .await;
+    }
+    // An upgrade that does not change it leaves it, too.
+    bench.apply_web("shop", json!({"message": "later"})).await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(maps.get("both").await.unwrap().data["data"]["color"], "red");
+    operator.stop().await.unwrap();
+}

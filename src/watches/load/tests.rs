@@ -435,10 +435,10 @@ fn drift_detection_is_read_as_flux_writes_it() {
     mode: warn
     ignore:
     - paths: [/spec/replicas, /metadata/annotations/example.com~1a]
-      target: {kind: Deployment, version: v1, name: web-.*}
+      target: {kind: Deployment, version: v1, name: web-.*, labelSelector: 'tier in (a, b)', annotationSelector: '!x'}
 ",
         &expect![[r#"
-            DriftDetection { mode: Warn, ignore: [IgnoreRule { paths: [FieldPath { steps: ["spec", "replicas"] }, FieldPath { steps: ["metadata", "annotations", "example.com/a"] }], target: Target { group: None, kind: Some(Pattern { text: "Deployment", regex: Regex("^(?:Deployment)$") }), namespace: None, name: Some(Pattern { text: "web-.*", regex: Regex("^(?:web-.*)$") }) } }] }
+            DriftDetection { mode: Warn, ignore: [IgnoreRule { paths: [FieldPath { steps: ["spec", "replicas"] }, FieldPath { steps: ["metadata", "annotations", "example.com/a"] }], target: Target { group: None, version: Some(Pattern { text: "v1", regex: Regex("^(?:v1)$") }), kind: Some(Pattern { text: "Deployment", regex: Regex("^(?:Deployment)$") }), namespace: None, name: Some(Pattern { text: "web-.*", regex: Regex("^(?:web-.*)$") }), labels: Some(Selector([In("tier", {"a", "b"})])), annotations: Some(Selector([DoesNotExist("x")])) } }] }
             2 example.com/v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "#]],
     );
@@ -456,7 +456,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
     ignore:
     - target: {kind: '('}
     - paths: [spec, 7, /metadata/name]
-      target: {labelSelector: app=web}
+      target: {labelSelector: app~web}
 ",
         &expect![[r"
             DIR/watches.yaml:6:9: [0].crds: `replace` is none of `create`, `create-replace`, `skip`
@@ -467,7 +467,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
             DIR/watches.yaml:13:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
             DIR/watches.yaml:13:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
             DIR/watches.yaml:13:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
-            DIR/watches.yaml:14:16: [0].driftDetection.ignore[1].target.labelSelector: objects can't be chosen by labels or annotations here; name kind and name
+            DIR/watches.yaml:14:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
         "]],
     );
 }
