@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::applier::{Applier, kinds_defined_by};
 use super::fields::FIELD_MANAGER;
+use super::mend::mend;
 use super::object::RenderedObject;
 use super::request::RequestError;
 use crate::discovery::DiscoveryError;
@@ -142,10 +143,28 @@ impl Applier {
         let mut parameters = PatchParams::apply(FIELD_MANAGER);
         parameters.force = found.is_some();
         let attempt = if found.is_some() { "replace" } else { "create" };
-        let written = api
-            .patch_metadata(&object.name, &parameters, &Patch::Apply(&value))
-            .await
-            .map_err(failed(attempt))?;
+        let refused = |source| CrdError::Request {
+            attempt,
+            name: object.name.clone(),
+            source,
+        };
+        let written = loop {
+            let patch = Patch::Apply(&value);
+            let answer = api.patch_metadata(&object.name, &parameters, &patch).await;
+            match answer.map_err(RequestError::from) {
+                Ok(written) => break written,
+                Err(error) if error.is_about_the_schema() => {
+                    let mended = mend(&api, &value, error).await.map_err(refused)?;
+                    tracing::warn!(
+                        definition = object.name,
+                        "the chart's definition is mended: {}",
+                        mended.notes.join("; ")
+                    );
+                    value = mended.value;
+                }
+                Err(error) => return Err(refused(error)),
+            }
+        };
         Ok(found.is_none_or(|found| found.metadata.generation != written.metadata.generation))
     }
 

@@ -36,10 +36,20 @@ pub(super) async fn mend(
         return Err(refusal);
     };
     match would_be_taken(api, value).await {
-        Err(error) if error.is_invalid() || error.code == 400 => Err(refusal),
         // Quotas and admission may have something against another object, which is not what is asked.
+        Err(error) if (error.is_invalid() || error.code == 400) && !is_about_the_name(&error) => Err(refusal),
         _ => Ok(mended),
     }
+}
+
+/// Whether nothing but the name is wrong with the object that the server was asked about, which is made up: the names
+/// of some kinds follow from what they contain.
+fn is_about_the_name(error: &RequestError) -> bool {
+    !error.causes.is_empty()
+        && error
+            .causes
+            .iter()
+            .all(|cause| cause.field.starts_with("metadata."))
 }
 
 /// What becomes of `value`; `None` if not all of `faults` can be mended.

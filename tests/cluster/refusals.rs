@@ -230,6 +230,65 @@ async fn a_strategy_can_change_although_the_server_has_filled_in_the_former_one(
     operator.stop().await.unwrap();
 }
 
+/// A definition with a field that definitions do not have.
+const THING: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.GROUP}\nspec:\n  \
+                     group: GROUP\n  scope: Namespaced\n  nonsense: true\n  names: {kind: Thing, listKind: ThingList, plural: \
+                     things, singular: thing}\n  versions: [{name: v1, served: true, storage: true, schema: \
+                     {openAPIV3Schema: {type: object}}}]\n";
+
+#[tokio::test]
+async fn definitions_are_mended_as_well() {
+    let Some(bench) = Bench::with_kind("refusals").await else {
+        return;
+    };
+    let file = bench.folder.path().join("web/crds/thing.yaml");
+    std::fs::write(file, THING.replace("GROUP", &bench.group)).unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let definition = format!("crd/things.{}", bench.group);
+    bench.cluster.kubectl(&["get", &definition]).await.unwrap();
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_dry_run_foresees_what_is_mended() {
+    let Some(bench) = Bench::with_kind("refusals").await else {
+        return;
+    };
+    add_to_container(&bench, FORGIVEN);
+    let replicas = "  replicas: {{ .Values.replicas }}\n";
+    let strategy = "  strategy: {{ .Values.strategy | default dict | toJson }}\n";
+    bench.edit("workload.yaml", replicas, &format!("{replicas}{strategy}"));
+    let operator = bench.ready_operator().await;
+    let password = "canary";
+    bench.apply_web("shop", json!({"password": password})).await;
+    bench.wait_revision("shop", 1).await;
+    let annotations = json!({"metadata": {"annotations": {"steersman.dev/dry-run": "true"}}});
+    bench.patch_web("shop", annotations).await;
+    let spec = json!({"password": password, "replicas": 3, "strategy": {"type": "Recreate"}});
+    bench.apply_web("shop", spec).await;
+    let said = bench
+        .wait("the dry run", &bench.webs(), "shop", |web| {
+            let said = web.pointer("/status/dryRun")?;
+            let is_current = said["observedGeneration"] == web["metadata"]["generation"];
+            is_current.then(|| said.clone())
+        })
+        .await;
+    let objects = said["objects"].as_array().unwrap();
+    let deployment = objects
+        .iter()
+        .find(|object| object["kind"] == "Deployment")
+        .unwrap();
+    assert_eq!(deployment["would"], "be changed", "{said:#}");
+    let fields = deployment["fields"].to_string();
+    assert!(
+        fields.contains("/spec/replicas") && fields.contains("/spec/strategy"),
+        "{said:#}"
+    );
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_policy_that_denies_one_object_is_named_until_it_is_lifted() {
     let Some(bench) = Bench::with_kind("refusals").await else {
