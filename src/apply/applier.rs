@@ -10,13 +10,14 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
+use super::apply_error::ApplyError;
 use super::conflicts::{ConflictPolicy, in_words};
-use super::crds::CrdError;
 use super::fields::FIELD_MANAGER;
 use super::heal::{HealError, heal};
 use super::mark::{Owner, Ownership};
 use super::mend::mend;
-use super::object::{ApiKind, ObjectId, RenderedObject};
+use super::object::{ObjectId, RenderedObject};
+use super::plan::{Planned, identify, is_definition, kinds_defined_by, plan, unknown_kind};
 use super::request::RequestError;
 use super::takeover::take_over_fields;
 use crate::dependents::Dependents;
@@ -39,86 +40,6 @@ impl std::fmt::Debug for Applier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Applier").finish_non_exhaustive()
     }
-}
-
-/// An object could not be applied.
-#[derive(Debug, thiserror::Error)]
-pub enum ApplyError {
-    /// The server can't be asked for its kinds.
-    #[error(transparent)]
-    Discovery(#[from] DiscoveryError),
-    /// No such kind is served, and the chart does not define it.
-    #[error("{origin}: no matches for kind `{}` in version `{}`; its definition must be installed first", api.kind, api.api_version())]
-    UnknownKind {
-        /// The template.
-        origin: String,
-        /// The kind.
-        api: ApiKind,
-    },
-    /// Two documents are one object.
-    #[error("{origin}: {id} is rendered twice")]
-    Duplicate {
-        /// The template of the second.
-        origin: String,
-        /// The object.
-        id: Box<ObjectId>,
-    },
-    /// The object is somebody else's.
-    #[error(
-        "{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}"
-    )]
-    Foreign {
-        /// The object.
-        id: Box<ObjectId>,
-        /// By which of Helm's rules.
-        reason: String,
-    },
-    /// A field can't be changed.
-    #[error("failed to apply {id}: {fields} can't be changed in place; {advice}")]
-    Immutable {
-        /// The object.
-        id: Box<ObjectId>,
-        /// The fields, as the server names them.
-        fields: String,
-        /// What helps.
-        advice: &'static str,
-        /// What the server said.
-        source: RequestError,
-    },
-    /// Others manage fields that the chart renders, and are not to be overruled.
-    #[error(
-        "failed to apply {id}: {fields}; leave it to them (`driftDetection.ignore` of the watch), or let the chart \
-         have it (`conflicts: overwrite`)"
-    )]
-    Conflict {
-        /// The object.
-        id: Box<ObjectId>,
-        /// The fields, and who manages them.
-        fields: String,
-        /// What the server said.
-        source: RequestError,
-    },
-    /// The server refused a request.
-    #[error("failed to {attempt} {id}")]
-    Request {
-        /// What was attempted.
-        attempt: &'static str,
-        /// The object.
-        id: Box<ObjectId>,
-        /// What the server said.
-        source: RequestError,
-    },
-    /// A definition was applied but is not in effect.
-    #[error(transparent)]
-    Crd(#[from] CrdError),
-    /// What keeps an object from being applied could not be taken out of it.
-    #[error("failed to make {id} ready to be applied")]
-    Heal {
-        /// The object.
-        id: Box<ObjectId>,
-        /// Why.
-        source: HealError,
-    },
 }
 
 /// What happened to an object.
@@ -160,14 +81,6 @@ pub struct ApplyOptions<'a> {
     pub recreate: bool,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
-}
-
-/// An object with the address to send it to.
-#[derive(Debug)]
-struct Planned {
-    id: ObjectId,
-    object: RenderedObject,
-    resource: Resource,
 }
 
 impl Applier {
@@ -553,104 +466,5 @@ pub(super) async fn existing(
         Ok(object) => Ok(object.map(|object| object.metadata)),
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-/// Gives each object its address.
-fn plan(
-    objects: Vec<RenderedObject>,
-    served: &Served,
-    owner: &Owner,
-    seen: &mut BTreeSet<ObjectId>,
-) -> Result<Vec<Planned>, ApplyError> {
-    let mut planned = Vec::with_capacity(objects.len());
-    for object in objects {
-        let Some(resource) = served.resource(&object.api).cloned() else {
-            return Err(unknown_kind(&object));
-        };
-        let id = identify(&object, &resource, &owner.release_namespace);
-        if !seen.insert(id.clone()) {
-            return Err(ApplyError::Duplicate {
-                origin: object.source,
-                id: Box::new(id),
-            });
-        }
-        planned.push(Planned { id, object, resource });
-    }
-    Ok(planned)
-}
-
-/// An object's identity: one of a namespaced kind that names no namespace is in the release's.
-pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_namespace: &str) -> ObjectId {
-    let namespace = resource.namespaced.then(|| {
-        object
-            .namespace
-            .clone()
-            .unwrap_or_else(|| release_namespace.to_owned())
-    });
-    ObjectId {
-        group: object.api.group.clone(),
-        kind: object.api.kind.clone(),
-        namespace,
-        name: object.name.clone(),
-    }
-}
-
-pub(super) fn unknown_kind(object: &RenderedObject) -> ApplyError {
-    ApplyError::UnknownKind {
-        origin: object.source.clone(),
-        api: object.api.clone(),
-    }
-}
-
-fn is_definition(object: &RenderedObject) -> bool {
-    object.api.group == "apiextensions.k8s.io" && object.api.kind == "CustomResourceDefinition"
-}
-
-/// The kinds that definitions among `objects` bring.
-pub(crate) fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
-    let mut kinds = BTreeSet::new();
-    for definition in objects.iter().filter(|object| is_definition(object)) {
-        let text = |pointer: &str| {
-            definition
-                .value
-                .pointer(pointer)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        let versions = definition
-            .value
-            .pointer("/spec/versions")
-            .and_then(Value::as_array);
-        for version in versions.into_iter().flatten() {
-            kinds.insert(ApiKind {
-                group: text("/spec/group").to_owned(),
-                version: version
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-                kind: text("/spec/names/kind").to_owned(),
-            });
-        }
-    }
-    kinds
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn the_kinds_of_definitions_are_known_before_they_are_served() {
-        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": {"name": "widgets.acme.com"},
-            "spec": {"group": "acme.com", "names": {"kind": "Widget"}, "versions": [{"name": "v1"}, {"name": "v2"}]}});
-        let objects = RenderedObject::from_document("t", &definition).unwrap();
-        let kinds = kinds_defined_by(&objects);
-        assert!(kinds.contains(&ApiKind::new("acme.com/v2", "Widget")));
-        assert!(!kinds.contains(&ApiKind::new("acme.com/v3", "Widget")));
     }
 }

@@ -6,10 +6,11 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
 
-use super::applier::{Applier, kinds_defined_by};
+use super::applier::Applier;
 use super::fields::FIELD_MANAGER;
 use super::mend::mend;
 use super::object::RenderedObject;
+use super::plan::kinds_defined_by;
 use super::request::RequestError;
 use crate::discovery::DiscoveryError;
 

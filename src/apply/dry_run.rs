@@ -4,7 +4,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
-use super::applier::{Applier, ApplyError, identify, unknown_kind};
+use super::applier::Applier;
+use super::apply_error::ApplyError;
 use super::conflicts::ConflictPolicy;
 use super::dropped::{merge_patch, without_dropped};
 use super::fields::FIELD_MANAGER;
@@ -12,6 +13,7 @@ use super::leftover::{set_aside, without_leftovers};
 use super::mark::{CHART_LABEL, Owner, Ownership};
 use super::mend::mend;
 use super::object::{ObjectId, RenderedObject};
+use super::plan::{identify, unknown_kind};
 use super::request::RequestError;
 use super::takeover::TakenOver;
 use crate::discovery::Served;

@@ -7,7 +7,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::applier::{Applier, apply_new, apply_to, identify};
+use super::applier::{Applier, apply_new, apply_to};
 use super::conflicts::ConflictPolicy;
 use super::documents::values_of_text;
 use super::hook_error::HookError;
@@ -16,6 +16,7 @@ use super::mark::{Owner, Ownership};
 use super::mend::mend;
 use super::moment::Moment;
 use super::object::{ObjectId, RenderedObject};
+use super::plan::identify;
 use super::prune::{Deletion, PruneError};
 use super::request::RequestError;
 use crate::discovery::{DiscoveryError, Resource};

@@ -6,6 +6,7 @@
 //! not carry our mark, and only under its UID.
 
 mod applier;
+mod apply_error;
 mod conflicts;
 mod crds;
 mod documents;
@@ -21,6 +22,7 @@ mod mark;
 mod mend;
 mod moment;
 mod object;
+mod plan;
 mod prune;
 mod recreate;
 mod request;
@@ -29,8 +31,8 @@ mod schema_fault;
 mod sweep;
 mod takeover;
 
-pub(crate) use applier::kinds_defined_by;
-pub use applier::{Applied, Applier, ApplyError, ApplyOptions, Change, ChangeSet};
+pub use applier::{Applied, Applier, ApplyOptions, Change, ChangeSet};
+pub use apply_error::ApplyError;
 pub use conflicts::ConflictPolicy;
 pub use crds::{CrdError, CrdPolicy};
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
@@ -41,6 +43,7 @@ pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership};
 pub(crate) use mark::{disowning, owner_kind};
 pub use moment::Moment;
 pub use object::{ApiKind, DocumentError, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep};
+pub(crate) use plan::kinds_defined_by;
 pub use prune::{Deletion, PruneError};
 pub use request::{Cause, RequestError, chain};
 pub use retain::Handover;

@@ -6,7 +6,8 @@ use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, Pro
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::applier::{Applier, ApplyError, ApplyOptions, existing};
+use super::applier::{Applier, ApplyOptions, existing};
+use super::apply_error::ApplyError;
 use super::object::{ObjectId, RenderedObject};
 use super::request::RequestError;
 

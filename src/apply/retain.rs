@@ -3,10 +3,12 @@
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::applier::{Applier, ApplyError, identify};
+use super::applier::Applier;
+use super::apply_error::ApplyError;
 use super::fields::FIELD_MANAGER;
 use super::mark::{Owner, Ownership};
 use super::object::{ObjectId, RenderedObject};
+use super::plan::identify;
 use super::request::RequestError;
 use crate::drift::{Candidate, FieldPath, IgnoreRule, is_retained, retain};
 
