@@ -4,7 +4,7 @@
 //! nothing without it is ever deleted. Helm's own marks and helm-operator's come on top, so that
 //! both recognise the object too.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::{Map, Value, json};
 
 /// The custom resource's UID, on every object of its release.
@@ -81,11 +81,7 @@ impl Owner {
                     references.push(self.reference());
                 }
             } else {
-                let resource = match &self.namespace {
-                    Some(namespace) => format!("{namespace}/{}", self.name),
-                    None => self.name.clone(),
-                };
-                annotations.insert(PRIMARY_RESOURCE.to_owned(), resource.into());
+                annotations.insert(PRIMARY_RESOURCE.to_owned(), self.primary().into());
                 annotations.insert(PRIMARY_RESOURCE_TYPE.to_owned(), self.resource_type().into());
             }
         }
@@ -101,9 +97,9 @@ impl Owner {
     }
 
     fn resource_type(&self) -> String {
-        match self.api_version.split_once('/') {
-            Some((group, _)) => format!("{}.{group}", self.kind),
-            None => self.kind.clone(),
+        match group_of(&self.api_version) {
+            "" => self.kind.clone(),
+            group => format!("{}.{group}", self.kind),
         }
     }
 
@@ -140,14 +136,36 @@ impl Owner {
             annotation(RELEASE_NAMESPACE),
             &self.release_namespace,
         );
+        let controller = references.iter().find(|owner| owner.controller == Some(true));
+        if let Some(other) = controller.filter(|owner| !faults.is_empty() || self.is_other(owner)) {
+            faults.push(format!("it is controlled by {} \"{}\"", other.kind, other.name));
+        }
+        let primary = annotation(PRIMARY_RESOURCE).zip(annotation(PRIMARY_RESOURCE_TYPE));
+        if let Some((name, kind)) = primary
+            && (*name != self.primary() || *kind != self.resource_type())
+        {
+            faults.push(format!("it belongs to {kind} \"{name}\""));
+        }
         if faults.is_empty() {
-            return Ownership::Adoptable;
+            Ownership::Adoptable
+        } else {
+            Ownership::Foreign(faults.join("; "))
         }
-        let mut reason = faults.join("; ");
-        if let Some(owner) = references.iter().find(|owner| owner.controller == Some(true)) {
-            reason = format!("{reason}; it is controlled by {} \"{}\"", owner.kind, owner.name);
+    }
+
+    /// Whether that is not this custom resource, in any version and incarnation.
+    fn is_other(&self, reference: &OwnerReference) -> bool {
+        reference.kind != self.kind
+            || reference.name != self.name
+            || group_of(&reference.api_version) != group_of(&self.api_version)
+    }
+
+    /// The custom resource as helm-operator names it in annotations.
+    fn primary(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{}", self.name),
+            None => self.name.clone(),
         }
-        Ownership::Foreign(reason)
     }
 }
 
@@ -170,13 +188,17 @@ pub(crate) fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     }}))
 }
 
+/// The group in an `apiVersion`; empty for the core group.
+pub(crate) fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// Group and kind of the custom resource whose UID an object carries, as far as it tells them.
 pub(crate) fn owner_kind(metadata: &ObjectMeta) -> Option<(String, String)> {
     let uid = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?;
     let mut references = metadata.owner_references.iter().flatten();
     if let Some(owner) = references.find(|owner| owner.uid == *uid) {
-        let group = owner.api_version.split_once('/').map_or("", |(group, _)| group);
-        return Some((group.to_owned(), owner.kind.clone()));
+        return Some((group_of(&owner.api_version).to_owned(), owner.kind.clone()));
     }
     let kind = metadata.annotations.as_ref()?.get(PRIMARY_RESOURCE_TYPE)?;
     let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
@@ -209,6 +231,52 @@ fn entry_map<'a>(map: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What stands in the way of taking over an object of Helm's release `shop` in `default` with this metadata.
+    fn check_taken(more: Value, reason: &str) {
+        let mut metadata = json!({
+            "labels": {MANAGED_BY_LABEL: "Helm"},
+            "annotations": {RELEASE_NAME: "shop", RELEASE_NAMESPACE: "default"},
+        });
+        for (key, value) in more.as_object().unwrap() {
+            match (metadata[key].as_object_mut(), value.as_object()) {
+                (Some(there), Some(new)) => there.extend(new.clone()),
+                _ => metadata[key] = value.clone(),
+            }
+        }
+        let metadata: ObjectMeta = serde_json::from_value(metadata).unwrap();
+        let expected = match reason {
+            "" => Ownership::Adoptable,
+            reason => Ownership::Foreign(reason.to_owned()),
+        };
+        assert_eq!(owner(Some("default")).judge(&metadata), expected);
+    }
+
+    #[test]
+    fn what_another_resource_owns_is_not_taken_over() {
+        let reference = |api_version: &str, kind: &str, name: &str| {
+            json!({"ownerReferences": [{
+                "apiVersion": api_version, "kind": kind, "name": name, "uid": "u-9", "controller": true,
+            }]})
+        };
+        check_taken(json!({}), "");
+        // Our own resource before it was deleted and created again, in another version.
+        check_taken(reference("demo.example.com/v2", "Web", "shop"), "");
+        check_taken(
+            reference("demo.example.com/v1", "Shop", "shop"),
+            "it is controlled by Shop \"shop\"",
+        );
+        check_taken(
+            reference("other.example.com/v1", "Web", "shop"),
+            "it is controlled by Web \"shop\"",
+        );
+        let primary = |name: &str, kind: &str| json!({"annotations": {PRIMARY_RESOURCE: name, PRIMARY_RESOURCE_TYPE: kind}});
+        check_taken(primary("default/shop", "Web.demo.example.com"), "");
+        check_taken(
+            primary("default/shop", "Web.other.example.com"),
+            "it belongs to Web.other.example.com \"default/shop\"",
+        );
+    }
 
     #[test]
     fn only_what_is_ours_is_disowned() {

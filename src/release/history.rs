@@ -20,7 +20,7 @@ use super::secret::{
     is_barrier, pack,
 };
 use super::stored::Stored;
-use crate::apply::{FIELD_MANAGER, RequestError, disowning};
+use crate::apply::{FIELD_MANAGER, RequestError, disowning, group_of};
 
 /// What the types of all of Helm's versions begin with.
 const SECRET_TYPES: &str = "helm.sh/release.";
@@ -190,13 +190,12 @@ impl History {
 
     async fn read(&self, secret: Secret) -> Result<Stored, HistoryError> {
         let name = secret.metadata.name.clone().unwrap_or_default();
-        if let Some(other) = secret.metadata.owner_references.iter().flatten().find(|owner| {
-            owner.controller == Some(true) && (owner.kind != self.owner.kind || owner.name != self.owner.name)
-        }) {
+        let mut owners = secret.metadata.owner_references.iter().flatten();
+        if let Some(other) = owners.find(|owner| owner.controller == Some(true) && self.is_other(owner)) {
             return Err(HistoryError::Owned {
                 release: self.release.to_string(),
                 namespace: self.namespace.clone(),
-                owner: format!("{} {}", other.kind, other.name),
+                owner: format!("{} {} ({})", other.kind, other.name, other.api_version),
             });
         }
         let managers = secret.metadata.managed_fields.into_iter().flatten();
@@ -237,6 +236,13 @@ impl History {
             managers,
             parts,
         })
+    }
+
+    /// Whether that is not a custom resource of our name and kind, in any version and incarnation.
+    fn is_other(&self, owner: &OwnerReference) -> bool {
+        owner.kind != self.owner.kind
+            || owner.name != self.owner.name
+            || group_of(&owner.api_version) != group_of(&self.owner.api_version)
     }
 
     /// Writes a revision that is not there yet.

@@ -4,7 +4,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, PATIENCE, copy};
+use crate::bench::{Bench, PATIENCE, condition, copy};
 
 /// Custom resources of any kind, in a namespace or in the whole cluster.
 fn resources(
@@ -159,7 +159,7 @@ async fn one_kind_in_two_groups_and_two_versions_has_one_release_for_each_resour
     bench.watches(&watches.concat());
     let operator = bench.ready_operator().await;
     let namespace = Some(bench.namespace.as_str());
-    let message = async |name: &str, expect: &str| {
+    let message_is = async |name: &str, expect: &str| {
         bench
             .wait(
                 "the message",
@@ -177,13 +177,13 @@ async fn one_kind_in_two_groups_and_two_versions_has_one_release_for_each_resour
         let webs = resources(&bench, group, version, "webs", namespace);
         apply(&webs, &format!("{group}/{version}"), name, json!({})).await;
         wait_revision(&bench, &webs, name, 1).await;
-        message(name, expect).await;
+        message_is(name, expect).await;
     }
     // Who writes the spec in another version moves the resource to that version's chart.
     let webs = resources(&bench, group, "v1", "webs", namespace);
     apply(&webs, &format!("{group}/v1"), "new", json!({"port": 81})).await;
     wait_revision(&bench, &webs, "new", 2).await;
-    message("new", "hello").await;
+    message_is("new", "hello").await;
     let history = bench.revisions().await;
     assert_eq!(
         history,
@@ -192,6 +192,19 @@ async fn one_kind_in_two_groups_and_two_versions_has_one_release_for_each_resour
     );
     let log = operator.log_text();
     assert!(!log.contains("\"level\":\"error\""), "{log}");
+    // A resource of the other group that has the name of one here is refused its release, and gets no object.
+    let others = resources(&bench, &other, "v1", "webs", namespace);
+    apply(&others, &format!("{other}/v1"), "old", json!({"message": "mine"})).await;
+    let (_, _, message) = bench
+        .wait("the refusal", &others, "old", |web| {
+            condition(web, "Irreconcilable")
+        })
+        .await;
+    assert!(message.contains("duplicate release name"), "{message}");
+    message_is("old", "hello").await;
+    others.delete("old", &Default::default()).await.unwrap();
+    bench.wait_gone(&others, "old").await;
+    message_is("old", "hello").await;
     webs.delete("new", &Default::default()).await.unwrap();
     bench.wait_gone(&webs, "new").await;
     operator.stop().await.unwrap();
