@@ -206,6 +206,20 @@ impl Applier {
         Ok(identified.collect())
     }
 
+    /// That one of `objects` is of a kind which is not served, if one is.
+    ///
+    /// # Errors
+    /// The server can't be asked for its kinds.
+    pub async fn first_unserved<'a>(
+        &self,
+        mut objects: impl Iterator<Item = &'a RenderedObject>,
+    ) -> Result<Option<ApplyError>, DiscoveryError> {
+        let served = self.discovery.served().await?;
+        let unserved =
+            objects.find(|object| served.any_version(&object.api.group, &object.api.kind).is_none());
+        Ok(unserved.map(unknown_kind))
+    }
+
     /// Discovery lags behind a definition that is established, by a second or so.
     async fn served_eventually(&self, objects: &[RenderedObject]) -> Result<Arc<Served>, ApplyError> {
         for _ in 0..40 {

@@ -36,6 +36,12 @@ impl Reconciler {
             .applier
             .restore_crds(&definitions, &rendered, self.settings.crds)
             .await?;
+        let affected = rendered.iter().filter(|object| {
+            objects
+                .iter()
+                .any(|id| id.group == object.api.group && id.kind == object.api.kind)
+        });
+        let unserved = self.shared.applier.first_unserved(affected).await?;
         let drifted = self.shared.applier.identities(&session.owner, rendered).await?;
         let drifted = drifted
             .into_iter()
@@ -75,6 +81,10 @@ impl Reconciler {
                 "DriftCorrected",
                 &format!("{id} was {what} and is restored"),
             );
+        }
+        // What can be healed is; what lacks its definition waits for that.
+        if let Some(error) = unserved {
+            return Err(ReconcileError::Drift(error));
         }
         session.log("Reconciled release");
         Ok(())
