@@ -24,6 +24,7 @@ use crate::apply::{
 };
 use crate::discovery::Resource;
 use crate::drift::{Candidate, IgnoreRule};
+use crate::kubernetes::PAGE;
 use crate::release::Digest;
 use crate::status::{Health, has_health, health};
 
@@ -231,7 +232,7 @@ impl Dependents {
 
     async fn run(self: Arc<Self>, scope: Scope, resource: Resource, listed: watch::Sender<Listed>) {
         tracing::info!(group = %scope.group, kind = %scope.kind, namespace = scope.namespace.as_deref().unwrap_or(""), "Watching dependent resource");
-        let config = watcher::Config::default().labels(&self.selector).page_size(100);
+        let config = watcher::Config::default().labels(&self.selector).page_size(PAGE);
         let stop = self.stop.clone();
         let work = async {
             if has_health(&scope.group, &scope.kind) {

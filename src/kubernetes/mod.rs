@@ -10,6 +10,7 @@ use hyper::http::uri::Authority;
 use kube::Client;
 use kube::client::{AuthError, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use tower::timeout::TimeoutLayer;
 
 use crate::config::Environment;
 use crate::telemetry::error_chain;
@@ -20,6 +21,15 @@ pub use target::{Overrides, Target};
 
 /// How long the API server may take to answer the first request.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
+
+/// How many objects a watch asks for at a time when it begins: all of a page are in memory at once.
+pub const PAGE: u32 = 25;
+
+/// How long the API server may take to begin an answer. It gives up itself after a minute.
+const ANSWER: Duration = Duration::from_secs(75);
+
+/// How long a connection may be silent. The server ends a watch after 290 seconds, as it is asked to.
+const SILENCE: Duration = Duration::from_mins(5);
 
 /// The namespace of the pod that we run in.
 const POD_NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -200,6 +210,7 @@ pub async fn connect(
 /// A client that the API server has answered once.
 async fn open(mut config: kube::Config, on_answer: Option<OnAnswer>) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
+    config.read_timeout = Some(SILENCE);
     let address = address(&config);
     let plugin = config
         .auth_info
@@ -212,6 +223,8 @@ async fn open(mut config: kube::Config, on_answer: Option<OnAnswer>) -> Result<C
         address: address.clone(),
         reason: client_error(&error, &plugin),
     })?;
+    // Inside of what counts answers: one that does not come is counted as an error.
+    let builder = builder.with_layer(&TimeoutLayer::new(ANSWER));
     let client = match on_answer {
         Some(on_answer) => {
             let host = host.into();

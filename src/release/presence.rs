@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::name::ReleaseName;
 use crate::dependents::watch_error;
+use crate::kubernetes::PAGE;
 
 /// Which releases have revisions. Nothing is watched before somebody asks.
 pub struct Presence {
@@ -89,7 +90,7 @@ impl Presence {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
         };
-        let config = watcher::Config::default().labels("owner=helm").page_size(100);
+        let config = watcher::Config::default().labels("owner=helm").page_size(PAGE);
         let events = watcher::watcher(api, config).default_backoff();
         let work = events.for_each(|event| {
             match event {
