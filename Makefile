@@ -43,6 +43,10 @@ fuzz: ## Fuzz the engine, TIME seconds for each target (600); TARGETS names some
 bench-engine: ## Measure the chart engine beside Helm's and write docs/benchmarks.md; needs the corpus.
 	@benches/run.sh -output docs/benchmarks.md
 
+.PHONY: bench-operator
+bench-operator: ## Measure the operator and write docs/operator-benchmarks.md; HELM_OPERATOR=FILE measures the Go operator beside.
+	@benches/operator.sh --output docs/operator-benchmarks.md
+
 .PHONY: deny
 deny: ## Check licences and sources of dependencies; needs cargo-deny.
 	cargo deny check licenses bans sources

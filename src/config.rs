@@ -22,6 +22,8 @@ pub struct Config {
     pub reconcile_period: Option<Duration>,
     /// How many custom resources of a kind are reconciled at a time. An entry of watches.yaml goes before it.
     pub max_concurrent_reconciles: NonZeroUsize,
+    /// How many custom resources of all kinds are reconciled at a time; `None` is as many as the kinds allow.
+    pub max_concurrent_in_all: Option<NonZeroUsize>,
     /// Where `/metrics` is served, if anywhere.
     pub metrics_address: Option<SocketAddr>,
     /// How `/metrics` is guarded.

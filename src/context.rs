@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -16,6 +17,8 @@ pub struct Context {
     pub client: kube::Client,
     /// What flags and environment mean.
     pub config: Arc<Config>,
+    /// The places of all reconciles, if their number is limited.
+    pub places: Option<Arc<Semaphore>>,
     /// The numbers that `/metrics` shows.
     pub metrics: Metrics,
     /// What `/readyz` says.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +18,7 @@ use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError
 use crate::watches::{Selectors, Watches};
 
 /// How long running reconciles may take to end once the process is asked to stop.
-const GRACE: Duration = Duration::from_secs(30);
+const GRACE: Duration = Duration::from_secs(9);
 
 /// Why the operator does not run, or runs no more.
 #[derive(Debug, thiserror::Error)]
@@ -133,8 +134,12 @@ where
     }
 
     all_wait(&readiness, &watches, "its controller has not started yet");
+    let places = config
+        .max_concurrent_in_all
+        .map(|most| Arc::new(Semaphore::new(most.get())));
     let context = Context {
         client,
+        places,
         config: Arc::new(config),
         metrics,
         readiness,

@@ -1,6 +1,7 @@
 //! An operator that is measured, with kinds, a namespace and a user of its own.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -83,9 +84,9 @@ impl Candidate {
     }
 
     /// Creates resources `web-0` and so on.
-    pub(crate) async fn create(&self, rig: &Rig, count: usize) -> Result<()> {
+    pub(crate) async fn create(&self, rig: &Rig, numbers: Range<usize>) -> Result<()> {
         let resources = self.resources(rig, "Bench", "benches");
-        futures::stream::iter(0..count)
+        futures::stream::iter(numbers)
             .map(|number| self.create_one(&resources, "Bench", format!("web-{number}")))
             .buffer_unordered(AT_ONCE)
             .try_collect::<()>()

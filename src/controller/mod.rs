@@ -1,9 +1,11 @@
 //! The controller of one watch: it follows the custom resources and reconciles them.
 
-mod changes;
 mod kind;
+mod period;
 mod reconciles;
 mod resources;
+mod seen;
+mod slots;
 mod strays;
 mod versions;
 
@@ -20,14 +22,16 @@ use crate::context::Context;
 use crate::discovery::Resource;
 use crate::reconcile::{Queue, Reconciler, Settings, Shared};
 use crate::watches::Watch;
-use changes::default_period;
 use kind::wait_for_kind;
+use period::default_period;
 use reconciles::Finished;
 use resources::Known;
+use slots::Slots;
 pub(crate) use versions::Versions;
 
-/// How long a reconcile in work may go on when the process is to stop.
-const GRACE: Duration = Duration::from_secs(20);
+/// How long a reconcile in work may go on when the process is to stop. Projects of operator-sdk give a pod ten seconds,
+/// in which the lease must be given back, too.
+const GRACE: Duration = Duration::from_secs(8);
 
 /// Follows the custom resources of one watch and reconciles them, until the context's shutdown. Its kind is waited for
 /// while it is not served. The versions say which resources are another controller's, the selectors under which
@@ -65,8 +69,8 @@ pub(crate) async fn control(
     };
     let limit = watch
         .max_concurrent_reconciles
-        .unwrap_or(context.config.max_concurrent_reconciles.get())
-        .max(1);
+        .unwrap_or(context.config.max_concurrent_reconciles.get());
+    let slots = Slots::new(limit, context.places.clone());
     let (wake, woken) = mpsc::unbounded_channel();
     let controller = Controller {
         reconciler: Reconciler::new(shared.clone(), Arc::new(settings), resource.clone()),
@@ -77,7 +81,7 @@ pub(crate) async fn control(
         former_selectors,
         resource,
         period,
-        limit,
+        slots,
         wake,
         known: BTreeMap::new(),
         queue: Queue::default(),
@@ -102,7 +106,7 @@ struct Controller {
     former_selectors: BTreeSet<String>,
     resource: Resource,
     period: Option<Duration>,
-    limit: usize,
+    slots: Slots,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
     known: BTreeMap<Key, Known>,
     queue: Queue<Key>,
@@ -116,11 +120,9 @@ impl Controller {
         let mut strays = self.strays();
         loop {
             self.start_due();
-            let next = if self.queue.running() < self.limit {
-                self.queue.next_due()
-            } else {
-                None
-            };
+            let next = self.queue.next_due();
+            let is_due = next.is_some_and(|next| next <= Instant::now());
+            let is_full = self.slots.are_full(self.queue.running());
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => break,
@@ -128,7 +130,9 @@ impl Controller {
                 Some((scope, event)) = events.next() => self.observed(scope.as_ref(), event),
                 Some(metadata) = strays.recv() => self.strayed(metadata),
                 Some((key, pause)) = woken.recv() => self.queue.add(key, Instant::now() + pause),
-                () = tokio::time::sleep_until(next.unwrap_or_else(far_off)), if next.is_some() => {}
+                // What is due and was not started lacks a place.
+                () = self.slots.freed(), if is_due && !is_full => {}
+                () = tokio::time::sleep_until(next.unwrap_or_else(far_off)), if next.is_some() && !is_due => {}
             }
         }
         self.leave();

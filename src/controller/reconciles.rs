@@ -6,7 +6,7 @@ use tokio::task::JoinError;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::changes::{is_older, period_of};
+use super::seen::Seen;
 use super::{Controller, Key};
 use crate::metrics;
 use crate::reconcile::{Memory, Next, Outcome, backoff, jitter, spread};
@@ -26,17 +26,18 @@ pub(super) struct Finished {
 impl Controller {
     /// Begins as many reconciles as are due and allowed.
     pub(super) fn start_due(&mut self) {
-        while self.queue.running() < self.limit {
+        while let Some(slot) = self.slots.take(self.queue.running()) {
             let now = Instant::now();
             let Some((key, due)) = self.queue.take(now) else {
                 break;
             };
-            let Some(known) = self.known.get_mut(&key) else {
+            let known = self.known.get_mut(&key);
+            let Some((known, object)) = known.and_then(|known| known.seen.object().map(|seen| (known, seen)))
+            else {
                 self.queue.done(&key);
                 continue;
             };
             let mut memory = known.memory.take().unwrap_or_default();
-            let object = known.object.clone();
             let left = known.left;
             let reconciler = self.reconciler.clone();
             let busy = self
@@ -62,8 +63,8 @@ impl Controller {
                     };
                     (memory, outcome)
                 };
-                let work = tokio::spawn(work.instrument(span));
-                let result = AbortOnDrop(work).join().await.ok();
+                let work = async { AbortOnDrop(tokio::spawn(work.instrument(span))).join().await };
+                let result = slot.hold(Box::pin(work)).await.ok();
                 drop(busy);
                 Finished {
                     key,
@@ -118,14 +119,17 @@ impl Controller {
             return;
         };
         // The name may be another resource's by now.
-        if known.object.metadata.uid != uid {
+        if known.seen.uid() != uid.as_deref() {
             return;
         }
         let pause = match outcome.next {
             Next::Never => None,
             Next::After(pause) => Some(pause),
             Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
-            Next::Period => period_of(&known.object, self.period).map(|period| spread(period, jitter())),
+            Next::Period => {
+                let period = known.seen.period(self.period);
+                period.map(|period| spread(period, jitter()))
+            }
         };
         if outcome.corrected > 0 {
             self.context
@@ -143,11 +147,10 @@ impl Controller {
             );
         }
         known.memory = Some(memory);
-        if let Some(mut object) = outcome.object
-            && !is_older(&object, &known.object)
+        if let Some(object) = outcome.object
+            && !known.seen.is_newer_than(&object)
         {
-            object.metadata.managed_fields = None;
-            known.object = object;
+            known.seen = Seen::new(object);
         }
         if left && outcome.next == Next::Never {
             if known.left {

@@ -8,17 +8,18 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::changes::{is_older, is_other};
+use super::seen::Seen;
 use super::strays::{Hold, find_strays};
 use super::{Controller, Key};
 use crate::config::Namespaces;
 use crate::dependents::{Route, watch_error};
-use crate::reconcile::{Memory, is_held};
+use crate::kubernetes::PAGE;
+use crate::reconcile::Memory;
 
-/// A custom resource as it was seen last.
+/// What is known of a custom resource.
 #[derive(Debug)]
 pub(super) struct Known {
-    pub(super) object: DynamicObject,
+    pub(super) seen: Seen,
     /// Absent while it is being reconciled.
     pub(super) memory: Option<Memory>,
     /// Whether it was in the list that is arriving.
@@ -54,7 +55,7 @@ impl Controller {
         let streams = self.scopes().into_iter().map(|(scope, api)| {
             let config = watcher::Config::default()
                 .labels_from(&self.watch.selector)
-                .page_size(100);
+                .page_size(PAGE);
             let events = watcher::watcher(api, config).default_backoff();
             events.map(move |event| (scope.clone(), event)).boxed()
         });
@@ -93,7 +94,7 @@ impl Controller {
                 if self
                     .known
                     .get(&key)
-                    .is_some_and(|known| known.object.metadata.uid == uid)
+                    .is_some_and(|known| known.seen.uid() == uid.as_deref())
                 {
                     self.unseen(&key);
                 }
@@ -128,34 +129,34 @@ impl Controller {
     }
 
     /// Takes in a custom resource and makes it due if more than its status has changed.
-    fn seen(&mut self, mut object: DynamicObject) {
+    fn seen(&mut self, object: DynamicObject) {
         let key = key(&object);
         if !self.versions.claims(&object.metadata) {
             // The controller of another version has it, with its finalizer.
             self.forget(&key);
             return;
         }
-        object.metadata.managed_fields = None;
         let Some(known) = self.known.get_mut(&key) else {
             self.add(key, object);
             return;
         };
         known.listed = true;
-        if known.object.metadata.uid != object.metadata.uid {
+        if known.seen.uid() != object.metadata.uid.as_deref() {
             // Deleted and created again, and the deletion was not seen.
             self.forget(&key);
             self.add(key, object);
             return;
         }
         // Our own write may be ahead of the watch.
-        if is_older(&object, &known.object) {
+        if known.seen.is_newer_than(&object) {
             return;
         }
         let back = std::mem::take(&mut known.left);
-        let matters = back || is_other(&object, &known.object);
-        known.object = object;
+        let uid = object.metadata.uid.clone();
+        let seen = Seen::new(object);
+        let matters = back || seen.differs_from(&known.seen);
+        known.seen = seen;
         if back {
-            let uid = known.object.metadata.uid.clone();
             let route = self.route(&key, uid);
             if let Some(known) = self.known.get_mut(&key) {
                 known.route = route;
@@ -178,7 +179,7 @@ impl Controller {
             .resource_created(&self.watch.gvk, namespace, &key.name, created as f64);
         let known = Known {
             route: self.route(&key, object.metadata.uid.clone()),
-            object,
+            seen: Seen::new(object),
             memory: Some(Memory::default()),
             listed: true,
             left: false,
@@ -207,7 +208,7 @@ impl Controller {
         let selective = !self.watch.selector.selects_all();
         match self.known.get_mut(key) {
             // One that is being reconciled may be getting its finalizer.
-            Some(known) if selective && (known.memory.is_none() || is_held(&known.object.metadata)) => {
+            Some(known) if selective && (known.memory.is_none() || known.seen.is_held()) => {
                 known.left = true;
                 if let Some(route) = known.route.take() {
                     self.shared.dependents.forget(&route);
@@ -223,14 +224,14 @@ impl Controller {
         let object = DynamicObject {
             types: None,
             metadata,
-            data: serde_json::Value::Null,
+            data: serde_json::json!({}),
         };
         let key = key(&object);
         if self.known.contains_key(&key) {
             return;
         }
         let known = Known {
-            object,
+            seen: Seen::new(object),
             memory: Some(Memory::default()),
             listed: true,
             left: true,

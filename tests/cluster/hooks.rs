@@ -8,9 +8,16 @@ use crate::bench::{Bench, condition};
 
 /// Does what the job's controller would do, were there nodes.
 pub(crate) async fn finish_job(bench: &Bench, condition: &str) {
+    finish_job_of(bench, "shop", condition).await;
+}
+
+/// The same for the Job of another resource than `shop`.
+pub(crate) async fn finish_job_of(bench: &Bench, name: &str, condition: &str) {
+    let name = format!("{name}-job");
+    let name = name.as_str();
     let jobs = bench.api("batch", "v1", "Job", "jobs");
     bench
-        .wait("the job", &jobs, "shop-job", |job| {
+        .wait("the job", &jobs, name, |job| {
             job.pointer("/status/startTime").map(|_| ())
         })
         .await;
@@ -24,14 +31,14 @@ pub(crate) async fn finish_job(bench: &Bench, condition: &str) {
     let mut status = json!({"active": 0, "ready": 0, "conditions": [entry(criterion), entry(condition)],
         "uncountedTerminatedPods": {}});
     if condition == "Complete" {
-        let start = jobs.get("shop-job").await.unwrap().data["status"]["startTime"].clone();
+        let start = jobs.get(name).await.unwrap().data["status"]["startTime"].clone();
         status["completionTime"] = start;
         status["succeeded"] = json!(1);
     } else {
         status["failed"] = json!(1);
     }
     let patch = Patch::Merge(json!({ "status": status }));
-    jobs.patch_status("shop-job", &PatchParams::default(), &patch)
+    jobs.patch_status(name, &PatchParams::default(), &patch)
         .await
         .unwrap();
 }

@@ -7,6 +7,7 @@
 
 mod applying;
 mod bench;
+mod concurrency;
 mod conflicts;
 mod contract;
 mod controls;

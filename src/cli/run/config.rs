@@ -25,6 +25,7 @@ impl Args {
         let config = Config {
             reconcile_period: self.reconcile_period(&mut problems),
             max_concurrent_reconciles: self.max_concurrent_reconciles(),
+            max_concurrent_in_all: NonZeroUsize::new(self.max_concurrent_reconciles_in_all),
             metrics_address: self.metrics_address(&mut problems, &mut notices),
             metrics_access: self.metrics_access(&mut problems),
             health_address: problems

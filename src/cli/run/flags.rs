@@ -64,6 +64,10 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(super) max_concurrent_reconciles: Option<i64>,
 
+    /// How many custom resources of all kinds together are reconciled at a time; 0 sets no limit
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(super) max_concurrent_reconciles_in_all: usize,
+
     /// The kubeconfig to use, before KUBECONFIG, the pod and ~/.kube/config
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,

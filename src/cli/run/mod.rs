@@ -24,6 +24,12 @@ use crate::telemetry::traces::{Traces, are_wanted};
 use crate::watches::Watches;
 use crate::watches::follow::{Updates, follow};
 
+/// Threads that wait for the API server. They have little to do, and each takes memory of its own for what it allocates.
+const WORKERS: usize = 2;
+
+/// Threads that render.
+const RENDERERS: usize = 16;
+
 /// Runs the operator until a signal, or until it cannot go on.
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
     let is_terminal = std::io::stderr().is_terminal();
@@ -38,6 +44,8 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         Failure::usage(error, hint)
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(RENDERERS)
         .enable_all()
         .build()
         .context("failed to start the threads of the operator")?;

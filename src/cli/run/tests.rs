@@ -54,6 +54,7 @@ fn the_defaults_are_those_of_helm_operator() {
                 60s,
             ),
             max_concurrent_reconciles: 2,
+            max_concurrent_in_all: None,
             metrics_address: Some(
                 [::]:8080,
             ),

@@ -1,4 +1,4 @@
-//! What a custom resource tells of itself: whether it has changed, and how often to look at it.
+//! How often to look at a custom resource.
 
 use std::time::Duration;
 
@@ -7,23 +7,6 @@ use kube::api::DynamicObject;
 use crate::duration::parse_duration;
 
 const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
-
-/// Whether `object` is an earlier version than `known` of the same object.
-pub(super) fn is_older(object: &DynamicObject, known: &DynamicObject) -> bool {
-    let version = |object: &DynamicObject| object.metadata.resource_version.as_ref()?.parse::<u64>().ok();
-    matches!((version(object), version(known)), (Some(new), Some(old)) if new < old)
-}
-
-/// Whether more than the status has changed.
-pub(super) fn is_other(object: &DynamicObject, known: &DynamicObject) -> bool {
-    let (new, old) = (&object.metadata, &known.metadata);
-    new.generation != old.generation
-        || new.deletion_timestamp != old.deletion_timestamp
-        || new.finalizers != old.finalizers
-        || new.annotations != old.annotations
-        || new.labels != old.labels
-        || object.data.get("spec") != known.data.get("spec")
-}
 
 /// How often to look at resources without a change and an annotation: the watch goes before the flag. `None` is
 /// never.
@@ -61,18 +44,6 @@ mod tests {
 
     fn object(value: serde_json::Value) -> DynamicObject {
         serde_json::from_value(value).unwrap()
-    }
-
-    #[test]
-    fn a_status_alone_is_no_reason_to_reconcile() {
-        let with = |version: &str, status: &str, generation: i64| {
-            object(json!({"apiVersion": "a/v1", "kind": "A",
-                "metadata": {"name": "a", "resourceVersion": version, "generation": generation}, "spec": {},
-                "status": {"x": status}}))
-        };
-        assert!(!is_other(&with("2", "new", 1), &with("1", "old", 1)));
-        assert!(is_other(&with("2", "old", 2), &with("1", "old", 1)));
-        assert!(is_older(&with("9", "", 1), &with("10", "", 1)));
     }
 
     #[test]
