@@ -80,3 +80,25 @@ async fn fields_of_others_become_ours_otherwise() {
     assert_eq!(message_of(&bench).await, "new");
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn ignored_fields_of_others_are_no_conflict() {
+    let Some(bench) = Bench::with_kind("conflicts").await else {
+        return;
+    };
+    let group = &bench.group;
+    let ignore = "driftDetection: {ignore: [{paths: [/data/message]}]}";
+    let entry =
+        format!("- {{group: {group}, version: v1, kind: Web, chart: web, conflicts: fail, {ignore}}}\n");
+    bench.watches(&entry);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "ours"})).await;
+    bench.wait_revision("shop", 1).await;
+    set_message(&bench, "theirs").await;
+    bench
+        .apply_web("shop", json!({"message": "ours", "extra": true}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(message_of(&bench).await, "theirs");
+    operator.stop().await.unwrap();
+}
