@@ -21,7 +21,7 @@ async fn bench(test: &str) -> Option<(Bench, PathBuf)> {
     Some((bench, binary))
 }
 
-async fn go_operator(bench: &Bench, binary: &Path) -> OperatorProcess {
+pub(crate) async fn go_operator(bench: &Bench, binary: &Path) -> OperatorProcess {
     let folder = bench.folder.path();
     let name = tempfile::NamedTempFile::new_in(folder).unwrap();
     let operator = OperatorProcess::start(&OperatorCommand {

@@ -19,6 +19,7 @@ mod drift;
 mod dry_run;
 mod failure;
 mod follow;
+mod go_charts;
 mod go_operator;
 mod handover;
 mod health;

@@ -17,7 +17,7 @@ use crate::bench::{Bench, condition};
 use compare::{compare, owned};
 
 /// Name, folder in the corpus or in this repository, values.
-const CHARTS: &[(&str, &str, &str)] = &[
+pub(crate) const CHARTS: &[(&str, &str, &str)] = &[
     (
         "visitors",
         concat!(env!("CARGO_MANIFEST_DIR"), "/helm-charts/visitors"),
@@ -142,7 +142,7 @@ fn report(failures: &[String], when: &str) {
     assert!(failures.is_empty(), "{when}:\n{}", failures.join("\n"));
 }
 
-fn kind(name: &str) -> String {
+pub(crate) fn kind(name: &str) -> String {
     let mut letters = name.chars();
     letters
         .next()
@@ -152,7 +152,7 @@ fn kind(name: &str) -> String {
         .collect()
 }
 
-fn plural(name: &str) -> String {
+pub(crate) fn plural(name: &str) -> String {
     format!("{name}s")
 }
 
@@ -177,7 +177,7 @@ async fn settle(bench: &Bench, name: &str, revision: u64) -> Result<(), String> 
 }
 
 /// Does what nodes and the job's controller would do.
-async fn finish_jobs(jobs: Api<DynamicObject>) {
+pub(crate) async fn finish_jobs(jobs: Api<DynamicObject>) {
     loop {
         for job in jobs
             .list(&ListParams::default())
