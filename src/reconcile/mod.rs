@@ -12,7 +12,9 @@
 mod action;
 mod decide;
 mod error;
+mod fates;
 mod fight;
+mod foreseen;
 mod lookups;
 mod memory;
 mod observe;
@@ -41,8 +43,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use decide::{next_action, release_state};
 pub use error::ReconcileError;
+pub use foreseen::{Fate, ObjectPreview, Plan, Preview};
 pub use memory::Memory;
-pub use preview::{Fate, ObjectPreview, Plan, Preview};
 pub use queue::Queue;
 pub use retry::{backoff, jitter, spread};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};

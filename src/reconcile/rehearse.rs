@@ -2,7 +2,7 @@
 
 use super::Reconciler;
 use super::error::ReconcileError;
-use super::preview::{Fate, ObjectPreview, Preview};
+use super::foreseen::{Fate, ObjectPreview, Preview};
 use super::session::Session;
 use crate::apply::chain;
 use crate::status::{DryRun, Report, WouldBe, WouldChange, differing_fields};
