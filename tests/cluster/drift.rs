@@ -104,13 +104,13 @@ async fn what_is_deleted_or_edited_comes_back() {
     operator.stop().await.unwrap();
 }
 
-fn watch(bench: &Bench, drift_detection: &str) -> String {
+pub(crate) fn watch(bench: &Bench, drift_detection: &str) -> String {
     let group = &bench.group;
     format!("- {{group: {group}, version: v1, kind: Web, chart: web, driftDetection: {drift_detection}}}\n")
 }
 
 /// Merges `patch` into an object, as somebody else.
-async fn edit(api: &Api<DynamicObject>, name: &str, patch: Value) {
+pub(crate) async fn edit(api: &Api<DynamicObject>, name: &str, patch: Value) {
     let parameters = PatchParams {
         field_manager: Some("someone".to_owned()),
         ..PatchParams::default()
@@ -118,7 +118,7 @@ async fn edit(api: &Api<DynamicObject>, name: &str, patch: Value) {
     api.patch(name, &parameters, &Patch::Merge(patch)).await.unwrap();
 }
 
-async fn replicas(bench: &Bench) -> Value {
+pub(crate) async fn replicas(bench: &Bench) -> Value {
     bench.deployments().get("shop").await.unwrap().data["spec"]["replicas"].clone()
 }
 
@@ -231,52 +231,6 @@ async fn drift_is_only_said_where_the_watch_wants_so() {
 }
 
 #[tokio::test]
-async fn ignored_values_are_left_to_others_until_the_chart_changes_them() {
-    let Some(bench) = Bench::with_kind("drift").await else {
-        return;
-    };
-    bench.watches(&watch(
-        &bench,
-        "{ignore: [{paths: [/spec/replicas], target: {kind: Deployment}}]}",
-    ));
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({"replicas": 2})).await;
-    bench.wait_revision("shop", 1).await;
-    let mark = bench.cluster.audit_mark().unwrap();
-    edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 5}})).await;
-    // Other drift of the same object is corrected around it.
-    let image = json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "x"}]);
-    let image: Patch<()> = Patch::Json(serde_json::from_value(image).unwrap());
-    let parameters = PatchParams::default();
-    bench
-        .deployments()
-        .patch("shop", &parameters, &image)
-        .await
-        .unwrap();
-    bench
-        .wait("the image", &bench.deployments(), "shop", |found| {
-            let image = found.pointer("/spec/template/spec/containers/0/image")?;
-            (image == "registry.example.com/web:1").then_some(())
-        })
-        .await;
-    assert_eq!(replicas(&bench).await, 5);
-    edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 6}})).await;
-    bench
-        .apply_web("shop", json!({"replicas": 2, "message": "later"}))
-        .await;
-    bench.wait_revision("shop", 2).await;
-    assert_eq!(replicas(&bench).await, 6);
-    let audit = bench.cluster.audit_since(mark).await.unwrap();
-    let audit = audit.by_user(bench.user.name()).writes().resource("deployments");
-    assert_eq!(audit.len(), 2, "one correction and one upgrade:\n{audit}");
-
-    bench.apply_web("shop", json!({"replicas": 3})).await;
-    bench.wait_revision("shop", 3).await;
-    assert_eq!(replicas(&bench).await, 3);
-    operator.stop().await.unwrap();
-}
-
-#[tokio::test]
 async fn a_workload_that_is_scaled_by_others_from_now_on_keeps_its_number() {
     let Some(bench) = Bench::with_kind("drift").await else {
         return;
@@ -360,67 +314,5 @@ async fn a_fight_over_a_value_is_said_and_slowed_down() {
             (map["data"]["message"] == "hello").then_some(())
         })
         .await;
-    operator.stop().await.unwrap();
-}
-
-#[tokio::test]
-async fn ignored_values_are_left_to_others_when_a_release_is_taken_over() {
-    let Some(bench) = Bench::with_kind("drift").await else {
-        return;
-    };
-    let values = ["install", "--set", "password=canary"];
-    crate::takeover::helm_as(&bench, "helm", &values).await;
-    edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 5}})).await;
-    bench.watches(&watch(&bench, "{ignore: [{paths: [/spec/replicas]}]}"));
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({"password": "canary"})).await;
-    bench.wait_revision("shop", 1).await;
-    assert_eq!(replicas(&bench).await, 5);
-    assert_eq!(bench.revisions().await, ["1 deployed"]);
-    operator.stop().await.unwrap();
-}
-
-#[tokio::test]
-async fn values_are_ignored_in_objects_with_the_labels_and_annotations_of_the_rule() {
-    let Some(bench) = Bench::with_kind("drift").await else {
-        return;
-    };
-    let template = |name: &str, tier: &str, note: &str| {
-        format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  labels: {{tier: {tier}}}\n  annotations: {{note: {note}}}\n\
-             data: {{color: blue}}\n"
-        )
-    };
-    let maps = [
-        template("both", "web", "free"),
-        template("one", "web", "bound"),
-        template("other", "db", "free"),
-    ];
-    bench.add_template("maps.yaml", &maps.join("---\n"));
-    let rule = "{paths: [/data/color], target: {kind: ConfigMap, version: v1, labelSelector: 'tier in (web)', annotationSelector: note!=bound}}";
-    bench.watches(&watch(&bench, &format!("{{ignore: [{rule}]}}")));
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({})).await;
-    bench.wait_revision("shop", 1).await;
-    let maps = bench.config_maps();
-    for name in ["both", "one", "other"] {
-        edit(
-            &maps,
-            name,
-            json!({"data": {"color": "red"}, "metadata": {"annotations": {"theirs": "x"}}}),
-        )
-        .await;
-    }
-    for name in ["one", "other"] {
-        bench
-            .wait("the correction", &maps, name, |map| {
-                (map["data"]["color"] == "blue").then_some(())
-            })
-            .await;
-    }
-    // An upgrade that does not change it leaves it, too.
-    bench.apply_web("shop", json!({"message": "later"})).await;
-    bench.wait_revision("shop", 2).await;
-    assert_eq!(maps.get("both").await.unwrap().data["data"]["color"], "red");
     operator.stop().await.unwrap();
 }

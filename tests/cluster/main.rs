@@ -25,6 +25,7 @@ mod handover;
 mod health;
 mod hook_policies;
 mod hooks;
+mod ignored_values;
 mod immutable;
 mod large;
 mod leader;
