@@ -16,7 +16,7 @@ use crate::manifest::Rendered;
 use crate::metadata::{Lock, Metadata};
 use crate::notice::Notice;
 use crate::release::ReleaseInfo;
-use crate::render::{self, Arrangement, Arrangements};
+use crate::render::{self, Arrangement, Arrangements, Salvage};
 use crate::values::{self, Values};
 
 /// A chart with its subcharts: loaded, checked, immutable.
@@ -298,6 +298,12 @@ impl Chart {
             .arrangement(input.values, notices)?
             .render_files(input, notices)?;
         Ok(render::texts(outputs))
+    }
+
+    /// What can be had of a chart although it can't be rendered.
+    pub fn salvage(&self, input: &RenderInput<'_>) -> Salvage {
+        let arrangement = self.arrangement(input.values, &mut Vec::new());
+        arrangement.map_or_else(|_| Salvage::default(), |arrangement| arrangement.salvage(input))
     }
 
     /// The output of the chart's templates as Helm's linter has them: whatever version of Kubernetes the chart wants,

@@ -36,6 +36,7 @@ pub struct ValuesError(pub(crate) String);
 pub struct RenderError {
     kind: RenderErrorKind,
     message: String,
+    without_values: Option<String>,
 }
 
 /// The stage at which a rendering failed.
@@ -63,7 +64,34 @@ impl RenderError {
         Self {
             kind,
             message: message.into(),
+            without_values: None,
         }
+    }
+
+    /// The values break a schema.
+    pub(crate) fn schema(message: String, without_values: String) -> Self {
+        Self {
+            without_values: Some(without_values),
+            ..Self::new(RenderErrorKind::Schema, message)
+        }
+    }
+
+    /// The same failure without the values that a schema found fault with: what was wanted is told, and where.
+    /// What templates say themselves stays as it is.
+    #[must_use]
+    pub fn without_values(self) -> Self {
+        let Self {
+            kind,
+            message,
+            without_values,
+        } = self;
+        Self::new(kind, without_values.unwrap_or(message))
+    }
+
+    /// The same failure in the words that `reword` makes of its own.
+    #[must_use]
+    pub fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
+        Self::new(self.kind, reword(&self.message))
     }
 
     /// The stage that failed.

@@ -43,6 +43,7 @@ pub use manifest::{Hook, HookEvent, Manifest, Rendered};
 pub use metadata::{Dependency, Lock, Maintainer, Metadata};
 pub use notice::{Notice, NoticeLevel};
 pub use release::{Operation, ReleaseInfo, check_name as check_release_name};
+pub use render::Salvage;
 pub use steersman_gotemplate::{Complaint, Failure, Limits, LookupQuery, Timestamp, Value, World};
 pub use values::Values;
 

@@ -32,6 +32,15 @@ pub(crate) struct Arrangement {
     notices: Vec<Notice>,
 }
 
+/// What can be had of a chart that can't be rendered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Salvage {
+    /// The output of each template that does not fail itself.
+    pub outputs: Vec<String>,
+    /// Whether a template fails that mentions Secrets.
+    pub lacks_secrets: bool,
+}
+
 /// The arrangements that a chart was rendered in, by the choice of subcharts.
 #[derive(Debug)]
 pub(crate) struct Arrangements {
@@ -162,7 +171,7 @@ impl Arrangement {
             return Ok(());
         }
         schema::check(&self.chart, &values::from_map(fit))
-            .map_err(|message| RenderError::new(RenderErrorKind::Schema, message))
+            .map_err(|findings| RenderError::schema(findings.message, findings.without_values))
     }
 
     fn check_kube_version(&self, input: &RenderInput<'_>) -> Result<(), RenderError> {
@@ -191,6 +200,24 @@ impl Arrangement {
             files.insert(name.clone(), output);
         }
         Ok(files)
+    }
+
+    /// Executes each template, whatever becomes of the others and whatever schemas say.
+    pub(crate) fn salvage(&self, input: &RenderInput<'_>) -> Salvage {
+        let (Ok(fit), Ok(templates)) = (self.coalesce(input.values, &mut Vec::new()), &self.templates) else {
+            return Salvage::default();
+        };
+        let contexts = Contexts::new(&self.chart, &fit, input.release, input.capabilities);
+        let mut texts = Vec::new();
+        collect_templates(&self.chart, &self.chart.name, &mut texts);
+        let mut salvage = Salvage::default();
+        for (name, text) in texts.iter().filter(|(name, _)| self.order.contains(name)) {
+            match templates.rendering(input).execute(name, &contexts.dot(name)) {
+                Ok(output) => salvage.outputs.push(output.text().into_owned()),
+                Err(_) => salvage.lacks_secrets |= mentions_secret(text),
+            }
+        }
+        salvage
     }
 
     fn take_notes(&self, files: &mut BTreeMap<String, Str>, with_subcharts: bool) -> String {
@@ -255,6 +282,13 @@ fn collect_templates<'a>(chart: &'a Enabled, path: &str, texts: &mut Vec<(String
     for dependency in &chart.dependencies {
         collect_templates(dependency, &format!("{path}/charts/{}", dependency.name), texts);
     }
+}
+
+fn mentions_secret(template: &[u8]) -> bool {
+    template
+        .to_ascii_lowercase()
+        .windows(b"secret".len())
+        .any(|part| part == b"secret")
 }
 
 fn depth(name: &str) -> usize {

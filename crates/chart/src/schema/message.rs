@@ -11,7 +11,7 @@ pub(super) fn of_compilation(error: &CompileError) -> String {
     match error {
         CompileError::LoadUrlError { url, src } => format!("failing loading {}: {src}", go_quote(url)),
         CompileError::ValidationError { url, src } => {
-            let findings = of_validation(src);
+            let findings = of_validation(src, Quoting::Values);
             let metaschema = match &src.kind {
                 ErrorKind::Schema { url } => quote(url),
                 _ => quote(src.schema_url),
@@ -26,34 +26,71 @@ pub(super) fn of_compilation(error: &CompileError) -> String {
     }
 }
 
+/// Whether messages quote the values that they are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quoting {
+    /// As Helm's do.
+    Values,
+    /// They tell what is wanted, and where.
+    Nothing,
+}
+
 /// What is wrong with values, one line for each finding.
-pub(super) fn of_validation(error: &ValidationError<'_, '_>) -> String {
+pub(super) fn of_validation(error: &ValidationError<'_, '_>, quoting: Quoting) -> String {
     let mut text = String::new();
     // The outermost error says only that there are others, and Helm leaves it out.
     match &error.kind {
         ErrorKind::Schema { .. } => {
             for cause in &error.causes {
-                append(cause, 1, &mut text);
+                append(cause, 1, quoting, &mut text);
             }
         }
-        _ => append(error, 1, &mut text),
+        _ => append(error, 1, quoting, &mut text),
     }
     text.push('\n');
     text.split_off(usize::from(text.starts_with('\n')))
 }
 
-fn append(error: &ValidationError<'_, '_>, indent: usize, text: &mut String) {
+fn append(error: &ValidationError<'_, '_>, indent: usize, quoting: Quoting, text: &mut String) {
     let is_detour = error.causes.len() == 1 && matches!(error.kind, ErrorKind::Reference { .. });
     let mut inner = indent;
     if !is_detour {
         text.push('\n');
         text.push_str(&"  ".repeat(indent - 1));
         let place = quote(&error.instance_location.to_string());
-        let _ = write!(text, "- at {place}: {}", describe(&error.kind));
+        let _ = write!(text, "- at {place}: {}", describe_with(quoting, &error.kind));
         inner += 1;
     }
     for cause in &error.causes {
-        append(cause, inner, text);
+        append(cause, inner, quoting, text);
+    }
+}
+
+fn describe_with(quoting: Quoting, kind: &ErrorKind<'_, '_>) -> String {
+    if quoting == Quoting::Values {
+        return describe(kind);
+    }
+    match kind {
+        ErrorKind::Format { want, .. } => format!("the value is not valid {want}"),
+        ErrorKind::Pattern { want, .. } => {
+            format!("the value does not match pattern {}", quote(want))
+        }
+        ErrorKind::ContentEncoding { want, .. } => {
+            format!("the value is not {} encoded", quote(want))
+        }
+        ErrorKind::ContentMediaType { want, .. } => {
+            format!("the value is not of mediatype {}", quote(want))
+        }
+        ErrorKind::Minimum { want, .. } => format!("minimum: want {}", number(want)),
+        ErrorKind::Maximum { want, .. } => format!("maximum: want {}", number(want)),
+        ErrorKind::ExclusiveMinimum { want, .. } => {
+            format!("exclusiveMinimum: want {}", number(want))
+        }
+        ErrorKind::ExclusiveMaximum { want, .. } => {
+            format!("exclusiveMaximum: want {}", number(want))
+        }
+        ErrorKind::MultipleOf { want, .. } => format!("multipleOf: want {}", number(want)),
+        other => describe(other),
     }
 }
 

@@ -8,6 +8,7 @@ use steersman_sprig::expression_places;
 
 use crate::dependencies::Enabled;
 use crate::values::Values;
+use message::Quoting;
 
 /// The place that schemas have for Helm; it is part of messages.
 const LOCATION: &str = "file:///values.schema.json";
@@ -62,12 +63,40 @@ impl Schema {
     }
 
     /// Checks values.
-    fn check(&self, values: &Value) -> Result<(), String> {
+    fn check(&self, values: &Value) -> Result<(), Findings> {
         stacker::grow(self.stack, || {
             self.schemas
                 .validate(values, self.root)
-                .map_err(|error| message::of_validation(&error))
+                .map_err(|error| Findings {
+                    message: message::of_validation(&error, Quoting::Values),
+                    without_values: message::of_validation(&error, Quoting::Nothing),
+                })
         })
+    }
+}
+
+/// What schemas say about values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Findings {
+    /// In Helm's words.
+    pub(crate) message: String,
+    /// The same without a value.
+    pub(crate) without_values: String,
+}
+
+impl Findings {
+    fn push(&mut self, both: &str) {
+        self.message.push_str(both);
+        self.without_values.push_str(both);
+    }
+}
+
+impl From<String> for Findings {
+    fn from(message: String) -> Self {
+        Self {
+            without_values: message.clone(),
+            message,
+        }
     }
 }
 
@@ -110,15 +139,16 @@ impl UrlLoader for NoLoader {
 ///
 /// # Errors
 /// Helm's message, of one paragraph for each chart.
-pub(crate) fn check(chart: &Enabled, values: &Values) -> Result<(), String> {
-    let mut report = String::new();
+pub(crate) fn check(chart: &Enabled, values: &Values) -> Result<(), Findings> {
+    let mut report = Findings::default();
     collect(chart, values, &mut report);
-    if report.is_empty() {
+    if report == Findings::default() {
         return Ok(());
     }
-    Err(format!(
-        "values don't meet the specifications of the schema(s) in the following chart(s):\n{report}"
-    ))
+    let title = "values don't meet the specifications of the schema(s) in the following chart(s):\n";
+    report.message.insert_str(0, title);
+    report.without_values.insert_str(0, title);
+    Err(report)
 }
 
 /// Checks values against one schema alone.
@@ -126,7 +156,9 @@ pub(crate) fn check(chart: &Enabled, values: &Values) -> Result<(), String> {
 /// # Errors
 /// Helm's message, without the name of a chart.
 pub(crate) fn check_single(schema: &[u8], values: &Values) -> Result<(), String> {
-    Schema::compile(schema)?.check(&Value::Object(values.clone()))
+    let schema = Schema::compile(schema)?;
+    let checked = schema.check(&Value::Object(values.clone()));
+    checked.map_err(|findings| findings.message)
 }
 
 /// Whether `chart` or a chart that it depends on has a schema.
@@ -134,32 +166,33 @@ pub(crate) fn is_present(chart: &Enabled) -> bool {
     chart.source.schema.is_some() || chart.dependencies.iter().any(is_present)
 }
 
-fn collect(chart: &Enabled, values: &Values, report: &mut String) {
+fn collect(chart: &Enabled, values: &Values, report: &mut Findings) {
     let result = match chart.source.compiled_schema() {
         None => Ok(()),
         Some(Ok(schema)) => schema.check(&Value::Object(values.clone())),
-        Some(Err(message)) => Err(message.clone()),
+        Some(Err(message)) => Err(message.clone().into()),
     };
-    if let Err(message) = result {
-        report.push_str(&chart.name);
-        report.push_str(":\n");
-        report.push_str(&message);
+    if let Err(findings) = result {
+        report.push(&chart.name);
+        report.push(":\n");
+        report.message.push_str(&findings.message);
+        report.without_values.push_str(&findings.without_values);
     }
     for dependency in &chart.dependencies {
         match values.get(&dependency.name) {
             None | Some(Value::Null) => {}
             Some(Value::Object(values)) => collect(dependency, values, report),
             Some(other) => {
-                report.push_str(&dependency.name);
-                report.push_str(":\ninvalid type for values: expected object (map), got ");
-                report.push_str(match other {
+                report.push(&dependency.name);
+                report.push(":\ninvalid type for values: expected object (map), got ");
+                report.push(match other {
                     Value::Bool(_) => "bool",
                     Value::Number(number) if number.is_i64() => "int64",
                     Value::Number(_) => "float64",
                     Value::String(_) => "string",
                     _ => "[]interface {}",
                 });
-                report.push('\n');
+                report.push("\n");
             }
         }
     }
@@ -171,9 +204,35 @@ mod tests {
 
     fn check(schema: &str, values: &str, expect: Result<(), &str>) {
         let values = crate::values::read(values.as_bytes()).unwrap();
-        let result =
-            Schema::compile(schema.as_bytes()).and_then(|schema| schema.check(&Value::Object(values)));
-        assert_eq!(result.as_ref().copied().map_err(String::as_str), expect);
+        let schema = Schema::compile(schema.as_bytes()).map_err(Findings::from);
+        let result = schema.and_then(|schema| schema.check(&Value::Object(values)));
+        let result = result.as_ref().copied();
+        assert_eq!(result.map_err(|findings| findings.message.as_str()), expect);
+    }
+
+    #[test]
+    fn values_can_be_left_out_of_messages() {
+        let schema = r#"{"properties": {"a": {"pattern": "^x+$"}, "b": {"format": "ipv4"}, "c": {"maximum": 3},
+            "d": {"enum": ["x"]}, "e": {"const": 5}, "f": {"multipleOf": 7}, "g": {"type": "boolean"},
+            "h": {"exclusiveMinimum": 99999999}, "i": {"contentEncoding": "base64"}, "j": {"minLength": 99},
+            "k": {"contentMediaType": "application/json"}, "l": {"minimum": 99999999}, "m": {"exclusiveMaximum": 1},
+            "n": {"not": {"type": "string"}}}}"#;
+        let names: Vec<char> = ('a'..='n').collect();
+        let text = |name: &char| match name {
+            'c' | 'e' | 'f' | 'h' | 'l' | 'm' => format!("{name}: 87654321\n"),
+            name => format!("{name}: canary-value\n"),
+        };
+        let values: String = names.iter().map(text).collect();
+        let values = crate::values::read(values.as_bytes()).unwrap();
+        let schema = Schema::compile(schema.as_bytes()).unwrap();
+        let findings = schema.check(&Value::Object(values)).unwrap_err();
+        assert!(findings.message.contains("canary-value"), "{}", findings.message);
+        let told = &findings.without_values;
+        assert!(!told.contains("canary") && !told.contains("87654321"), "{told}");
+        assert!(
+            told.contains("- at '/a': the value does not match pattern '^x+$'"),
+            "{told}"
+        );
     }
 
     #[test]
