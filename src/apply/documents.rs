@@ -56,7 +56,7 @@ fn parse(source: &str, document: &str) -> Result<Value, DocumentsError> {
 }
 
 /// Splits where a line begins with `---`, as Helm does.
-fn split(text: &str) -> Vec<&str> {
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let mut documents = Vec::new();
     let mut start = 0;
     let mut at = 0;

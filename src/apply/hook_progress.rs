@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::request::one_line;
 
-/// The longest part of a failed pod's words that is told.
-const MAX_WORDS: usize = 1024;
+/// The longest part of a failed pod's words that is told: the kubelet's own limit, so that no secret is cut
+/// before it is masked.
+const MAX_WORDS: usize = 4096;
 
 /// How the first container of a pod that failed has ended.
 pub(super) fn last_words(pod: &Pod) -> Option<String> {

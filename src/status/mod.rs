@@ -23,5 +23,5 @@ pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;
 pub use next::next_status;
 pub use patch::{StatusError, write_status};
-pub use redact::Redactor;
+pub use redact::{Redactor, is_secret_key};
 pub use report::{Deployed, Failure, FailureStage, ManifestInStatus, Report};
