@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Number, Value};
+use serde_json::Value;
 use steersman_gotemplate::Value as GoValue;
 
 use crate::apply::{RenderedObject, split, values_of_text};
@@ -108,6 +108,7 @@ impl Redactor {
     /// configuration.
     fn add_text(&mut self, text: &str) {
         self.add(text);
+        self.add_number(text);
         self.add_password_of_url(text);
         if text.starts_with(['{', '['])
             && let Ok(values) = serde_json::from_str::<Value>(text)
@@ -126,6 +127,15 @@ impl Redactor {
     fn add(&mut self, text: &str) {
         if text.trim().len() >= SHORTEST {
             self.secrets.insert(text.to_owned());
+        }
+    }
+
+    /// A text that is a number may be shown as Go writes one.
+    fn add_number(&mut self, text: &str) {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        if let Some(number) = number {
+            self.add(&go_float(number));
+            self.add(&number.to_string());
         }
     }
 
@@ -195,22 +205,19 @@ fn is_around(character: char) -> bool {
     character.is_whitespace() || matches!(character, '"' | '\'' | ',' | ';')
 }
 
-/// Texts and numbers, these as JSON and as Go write them.
+/// Texts, and numbers as JSON writes them.
 fn for_each_scalar(value: &Value, found: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => found(text),
-        Value::Number(number) => {
-            found(&number.to_string());
-            found(&go_float(number));
-        }
+        Value::Number(number) => found(&number.to_string()),
         Value::Array(items) => items.iter().for_each(|item| for_each_scalar(item, found)),
         Value::Object(map) => map.values().for_each(|item| for_each_scalar(item, found)),
         Value::Null | Value::Bool(_) => {}
     }
 }
 
-fn go_float(number: &Number) -> String {
-    let float = GoValue::Float(number.as_f64().unwrap_or_default());
+fn go_float(number: f64) -> String {
+    let float = GoValue::Float(number);
     steersman_gotemplate::format::print_value(&float)
         .text()
         .into_owned()

@@ -31,6 +31,11 @@ fn numbers_are_masked_as_json_and_as_go_write_them() {
         redactor.mask(said),
         "expected string, got &value.valueUnstructured{Value:********}, ********, ********, 12"
     );
+    let redactor = secret_with(&json!({"pin": "12345678", "port": "1.5e+06"}));
+    assert_eq!(
+        redactor.mask("1.2345678e+07 1500000 12345678"),
+        "******** ******** ********"
+    );
     let redactor = Redactor::new([], &json!({"auth": {"token": 12_345_678}, "replicas": 54_321}));
     assert_eq!(redactor.mask("12345678 of 54321"), "******** of 54321");
 }
