@@ -1,6 +1,7 @@
 //! The world of a rendering in the operator: the clock, the system's randomness, the cluster.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
@@ -11,7 +12,7 @@ use steersman_gotemplate::{Map, MapType, Value};
 use tokio::runtime::Handle;
 
 use crate::apply::{ApiKind, Owner, Ownership, RequestError};
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::release::{Digest, digest_of_json};
 
 /// Lists are read in pages of this size.
@@ -57,6 +58,63 @@ impl Answer {
     }
 }
 
+/// Something can't be looked up.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No such kind is served.
+    #[error("unable to get apiresource from unstructured: {0}")]
+    UnknownKind(ApiKind),
+    /// An object of a namespace is looked for in none.
+    #[error("an empty namespace may not be set when a resource name is provided")]
+    NoNamespace,
+    /// The server did not answer the request, or refused it.
+    #[error("failed to {verb} {what}")]
+    Request {
+        /// `get` or `list`, as in a role.
+        verb: &'static str,
+        /// The resource as in a role, and the object.
+        what: String,
+        /// What the server said.
+        source: RequestError,
+    },
+}
+
+impl LookupError {
+    fn request(resource: &Resource, query: LookupQuery<'_>, error: kube::Error) -> Self {
+        let mut what = resource.api.plural.clone();
+        if !resource.api.group.is_empty() {
+            what = format!("{what}.{}", resource.api.group);
+        }
+        match (query.namespace, query.name) {
+            ("", "") => {}
+            ("", name) => what = format!("{what} {name}"),
+            (namespace, "") => what = format!("{what} in namespace {namespace}"),
+            (namespace, name) => what = format!("{what} {namespace}/{name}"),
+        }
+        Self::Request {
+            verb: if query.name.is_empty() { "list" } else { "get" },
+            what,
+            source: error.into(),
+        }
+    }
+
+    /// Whether it says something about the server and nothing about the chart.
+    fn is_of_server(&self) -> bool {
+        matches!(self, Self::Discovery(_) | Self::Request { .. })
+    }
+
+    /// What a template is told: Helm's words, the server's own for a request.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Request { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// Answers templates from the cluster. To be used on a thread that may block.
 pub struct ClusterWorld {
     client: Client,
@@ -65,6 +123,12 @@ pub struct ClusterWorld {
     /// For whom the answers are remembered.
     owner: Option<Owner>,
     answers: Mutex<Vec<Answer>>,
+    /// What was found, where it is to be found again.
+    found: Option<Mutex<BTreeMap<[String; 4], serde_json::Value>>>,
+    /// The Secrets that templates were shown.
+    secrets: Mutex<Vec<serde_json::Value>>,
+    /// The first request that failed.
+    failure: Mutex<Option<LookupError>>,
 }
 
 impl std::fmt::Debug for ClusterWorld {
@@ -82,7 +146,17 @@ impl ClusterWorld {
             runtime,
             owner: None,
             answers: Mutex::default(),
+            found: None,
+            secrets: Mutex::default(),
+            failure: Mutex::default(),
         }
+    }
+
+    /// The same world, which gives the same answer to the same question each time.
+    #[must_use]
+    pub fn repeating(mut self) -> Self {
+        self.found = Some(Mutex::default());
+        self
     }
 
     /// The same world, which remembers what it answers to the release of `owner`.
@@ -94,8 +168,17 @@ impl ClusterWorld {
 
     /// What was answered so far.
     pub fn answers(&self) -> Vec<Answer> {
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.clone()
+        lock(&self.answers).clone()
+    }
+
+    /// The Secrets that templates were shown so far.
+    pub fn secrets(&self) -> Vec<serde_json::Value> {
+        lock(&self.secrets).clone()
+    }
+
+    /// The first request that failed, if one did. The template that asked has failed then.
+    pub fn take_failure(&self) -> Option<LookupError> {
+        lock(&self.failure).take()
     }
 
     /// Asks again what was asked for `answers`. What can't be answered now counts as unchanged.
@@ -106,7 +189,7 @@ impl ClusterWorld {
             match self.find(answer.query()).await {
                 Ok(found) => answer.digest = digest_of_answer(&found, owner),
                 Err(error) => {
-                    tracing::debug!(kind = %answer.kind, error, "failed to look up again");
+                    tracing::debug!(kind = %answer.kind, error = error.words(), "failed to look up again");
                 }
             }
             again.push(answer);
@@ -116,7 +199,7 @@ impl ClusterWorld {
 
     fn remember(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
         let Some(owner) = &self.owner else { return };
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = lock(&self.answers);
         if answers.len() < MAX_ANSWERS && !answers.iter().any(|answer| answer.is_to(query)) {
             answers.push(Answer {
                 api_version: query.api_version.to_owned(),
@@ -128,35 +211,28 @@ impl ClusterWorld {
         }
     }
 
-    async fn find(&self, query: LookupQuery<'_>) -> Result<serde_json::Value, String> {
+    async fn find(&self, query: LookupQuery<'_>) -> Result<serde_json::Value, LookupError> {
         let kind = ApiKind::new(query.api_version, query.kind);
-        let served = self
-            .discovery
-            .served_with([&kind])
-            .await
-            .map_err(|error| error.to_string())?;
+        let served = self.discovery.served_with([&kind]).await?;
         let Some(resource) = served.resource(&kind) else {
-            return Err(format!("unable to get apiresource from unstructured: {kind}"));
+            return Err(LookupError::UnknownKind(kind));
         };
+        let failed = |error| LookupError::request(resource, query, error);
         let api: Api<DynamicObject> = if resource.namespaced && !query.namespace.is_empty() {
             Api::namespaced_with(self.client.clone(), query.namespace, &resource.api)
         } else {
             Api::all_with(self.client.clone(), &resource.api)
         };
         if query.name.is_empty() {
-            return self
-                .list(&api, query)
-                .await
-                .map_err(|error| RequestError::from(error).to_string());
+            return self.list(&api, query).await.map_err(failed);
         }
         if resource.namespaced && query.namespace.is_empty() {
-            return Err("an empty namespace may not be set when a resource name is provided".to_owned());
+            return Err(LookupError::NoNamespace);
         }
-        match api.get_opt(query.name).await {
-            Ok(Some(object)) => Ok(serde_json::to_value(object).unwrap_or_default()),
-            Ok(None) => Ok(serde_json::json!({})),
-            Err(error) => Err(RequestError::from(error).to_string()),
-        }
+        Ok(match api.get_opt(query.name).await.map_err(failed)? {
+            Some(object) => serde_json::to_value(object).unwrap_or_default(),
+            None => serde_json::json!({}),
+        })
     }
 
     async fn list(
@@ -205,10 +281,63 @@ impl World for ClusterWorld {
     }
 
     fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
-        let found = self.runtime.block_on(self.find(query)).map_err(Failure::new)?;
+        let question = [query.api_version, query.kind, query.namespace, query.name].map(str::to_owned);
+        if let Some(found) = &self.found
+            && let Some(found) = lock(found).get(&question)
+        {
+            return Ok(to_value(found));
+        }
+        let found = match self.runtime.block_on(self.find(query)) {
+            Ok(found) => found,
+            Err(error) => {
+                let words = error.words();
+                if error.is_of_server() {
+                    lock(&self.failure).get_or_insert(error);
+                }
+                return Err(Failure::new(words));
+            }
+        };
         self.remember(query, &found);
-        Ok(to_value(&found))
+        let value = to_value(&found);
+        if query.kind == "Secret" {
+            let items = found.get("items").and_then(serde_json::Value::as_array);
+            lock(&self.secrets).extend(items.cloned().unwrap_or_else(|| vec![found.clone()]));
+        }
+        if let Some(known) = &self.found {
+            lock(known).insert(question, found);
+        }
+        Ok(value)
     }
+}
+
+/// Another time in the same world: what a rendering makes of the clock comes out differently in
+/// every part of a date.
+#[derive(Debug)]
+pub struct Later<'a>(pub &'a ClusterWorld);
+
+/// A year, a month, a day, an hour, a minute and a second, about.
+const LATER: i64 = (365 + 31 + 1) * 86400 + 3661;
+
+impl World for Later<'_> {
+    fn now(&self) -> Timestamp {
+        let now = self.0.now();
+        Timestamp {
+            seconds: now.seconds + LATER,
+            nanoseconds: (now.nanoseconds + 111_111_111) % 1_000_000_000,
+        }
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        self.0.fill_random(buffer);
+    }
+
+    fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
+        self.0.lookup(query)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {

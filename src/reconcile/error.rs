@@ -6,6 +6,7 @@ use steersman_chart::RenderError;
 
 use crate::apply::{ApplyError, CrdError, DocumentsError, HookError, PruneError, RequestError};
 use crate::discovery::DiscoveryError;
+use crate::lookup::LookupError;
 use crate::release::{HistoryError, InvalidReleaseName};
 use crate::status::FailureStage;
 use crate::values::ValuesError;
@@ -28,6 +29,14 @@ pub enum ReconcileError {
     /// The chart can't be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// The server did not tell a template what it looks up.
+    #[error("{place}")]
+    Lookup {
+        /// The template, and where in it.
+        place: String,
+        /// Why.
+        source: LookupError,
+    },
     /// The renderer came to an unexpected end.
     #[error("the renderer stopped unexpectedly")]
     Renderer,
@@ -77,8 +86,8 @@ impl ReconcileError {
             Self::History(_) => FailureStage::State,
             _ if deleting => FailureStage::Uninstall,
             Self::Values(_) => FailureStage::Values,
-            Self::Render(_) if first => FailureStage::RenderInstall,
-            Self::Render(_) => FailureStage::RenderUpgrade,
+            Self::Render(_) | Self::Lookup { .. } if first => FailureStage::RenderInstall,
+            Self::Render(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
             Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } => FailureStage::Reconcile,
             Self::Name(_)
             | Self::Renderer
@@ -144,5 +153,48 @@ impl ReconcileError {
             next = error.source();
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup_that_failed_with(code: u16) -> ReconcileError {
+        let source = RequestError {
+            code,
+            message: "the server's words".into(),
+            causes: Box::default(),
+            retry_after: Some(7),
+        };
+        ReconcileError::Lookup {
+            place: "template: web/templates/a.yaml:1:3: error calling lookup".to_owned(),
+            source: LookupError::Request {
+                verb: "get",
+                what: "configmaps default/source".to_owned(),
+                source,
+            },
+        }
+    }
+
+    #[test]
+    fn a_lookup_that_the_server_does_not_answer_is_tried_again() {
+        for (code, transient) in [(0, true), (429, true), (503, true), (403, false)] {
+            let error = lookup_that_failed_with(code);
+            assert_eq!(error.is_transient(), transient, "{code}");
+            assert!(!error.is_stalled() && !error.needs_change(), "{code}");
+            let stage = if transient {
+                FailureStage::Transient
+            } else {
+                FailureStage::RenderInstall
+            };
+            assert_eq!(error.stage(true, false), stage, "{code}");
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        }
+        assert_eq!(
+            crate::apply::chain(&lookup_that_failed_with(403)),
+            "template: web/templates/a.yaml:1:3: error calling lookup: failed to get configmaps default/source: the \
+             server's words"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use steersman_chart::Operation;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -9,11 +10,12 @@ use tokio::time::Instant;
 use super::Reconciler;
 use super::error::ReconcileError;
 use super::memory::Memory;
+use super::noise::is_same_but_for_noise;
 use super::render::{hook_records, manifest};
 use super::session::Session;
-use crate::apply::objects_of_manifest;
+use crate::apply::{DocumentsError, objects_of_manifest, values_of_text};
 use crate::lookup::{Answer, ClusterWorld};
-use crate::release::{Inputs, ReleaseStatus, Revision};
+use crate::release::{HookRecord, Inputs, ReleaseStatus, Revision};
 
 impl Reconciler {
     /// Looks again at what the chart has looked up, if that is due. Gives whether the deployed
@@ -73,8 +75,8 @@ impl Reconciler {
         world.ask_again(&session.owner, answers).await
     }
 
-    /// Whether the chart gives something else now than what is stored of this revision. A chart
-    /// that can't be rendered does.
+    /// Whether the chart gives something else now than what is stored of this revision, apart from what is
+    /// random in it. A chart that can't be rendered does.
     async fn comes_out_differently(
         &self,
         session: &Session,
@@ -88,12 +90,30 @@ impl Reconciler {
         } else {
             Operation::Upgrade
         };
-        let Ok(rendered) = self.render(session, revision, operation).await else {
+        let (rendered, again) = match self.render_twice(session, revision, operation).await {
+            Err(error) if error.is_transient() => return Err(error),
+            Err(_) => return Ok(true),
+            Ok(rendered) => rendered,
+        };
+        let again = again.as_ref().unwrap_or(&rendered);
+        let hooks = stored.record.hooks.clone().unwrap_or_default();
+        let parts = [
+            values_of(&stored.record.manifest, &hooks),
+            values_of(&manifest(&rendered), &hook_records(&rendered)),
+            values_of(&manifest(again), &hook_records(again)),
+        ];
+        let [Ok(stored), Ok(one), Ok(other)] = parts else {
             return Ok(true);
         };
-        let Ok(objects) = objects_of_manifest(&manifest(&rendered)) else {
-            return Ok(true);
-        };
-        Ok(!self.is_what_would_be(session, &stored, &objects, &hook_records(&rendered)))
+        Ok(!is_same_but_for_noise(&stored, &one, &other))
     }
+}
+
+/// The objects of a manifest and of hooks.
+fn values_of(manifest: &str, hooks: &[HookRecord]) -> Result<Vec<Value>, DocumentsError> {
+    let mut objects = objects_of_manifest(manifest)?;
+    for hook in hooks {
+        objects.extend(values_of_text(&hook.path, &hook.manifest)?);
+    }
+    Ok(objects.into_iter().map(|object| object.value).collect())
 }

@@ -17,6 +17,7 @@ mod fight;
 mod foreseen;
 mod lookups;
 mod memory;
+mod noise;
 mod observe;
 mod preview;
 mod queue;

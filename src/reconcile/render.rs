@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use steersman_chart::manifest::DeletePolicy;
 use steersman_chart::{
-    CrdFile, Hook, HookEvent, Limits, Metadata, Operation, ReleaseInfo, RenderInput, Rendered,
+    Chart, CrdFile, Hook, HookEvent, Limits, Metadata, Operation, ReleaseInfo, RenderError, RenderErrorKind,
+    RenderInput, Rendered,
 };
 use tokio::runtime::Handle;
 
@@ -15,10 +16,11 @@ use super::Reconciler;
 use super::error::ReconcileError;
 use super::session::Session;
 use crate::apply::{RenderedObject, values_of_text};
-use crate::lookup::ClusterWorld;
+use crate::lookup::{ClusterWorld, Later};
 use crate::release::{
     ChartRecord, HookRecord, InfoRecord, ReleaseRecord, ReleaseStatus, Revision, never_run,
 };
+use crate::status::Redactor;
 use crate::telemetry::TRACE;
 use crate::world::RENDER_TIMEOUT;
 
@@ -30,6 +32,29 @@ impl Reconciler {
         revision: Revision,
         operation: Operation,
     ) -> Result<Rendered, ReconcileError> {
+        let rendering = self.render_once_or_twice(session, revision, operation, false);
+        Ok(rendering.await?.0)
+    }
+
+    /// Renders the chart for a revision, and once more, at another time and with the same answers to what it looks
+    /// up: what differs is random. `None` where the second rendering fails.
+    pub(super) async fn render_twice(
+        &self,
+        session: &Session,
+        revision: Revision,
+        operation: Operation,
+    ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
+        self.render_once_or_twice(session, revision, operation, true)
+            .await
+    }
+
+    async fn render_once_or_twice(
+        &self,
+        session: &Session,
+        revision: Revision,
+        operation: Operation,
+        twice: bool,
+    ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
         let chart = self.settings.chart.clone();
         let values = session.values.clone();
         let release = ReleaseInfo {
@@ -44,25 +69,40 @@ impl Reconciler {
         let runtime = Handle::current();
         let span = tracing::info_span!(target: TRACE, "render", chart = chart.name());
         let owner = session.owner.clone();
+        let redactor = session.redactor.clone();
         let rendering = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();
             let started = Instant::now();
-            let world = ClusterWorld::new(client, discovery, runtime).remembering(owner);
-            let rendered = chart.render(&RenderInput {
+            let mut world = ClusterWorld::new(client, discovery, runtime).remembering(owner);
+            if twice {
+                world = world.repeating();
+            }
+            let expired = || started.elapsed() > RENDER_TIMEOUT;
+            let input = RenderInput {
                 release: &release,
                 values: &values,
                 capabilities: served.capabilities(),
                 world: &world,
                 limits: Limits::default(),
-                expired: Some(&|| started.elapsed() > RENDER_TIMEOUT),
+                expired: Some(&expired),
                 skip_schema_validation: false,
                 subchart_notes: false,
+            };
+            let rendered = chart.render(&input);
+            let rendered = rendered.map_err(|error| explained(error, &chart, &input, &world, redactor));
+            let rendered = rendered.map(|rendered| {
+                let later = Later(&world);
+                let again = RenderInput {
+                    world: &later,
+                    ..input
+                };
+                (rendered, twice.then(|| chart.render(&again).ok()).flatten())
             });
             (rendered, world.answers())
         });
         let (rendered, answers) = rendering.await.map_err(|_| ReconcileError::Renderer)?;
         *session.lookups.lock().unwrap_or_else(PoisonError::into_inner) = answers;
-        Ok(rendered?)
+        rendered
     }
 
     /// Helm's record of a revision that is about to be applied.
@@ -106,6 +146,48 @@ impl Reconciler {
             namespace: session.owner.release_namespace.clone(),
             apply_method: "ssa".to_owned(),
         }
+    }
+}
+
+/// Why a rendering failed, without a value that the chart would have put into a Secret.
+fn explained(
+    error: RenderError,
+    chart: &Chart,
+    input: &RenderInput<'_>,
+    world: &ClusterWorld,
+    mut redactor: Redactor,
+) -> ReconcileError {
+    let failure = world.take_failure();
+    if failure.is_none()
+        && matches!(
+            error.kind(),
+            RenderErrorKind::Template | RenderErrorKind::Manifest
+        )
+    {
+        let salvage = chart.salvage(input);
+        for text in &salvage.outputs {
+            redactor.add_manifest(text);
+        }
+        if salvage.lacks_secrets {
+            redactor.add_all(&Value::Object(input.values.clone()));
+        }
+    }
+    for secret in world.secrets() {
+        redactor.add_object(&secret);
+    }
+    match failure {
+        Some(source) => {
+            let words = error.to_string();
+            let place = words.strip_suffix(source.words().as_str());
+            let place = place.map_or("a template looks something up", |place| {
+                place.trim_end_matches([':', ' '])
+            });
+            ReconcileError::Lookup {
+                place: redactor.mask(place),
+                source,
+            }
+        }
+        None => error.without_values().reworded(|text| redactor.mask(text)).into(),
     }
 }
 

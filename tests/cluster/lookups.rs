@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
-use steersman_testkit::cluster::AuditMark;
+use steersman_testkit::cluster::{AuditMark, OperatorCommand, OperatorProcess};
 
 use crate::bench::{Bench, PATIENCE, condition};
 
@@ -20,6 +20,8 @@ data:
   color: {{ ($source.data | default dict).color | default "none" }}
   {{- if .Values.stamp }}
   stamp: {{ now | quote }}
+  random: {{ randAlphaNum 20 }}
+  date: {{ now | date "2006" | quote }}
   {{- end }}
 ---
 apiVersion: v1
@@ -183,4 +185,149 @@ async fn a_chart_looks_things_up_whatever_the_dry_run_option_says() {
         );
         operator.stop().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_chart_with_random_values_is_upgraded_when_what_it_makes_of_its_lookups_changes() {
+    let Some(bench) = bench().await else { return };
+    source(&bench, "green", "a").await;
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"stamp": true})).await;
+    bench.wait_revision("shop", 1).await;
+    for note in ["b", "c"] {
+        let mark = bench.cluster.audit_mark().unwrap();
+        source(&bench, "green", note).await;
+        looked_up_again(&bench, mark).await;
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    source(&bench, "red", "d").await;
+    bench.wait_revision("shop", 2).await;
+    color_of(&bench, "shop", "red").await;
+    operator.stop().await.unwrap();
+}
+
+/// A kind whose objects can't be read in a version, as the server can't reach what converts them.
+async fn unreadable_kind(bench: &Bench, conversion: Value) {
+    let group = &bench.group;
+    let version = |name: &str, storage: bool| {
+        json!({"name": name, "served": true, "storage": storage,
+            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}})
+    };
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("things.{group}")},
+        "spec": {"group": group, "scope": "Namespaced", "conversion": conversion,
+            "names": {"kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing"},
+            "versions": [version("v1", true), version("v2", false)]},
+    });
+    bench.cluster.apply(&definition.to_string()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lookup_that_the_server_can_t_answer_is_tried_again_soon() {
+    let Some(bench) = Bench::with_kind("lookups").await else {
+        return;
+    };
+    let webhook = json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://127.0.0.1:1/convert"}}});
+    unreadable_kind(&bench, webhook).await;
+    let established = format!("crd/things.{}", bench.group);
+    bench
+        .cluster
+        .kubectl(&["wait", "--for=condition=Established", &established])
+        .await
+        .unwrap();
+    bench.apply_cr("Thing", "things", "one", json!({})).await;
+    let template = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: found}}\ndata:\n  name: {{{{ (lookup \"{}/v2\" \"Thing\" \
+         .Release.Namespace \"one\").metadata.name }}}}\n",
+        bench.group
+    );
+    bench.add_template("found.yaml", &template);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    let web = bench
+        .wait("the failure", &bench.webs(), "shop", |web| {
+            condition(web, "Reconciling").map(|_| web.clone())
+        })
+        .await;
+    let (_, reason, message) = condition(&web, "Reconciling").unwrap();
+    assert_eq!(reason, "ProgressingWithRetry", "{message}");
+    assert_eq!(condition(&web, "Stalled"), None);
+    let attempt = format!("failed to get things.{} {}/one: ", bench.group, bench.namespace);
+    assert!(
+        message.contains(&attempt) && message.contains("web/templates/found.yaml"),
+        "{message}"
+    );
+    // The same as nothing but the server gets better.
+    unreadable_kind(&bench, json!({"strategy": "None", "webhook": null})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lookup_that_is_forbidden_names_what_to_allow() {
+    let Some(bench) = Bench::with_kind("lookups").await else {
+        return;
+    };
+    bench.add_template(
+        "nodes.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nodes}\ndata:\n  n: {{ (lookup \"v1\" \"Node\" \"\" \"\").items | \
+         len | quote }}\n",
+    );
+    let user = bench
+        .cluster
+        .user(&format!("limited-{}", bench.namespace), &[])
+        .unwrap();
+    let core = [
+        "configmaps",
+        "secrets",
+        "services",
+        "events",
+        "pods",
+        "namespaces",
+    ];
+    let groups = [
+        "apps",
+        "batch",
+        "rbac.authorization.k8s.io",
+        "coordination.k8s.io",
+        "apiextensions.k8s.io",
+        "autoscaling",
+        bench.group.as_str(),
+    ];
+    let name = user.name();
+    let role = json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"apiGroups": [""], "resources": core, "verbs": ["*"]}, {"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}]},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}]}]});
+    bench.cluster.apply(&role.to_string()).await.unwrap();
+    let operator = OperatorProcess::start(&OperatorCommand {
+        binary: std::path::Path::new(env!("CARGO_BIN_EXE_steersman")),
+        folder: bench.folder.path(),
+        kubeconfig: user.kubeconfig(),
+        arguments: &[],
+        environment: &[],
+        log: &bench.folder.path().join("limited.log"),
+    })
+    .unwrap();
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    bench.apply_web("shop", json!({})).await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(
+        message.contains("failed to list nodes: nodes is forbidden")
+            && message.contains("web/templates/nodes.yaml"),
+        "{message}"
+    );
+    let web = bench.webs().get("shop").await.unwrap();
+    assert_eq!(condition(&serde_json::to_value(web).unwrap(), "Stalled"), None);
+    bench
+        .cluster
+        .grant_cluster_role(&user, "cluster-admin")
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
 }
