@@ -37,10 +37,18 @@ pub fn user_values(object: &Value, overrides: &BTreeMap<String, String>) -> Resu
     for (key, value) in overrides {
         set_string(&mut values, &format!("{key}={value}")).map_err(|reason| ValuesError::Override {
             key: key.clone(),
-            reason,
+            reason: without_parts_of(value, reason),
         })?;
     }
     Ok(values)
+}
+
+/// The reason without what it quotes of the value, which may be secret.
+fn without_parts_of(value: &str, reason: String) -> String {
+    let parts = value.split([',', '{', '}', '[', ']', '=', '\\']).map(str::trim);
+    parts
+        .filter(|part| part.len() > 3)
+        .fold(reason, |reason, part| reason.replace(part, "********"))
 }
 
 #[cfg(test)]
@@ -63,6 +71,16 @@ mod tests {
         check(json!({"spec": null}), &[], json!({}));
         check(json!({"spec": {}}), &[], json!({}));
         assert!(user_values(&json!({"spec": []}), &BTreeMap::new()).is_err());
+    }
+
+    #[test]
+    fn an_override_that_can_t_be_read_is_not_quoted() {
+        let overrides = BTreeMap::from([("auth.password".to_owned(), "part-a,part-b,part-c".to_owned())]);
+        let error = user_values(&json!({}), &overrides).unwrap_err().to_string();
+        assert!(
+            error.contains("auth.password") && !error.contains("part-"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod queue;
 mod rehearse;
 mod render;
 mod retry;
+mod secrets;
 mod session;
 mod state;
 mod switches;
@@ -165,6 +166,8 @@ pub struct Settings {
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
 }
+    /// The keys of override values that come from the environment.
+    pub overrides_from_environment: BTreeSet<String>,
 
 impl Settings {
     /// What a watch says, and Helm's own defaults for the rest.
@@ -186,6 +189,7 @@ impl Settings {
             dry_run: false,
             suppress_override_values: false,
         }
+            overrides_from_environment: watch.overrides_from_environment.clone(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a reconcile would do, without doing it.
 
 use kube::api::DynamicObject;
-use serde_json::{Value, json};
 use steersman_chart::{HookEvent, Operation};
 
 use super::action::deploy::{former_managers, in_effect};
@@ -9,6 +8,7 @@ use super::error::ReconcileError;
 use super::foreseen::{Plan, Preview};
 use super::memory::{Known, Memory, was_ever_deployed};
 use super::render::{definitions, manifest};
+use super::secrets::redactor;
 use super::session::Session;
 use super::state::{Action, Observed};
 use super::{Reconciler, next_action, release_state};
@@ -16,7 +16,6 @@ use crate::apply::{RenderedObject, objects_of_manifest};
 use crate::controls::Wish;
 use crate::drift::DriftMode;
 use crate::release::{Revision, Stored};
-use crate::status::Redactor;
 use crate::values::user_values;
 
 /// Where the objects of a preview come from.
@@ -84,7 +83,8 @@ impl Reconciler {
                 (Plan::Keep(deployed), Some(stored(&revisions, deployed)?))
             }
         };
-        let redactor = redactor(&session, &revisions, wanted.as_ref());
+        let objects = wanted.as_ref().map(|wanted| wanted.objects.as_slice());
+        let redactor = redactor(&session, in_effect(&revisions), objects.unwrap_or_default());
         let (hooks, objects) = match wanted {
             Some(wanted) => {
                 // What is ours already is not taken over.
@@ -173,17 +173,4 @@ fn stored(revisions: &[Stored], revision: Revision) -> Result<Wanted, ReconcileE
         definitions: Vec::new(),
         hooks: Vec::new(),
     })
-}
-
-/// Knows the secrets of the revisions in effect and of what is wanted. A manifest that can't be read names no secret
-/// that could be shown.
-fn redactor(session: &Session, revisions: &[Stored], wanted: Option<&Wanted>) -> Redactor {
-    let mut objects = Vec::new();
-    let mut values = vec![Value::Object(session.values.clone())];
-    for stored in in_effect(revisions) {
-        objects.extend(objects_of_manifest(&stored.record.manifest).unwrap_or_default());
-        values.extend(stored.record.config.clone().map(Value::Object));
-    }
-    let wanted = wanted.map(|wanted| wanted.objects.as_slice()).unwrap_or_default();
-    Redactor::new(objects.iter().chain(wanted), &json!(values))
 }

@@ -90,6 +90,11 @@ impl<'a> Templates<'a> {
         }
     }
 
+    /// Whether a text may ask the environment: the names of the functions for that contain `env`.
+    pub(super) fn ask_environment(text: &str) -> bool {
+        text.contains("{{") && text.contains("env")
+    }
+
     /// What a text renders to.
     ///
     /// # Errors

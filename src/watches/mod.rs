@@ -14,7 +14,7 @@ mod load;
 mod names;
 mod selector;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub struct Watch {
     /// Values laid over the spec of every custom resource: `--set` paths and texts, environment and templates
     /// already evaluated.
     pub override_values: BTreeMap<String, String>,
+    /// The keys of those that come from the environment, at least in part.
+    pub overrides_from_environment: BTreeSet<String>,
     /// Whether a change of a released object leads to a reconcile.
     pub watch_dependents: bool,
     /// Which custom resources are meant: by default all. `Display` gives the form of `kubectl --selector`,

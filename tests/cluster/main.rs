@@ -34,6 +34,7 @@ mod lookups;
 mod metrics;
 mod migrate;
 mod old_ways;
+mod masking;
 mod public_charts;
 mod refusals;
 mod requests;

@@ -6,10 +6,11 @@ use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::render::definitions;
+use super::super::secrets::redactor;
 use super::super::session::Session;
 use crate::apply::{ApplyOptions, Change, ChangeSet, Handover, ObjectId, objects_of_manifest};
 use crate::release::Stored;
-use crate::status::{EventKind, Redactor};
+use crate::status::EventKind;
 
 impl Reconciler {
     /// Applies `objects` again, from the manifest of the deployed revision.
@@ -30,7 +31,7 @@ impl Reconciler {
             return Ok(());
         };
         let rendered = objects_of_manifest(&stored.record.manifest)?;
-        session.redactor = Redactor::new(&rendered, &serde_json::Value::Object(session.values.clone()));
+        session.redactor = redactor(session, [&stored], &[]);
         let definitions = definitions(&self.settings.chart.crds())?;
         self.shared
             .applier

@@ -7,13 +7,14 @@ use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::{Memory, was_ever_deployed};
 use super::super::render::{definitions, manifest};
+use super::super::secrets::redactor;
 use super::super::session::Session;
 use crate::apply::{
     ApplyOptions, Change, ChangeSet, Deletion, Handover, Moment, ObjectId, RenderedObject, chain,
     objects_of_manifest,
 };
 use crate::release::{Inputs, ReleaseStatus, Revision, Snapshot, Stored};
-use crate::status::{EventKind, Redactor};
+use crate::status::{EventKind, is_secret_key};
 use crate::telemetry::step;
 
 impl Reconciler {
@@ -39,7 +40,10 @@ impl Reconciler {
         let rendered = self.render(session, revision, operation).await?;
         let manifest = manifest(&rendered);
         let objects = objects_of_manifest(&manifest)?;
-        session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
+        session.redactor = redactor(session, in_effect(&earlier), &objects);
+        for hook in &rendered.hooks {
+            session.redactor.add_manifest(&hook.manifest.text);
+        }
 
         let definitions = definitions(&rendered.crds)?;
         let installed = self.shared.applier.install_crds(&definitions, self.settings.crds);
@@ -300,19 +304,23 @@ impl Reconciler {
                 self.event(session, EventKind::Warning, "ObjectRecreated", &message);
             }
             for note in &applied.mended {
-                let message = format!("{id}: {note}; mend the chart");
+                let message = session.redactor.mask(&format!("{id}: {note}; mend the chart"));
                 self.event(session, EventKind::Warning, "ObjectMended", &message);
             }
         }
     }
 
-    /// helm-operator's warning about values that the watch overrides.
+    /// helm-operator's warning about values that the watch overrides. What comes from the environment is
+    /// not shown, nor what is secret by its key.
     fn event_overrides(&self, session: &Session) {
         for (key, value) in &self.settings.override_values {
-            let shown = if self.settings.suppress_override_values {
-                "****"
+            let is_hidden = self.settings.suppress_override_values
+                || self.settings.overrides_from_environment.contains(key)
+                || key.split(['.', '[']).any(is_secret_key);
+            let shown = if is_hidden {
+                "****".to_owned()
             } else {
-                value
+                session.redactor.mask(value)
             };
             let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
             self.event(session, EventKind::Warning, "OverrideValuesInUse", &message);

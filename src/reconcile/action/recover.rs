@@ -4,9 +4,10 @@ use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::{Memory, was_ever_deployed};
 use super::super::render::definitions;
+use super::super::secrets::redactor;
 use super::super::session::Session;
+use super::deploy::in_effect;
 use crate::apply::objects_of_manifest;
-use crate::status::Redactor;
 
 impl Reconciler {
     /// Brings the last revision into effect from its stored manifest, without a rendering: the
@@ -32,7 +33,8 @@ impl Reconciler {
         };
         session.first = !was_ever_deployed(&revisions);
         let objects = objects_of_manifest(&stored.record.manifest)?;
-        session.redactor = Redactor::new(&objects, &serde_json::Value::Object(session.values.clone()));
+        let earlier = in_effect(&revisions).iter();
+        session.redactor = redactor(session, earlier.chain([&stored]), &objects);
         let definitions = definitions(&self.settings.chart.crds())?;
         self.shared
             .applier

@@ -7,12 +7,13 @@ use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::Memory;
 use super::super::render::{definitions, hook_records, manifest};
+use super::super::secrets::redactor;
 use super::super::session::Session;
 use crate::apply::{
     ApplyOptions, DocumentsError, Handover, RenderedObject, objects_of_manifest, values_of_text,
 };
 use crate::release::{HookRecord, ReleaseStatus, Revision, Snapshot, Stored, digest_of_json};
-use crate::status::{EventKind, Redactor};
+use crate::status::EventKind;
 
 impl Reconciler {
     /// Makes the last of `revisions` ours, if rendering it again gives what it is: its objects get
@@ -35,7 +36,7 @@ impl Reconciler {
         };
         let revision = last.record.version;
         session.first = false;
-        session.redactor = Redactor::new(&objects, &Value::Object(session.values.clone()));
+        session.redactor = redactor(session, [last], &objects);
         let applier = &self.shared.applier;
         applier
             .restore_crds(&definitions(&rendered.crds)?, &objects, self.settings.crds)

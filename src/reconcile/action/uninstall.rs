@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
+use super::super::secrets::redactor;
 use super::super::session::Session;
 use crate::apply::{Deletion, HookError, Moment, ObjectId, chain};
 use crate::controls::DeletionPolicy;
@@ -36,6 +37,7 @@ impl Reconciler {
             Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
             loaded => loaded?,
         };
+        session.redactor = redactor(session, &revisions, &[]);
         // What carries our mark goes too, should its revision have been lost.
         let marked = self.shared.dependents.owned(&session.owner.uid);
         let mut ids: Vec<ObjectId> = marked

@@ -3,8 +3,10 @@
 use super::super::Reconciler;
 use super::super::error::ReconcileError;
 use super::super::memory::Memory;
+use super::super::secrets::redactor;
 use super::super::session::Session;
 use super::super::state::Cause;
+use super::deploy::in_effect;
 
 impl Reconciler {
     /// Renders and applies another revision, because of `cause`. A revision of somebody else's that
@@ -17,6 +19,7 @@ impl Reconciler {
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
         self.reuse_values(session, &earlier);
+        session.redactor = redactor(session, in_effect(&earlier), &[]);
         if cause == Cause::TakenOver && self.take_over(session, memory, &earlier).await? {
             return Ok(());
         }

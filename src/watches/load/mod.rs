@@ -138,10 +138,16 @@ struct Draft {
     rest: Option<Rest>,
 }
 
+/// An override value, evaluated.
+struct OverrideValue {
+    text: String,
+    from_environment: bool,
+}
+
 struct Rest {
     chart: Chart,
     chart_path: PathBuf,
-    override_values: BTreeMap<String, String>,
+    override_values: BTreeMap<String, OverrideValue>,
     watch_dependents: bool,
     selector: Selector,
     release_namespace: Option<String>,
@@ -160,7 +166,17 @@ impl Draft {
             gvk,
             chart: rest.chart,
             chart_path: rest.chart_path,
-            override_values: rest.override_values,
+            overrides_from_environment: rest
+                .override_values
+                .iter()
+                .filter(|(_, value)| value.from_environment)
+                .map(|(key, _)| key.clone())
+                .collect(),
+            override_values: rest
+                .override_values
+                .into_iter()
+                .map(|(key, value)| (key, value.text))
+                .collect(),
             watch_dependents: rest.watch_dependents,
             selector: rest.selector,
             release_namespace: rest.release_namespace,
@@ -315,7 +331,7 @@ impl Loader<'_> {
         Some((chart.ok()?, path))
     }
 
-    fn override_values(&mut self, fields: &Fields<'_>) -> BTreeMap<String, String> {
+    fn override_values(&mut self, fields: &Fields<'_>) -> BTreeMap<String, OverrideValue> {
         let path = fields.key("overrideValues");
         let Some((_, node)) = fields.get("overrideValues") else {
             return BTreeMap::new();
@@ -337,7 +353,7 @@ impl Loader<'_> {
         values
     }
 
-    fn override_value(&mut self, name: &str, node: &Node, path: &str) -> Option<String> {
+    fn override_value(&mut self, name: &str, node: &Node, path: &str) -> Option<OverrideValue> {
         let path = join(path, name.escape_debug());
         let text = match (&node.value, scalar_text(node)) {
             (Content::Null, _) => String::new(),
@@ -356,7 +372,10 @@ impl Loader<'_> {
             self.findings.notice(node, &path, message);
         }
         match self.templates.render(name, &expanded.text) {
-            Ok(value) => Some(value),
+            Ok(value) => Some(OverrideValue {
+                text: value,
+                from_environment: expanded.text != text || Templates::ask_environment(&text),
+            }),
             Err(error) => {
                 self.findings
                     .problem(node, &path, format_args!("cannot be evaluated: {error}"));

@@ -322,6 +322,23 @@ fn override_values_are_checked() {
 }
 
 #[test]
+fn values_from_the_environment_are_known_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    write_chart(&folder.path().join("web"));
+    let file = folder.path().join("watches.yaml");
+    let text = format!(
+        "- version: v1\n  kind: Web\n  chart: {}\n  overrideValues:\n    a: $TAG\n    b: x-${{TAG}}\n    \
+         c: '{{{{ env \"TAG\" }}}}'\n    d: '{{{{ \"x\" | upper }}}}'\n    e: plain\n    f: $UNSET\n",
+        folder.path().join("web").display()
+    );
+    std::fs::write(&file, text).unwrap();
+    let environment = [("TAG".to_owned(), "v7".to_owned())].into_iter().collect();
+    let watches = Watches::load(&file, &environment).unwrap();
+    let keys = &watches.iter().next().unwrap().overrides_from_environment;
+    assert_eq!(keys.iter().collect::<Vec<_>>(), ["a", "b", "c", "f"]);
+}
+
+#[test]
 fn a_broken_chart_is_a_problem_of_its_line() {
     check(
         "- version: v1\n  kind: Web\n  chart: /nowhere\n- version: v1\n  kind: Site\n  chart: /nowhere\n",
