@@ -157,8 +157,10 @@ impl<'a> Reader<'a> {
     fn operation(&mut self, operation: &str) -> OperationControls {
         OperationControls {
             hooks_disabled: self.flag(OPERATOR, &format!("{operation}-disable-hooks")),
-            description: self
-                .text(OPERATOR, &format!("{operation}-description"))
+            // The history of what is uninstalled goes with it.
+            description: (operation != "uninstall")
+                .then(|| self.text(OPERATOR, &format!("{operation}-description")))
+                .flatten()
                 .filter(|text| !text.is_empty()),
         }
     }
@@ -313,12 +315,16 @@ mod tests {
             "helm.sdk.operatorframework.io/reconcile-period",
             "helm.sdk.operatorframework.io/install-disable-hooks",
             "helm.sdk.operatorframework.io/misspelt",
+            "helm.sdk.operatorframework.io/uninstall-description",
             "example.com/other",
         ];
         let annotations = names.map(|name| (name.to_owned(), "true".to_owned())).into();
         assert_eq!(
             Controls::without_effect(&annotations),
-            ["helm.sdk.operatorframework.io/misspelt"]
+            [
+                "helm.sdk.operatorframework.io/misspelt",
+                "helm.sdk.operatorframework.io/uninstall-description"
+            ]
         );
     }
 

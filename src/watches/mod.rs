@@ -53,7 +53,8 @@ pub struct Watch {
     pub conflicts: ConflictPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
-    /// How often each custom resource is reconciled without a change, where the entry says so. Zero is never.
+    /// How often each custom resource is reconciled without a change, where the entry says so. Never zero: that
+    /// leaves it to the flag, as in helm-operator.
     pub reconcile_period: Option<Duration>,
     /// What is done as helm-operator does it, on request.
     pub old_ways: OldWays,

@@ -394,6 +394,7 @@ impl Loader<'_> {
         parse_duration(text)
             .map_err(|error| self.findings.problem(node, &path, error))
             .ok()
+            .filter(|period| !period.is_zero())
     }
 
     /// helm-operator takes any text, and most of them have no effect there either.

@@ -272,7 +272,7 @@ fn durations_are_checked() {
     check(
         &entry("0s"),
         &expect![[r"
-            1 v1 Web: chart=web override={} dependents=true selector= period=Some(0ns) limit=None
+            1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
         "]],
     );
 }
