@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::fight::Fights;
@@ -67,6 +68,8 @@ pub(super) struct Known {
     pub(super) last: Option<LastRevision>,
     /// The newest deployed revision.
     pub(super) deployed: Option<Revision>,
+    /// When that revision was written.
+    pub(super) deployed_at: Option<Timestamp>,
     /// The objects of that revision, each with the digest of our fields after it was applied.
     pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
     /// What was looked up for the newest revision.
@@ -100,6 +103,7 @@ impl Known {
         Self {
             last,
             deployed: deployed.map(|stored| stored.record.version),
+            deployed_at: deployed.and_then(|stored| stored.record.info.last_deployed),
             objects: deployed
                 .map(|stored| objects(&stored.snapshot))
                 .unwrap_or_default(),
@@ -226,13 +230,8 @@ impl Memory {
     }
 
     /// A revision was deployed, with these notes, in which secrets are masked.
-    pub(super) fn note_deployed(
-        &mut self,
-        revision: Revision,
-        inputs: Option<Inputs>,
-        snapshot: &Snapshot,
-        notes: String,
-    ) {
+    pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
+        let revision = stored.record.version;
         self.known = Some(Known {
             last: Some(LastRevision {
                 revision,
@@ -241,8 +240,9 @@ impl Memory {
                 deployed_before: true,
             }),
             deployed: Some(revision),
-            objects: objects(snapshot),
-            lookups: snapshot.lookups.clone(),
+            deployed_at: stored.record.info.last_deployed,
+            objects: objects(&stored.snapshot),
+            lookups: stored.snapshot.lookups.clone(),
         });
         self.unreported = Some(Unreported {
             notes,

@@ -149,6 +149,7 @@ impl Reconciler {
             revision: known
                 .and_then(|known| known.deployed)
                 .unwrap_or(crate::release::Revision::FIRST),
+            deployed_at: known.and_then(|known| known.deployed_at),
             chart: self.settings.chart.name().to_owned(),
             chart_version: self.settings.chart.version().to_owned(),
             app_version: self.settings.chart.app_version().map(str::to_owned),

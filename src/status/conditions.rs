@@ -232,7 +232,7 @@ pub(super) fn merge(
 }
 
 /// Kubernetes' times have no fractions of a second.
-fn second(now: Timestamp) -> String {
+pub(super) fn second(now: Timestamp) -> String {
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::conditions::{Condition, ConditionType, Reason, merge};
+use super::conditions::{Condition, ConditionType, Reason, merge, second};
 use super::dry_run::{dry_run_status, forget_dry_run};
 use super::report::{Deployed, ManifestInStatus, Report};
 use super::report_conditions::{deployed_conditions, failed_conditions, uninstalling_conditions};
@@ -37,6 +37,10 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         }
         next.insert("deployedRelease".to_owned(), deployed_release(deployed, current));
         next.insert("revision".to_owned(), json!(deployed.revision));
+        match deployed.deployed_at {
+            Some(time) => next.insert("lastDeployed".to_owned(), second(time).into()),
+            None => next.remove("lastDeployed"),
+        };
         next.insert("chart".to_owned(), json!(chart));
         next.insert("health".to_owned(), deployed.health.to_json());
     }
@@ -124,6 +128,7 @@ mod tests {
         Report::Deployed(Deployed {
             release: ReleaseName::new("web").unwrap(),
             revision: Revision(revision),
+            deployed_at: Timestamp::from_second(i64::from(revision) * 3600).ok(),
             chart: "web".to_owned(),
             chart_version: "1.0.0".to_owned(),
             app_version: None,
@@ -277,6 +282,27 @@ mod tests {
             (&status["theirs"], &status["conditions"][0]["type"]),
             (&json!(1), &json!("Theirs"))
         );
+    }
+
+    #[test]
+    fn the_time_of_the_deployed_revision_moves_with_it_and_conditions_do_not() {
+        let status = |before: &Value, report: &Report| {
+            let status = next_status(before, report, Some(1), Timestamp::UNIX_EPOCH);
+            let since = status["conditions"][1]["lastTransitionTime"].clone();
+            (status["lastDeployed"].clone(), since, status)
+        };
+        let (first, since, before) = status(&json!({}), &deployed(1, None));
+        assert_eq!(first, "1970-01-01T01:00:00Z");
+        let (failed_since, _, before) = status(&before, &failed(FailureStage::Upgrade, false));
+        assert_eq!(failed_since, first);
+        let (second, still, before) = status(&before, &deployed(2, None));
+        assert_eq!(second, "1970-01-01T02:00:00Z");
+        assert_eq!(still, since);
+        let mut unknown = deployed(2, None);
+        if let Report::Deployed(deployed) = &mut unknown {
+            deployed.deployed_at = None;
+        }
+        assert_eq!(status(&before, &unknown).0, Value::Null);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What happened to a release.
 
+use jiff::Timestamp;
+
 use super::dry_run::DryRun;
 use super::health::HealthSummary;
 use crate::release::{ReleaseName, Revision};
@@ -26,6 +28,8 @@ pub struct Deployed {
     pub release: ReleaseName,
     /// The revision.
     pub revision: Revision,
+    /// When the revision was written, as `helm list` shows it.
+    pub deployed_at: Option<Timestamp>,
     /// The chart's name.
     pub chart: String,
     /// The chart's version.

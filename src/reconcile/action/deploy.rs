@@ -258,7 +258,6 @@ impl Reconciler {
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
         let now = (self.shared.now)();
-        let revision = stored.record.version;
         // In this order: a crash in between leaves no two deployed revisions, and this one is
         // found not deployed and applied again.
         for former in earlier
@@ -285,7 +284,7 @@ impl Reconciler {
         let surplus = self.make_room(session, earlier, &mut stored).await?;
         session.history.update(&stored, now).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
-        memory.note_deployed(revision, inputs, &stored.snapshot, notes);
+        memory.note_deployed(&stored, inputs, notes);
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {

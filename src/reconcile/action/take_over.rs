@@ -70,7 +70,7 @@ impl Reconciler {
         session.history.take_over(&stored).await?;
         self.tell_of(session, &changes);
         let notes = session.redactor.mask(&stored.record.info.notes);
-        memory.note_deployed(revision, Some(inputs), &stored.snapshot, notes);
+        memory.note_deployed(&stored, Some(inputs), notes);
         memory.announce("Reconciled release");
         let message = format!(
             "release {} is taken over as it is, at revision {revision}",
