@@ -28,6 +28,7 @@ mod hooks;
 mod ignored_values;
 mod immutable;
 mod large;
+mod keep;
 mod leader;
 mod lifecycle;
 mod lookups;

@@ -184,7 +184,8 @@ impl Reconciler {
             .await?)
     }
 
-    /// Deletes what is abandoned and what `revisions` name, but what is desired.
+    /// Deletes what is abandoned and what `revisions` name, but what is desired. What is to be kept stays
+    /// without our marks.
     pub(super) async fn prune<'a>(
         &self,
         session: &Session,
@@ -202,6 +203,7 @@ impl Reconciler {
                 continue;
             }
             if object.is_kept() {
+                self.shared.applier.disown(&session.owner, &id).await?;
                 tracing::info!(release = %session.release, object = %id, "kept, as the chart wants it");
                 continue;
             }

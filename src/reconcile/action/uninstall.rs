@@ -17,7 +17,7 @@ const WAIT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Reconciler {
-    /// Deletes everything that the release's revisions name, waits until it is gone, unless the
+    /// Deletes everything that the release's revisions name, but what is to be kept, waits until it is gone, unless the
     /// resource asks not to, and lets the resource go. What is still there, with what holds it, is
     /// the answer.
     pub(in super::super) async fn uninstall(
@@ -40,11 +40,9 @@ impl Reconciler {
         session.redactor = redactor(session, &revisions, &[]);
         // What carries our mark goes too, should its revision have been lost.
         let marked = self.shared.dependents.owned(&session.owner.uid);
-        let mut ids: Vec<ObjectId> = marked
-            .into_iter()
-            .filter(|(_, live)| !live.kept)
-            .map(|(id, _)| id)
-            .collect();
+        let (kept, marked): (Vec<_>, Vec<_>) = marked.into_iter().partition(|(_, live)| live.kept);
+        let mut kept: Vec<ObjectId> = kept.into_iter().map(|(id, _)| id).collect();
+        let mut ids: Vec<ObjectId> = marked.into_iter().map(|(id, _)| id).collect();
         if !unreadable.is_empty() {
             self.tell_unreadable(session, &unreadable);
             ids.extend(self.shared.applier.all_marked(&session.owner).await?);
@@ -54,10 +52,14 @@ impl Reconciler {
         }
         self.begin(session, &mut revisions).await?;
         let objects = self.inventory(session, &revisions).await?;
-        let named = objects.into_iter().filter(|(_, object)| !object.is_kept());
-        ids.extend(named.map(|(id, _)| id));
+        for (id, object) in objects {
+            if object.is_kept() { &mut kept } else { &mut ids }.push(id);
+        }
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         ids.extend(abandoned.cloned());
+        for id in kept.iter().filter(|id| !ids.contains(id)) {
+            self.shared.applier.disown(&session.owner, id).await?;
+        }
         let delete = step("delete").objects(ids.len());
         let deleted = delete.of(self.delete_all(session, ids)).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
