@@ -34,6 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
@@ -165,9 +166,9 @@ pub struct Settings {
     pub dry_run: bool,
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
-}
     /// The keys of override values that come from the environment.
     pub overrides_from_environment: BTreeSet<String>,
+}
 
 impl Settings {
     /// What a watch says, and Helm's own defaults for the rest.
@@ -188,8 +189,8 @@ impl Settings {
             old_ways: watch.old_ways,
             dry_run: false,
             suppress_override_values: false,
-        }
             overrides_from_environment: watch.overrides_from_environment.clone(),
+        }
     }
 }
 
@@ -478,6 +479,17 @@ impl Reconciler {
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
         tracing::error!(name, error = %chain(error), "Release failed");
+        let about = ObjectReference {
+            api_version: Some(self.resource.api.api_version.clone()),
+            kind: Some(self.resource.api.kind.clone()),
+            name: metadata.name.clone(),
+            namespace: metadata.namespace.clone(),
+            uid: metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        let now = (self.shared.now)();
+        let events = &self.shared.events;
+        events.send(&about, EventKind::Warning, "ReleaseStalled", &chain(error), now);
         let written = write_status(&api, name, uid, &current, &next).await;
         Outcome {
             next: Next::Period,

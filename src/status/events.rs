@@ -18,6 +18,8 @@ use crate::apply::{FIELD_MANAGER, RequestError};
 
 /// The same event about the same resource is not repeated within this time.
 const QUIET: Duration = Duration::from_mins(10);
+/// A name has at most 253 letters; a time follows this part of it.
+const MAX_NAME: usize = 230;
 /// The server's limit for a message.
 const MAX_MESSAGE: usize = 1000;
 
@@ -93,11 +95,13 @@ fn event(about: &ObjectReference, kind: EventKind, reason: &str, message: &str, 
         .rev()
         .find(|&at| message.is_char_boundary(at));
     let message = message.get(..end.unwrap_or_default()).unwrap_or_default();
+    let name = about.name.as_deref().unwrap_or_default();
+    let name = name.get(..MAX_NAME).unwrap_or(name);
     Event {
         metadata: ObjectMeta {
             name: Some(format!(
                 "{}.{:x}",
-                about.name.as_deref().unwrap_or_default(),
+                name.trim_end_matches(['-', '.']),
                 now.as_nanosecond()
             )),
             namespace: Some(about.namespace.clone().unwrap_or_else(|| "default".to_owned())),

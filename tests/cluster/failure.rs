@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, condition};
+use crate::bench::{Bench, PATIENCE, condition};
 
 #[tokio::test]
 async fn a_chart_that_cannot_be_rendered_leaves_the_objects_and_says_where() {
@@ -256,5 +256,49 @@ async fn crashes_at_many_moments_lose_and_double_nothing() {
             "shop",
         )
         .await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_name_that_is_too_long_for_a_release_is_told() {
+    let Some(bench) = Bench::with_kind("failure").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    for length in [54, 253] {
+        let name = "a".repeat(length);
+        bench.apply_web(&name, json!({})).await;
+        let (status, _, message) = bench
+            .wait("the condition", &bench.webs(), &name, |web| {
+                condition(web, "Stalled")
+            })
+            .await;
+        assert_eq!(status, "True");
+        assert!(message.contains("53"), "{message}");
+        let begun = std::time::Instant::now();
+        loop {
+            let fields = format!("involvedObject.name={name},reason=ReleaseStalled");
+            let arguments = [
+                "get",
+                "events",
+                "-n",
+                &bench.namespace,
+                "--field-selector",
+                &fields,
+                "-o",
+                "name",
+            ];
+            if !bench.cluster.kubectl(&arguments).await.unwrap().is_empty() {
+                break;
+            }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "no event about a name of {length} letters"
+            );
+        }
+        // Nothing holds it.
+        bench.delete_web(&name).await;
+        bench.wait_gone(&bench.webs(), &name).await;
+    }
     operator.stop().await.unwrap();
 }
