@@ -1,6 +1,6 @@
 //! How a release goes.
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition, wait_for_line};
@@ -173,5 +173,38 @@ async fn a_deleted_namespace_takes_the_release_with_it() {
         bench.cluster.kubectl(&["get", &role]).await.is_err(),
         "{role} is left"
     );
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_finalizer_of_older_operators_holds_a_resource_too() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let (old, new) = (
+        "uninstall-helm-release",
+        "helm.sdk.operatorframework.io/uninstall-release",
+    );
+    for (name, finalizers) in [("alone", json!([old])), ("both", json!([old, new]))] {
+        let web = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web",
+            "metadata": {"name": name, "finalizers": finalizers}});
+        let web: DynamicObject = serde_json::from_value(web).unwrap();
+        bench.webs().create(&Default::default(), &web).await.unwrap();
+        let web = bench.wait_revision(name, 1).await;
+        assert_eq!(web["metadata"]["finalizers"], finalizers);
+        bench.delete_web(name).await;
+        bench.wait_gone(&bench.webs(), name).await;
+        let map = bench
+            .config_maps()
+            .get_opt(&format!("{name}-config"))
+            .await
+            .unwrap();
+        assert!(
+            map.is_none_or(|map| map.metadata.deletion_timestamp.is_some()),
+            "{name}"
+        );
+        assert_eq!(bench.revisions().await, [""; 0]);
+    }
     operator.stop().await.unwrap();
 }
