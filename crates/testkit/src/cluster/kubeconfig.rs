@@ -100,6 +100,27 @@ pub(super) fn write_impersonating(
     write(path, &value)
 }
 
+/// Writes a copy of `original` that leads to another server, known by another authority.
+pub(super) fn write_for_server(
+    path: &Path,
+    original: &Path,
+    server: &str,
+    authority: &Path,
+) -> Result<(), ControlPlaneError> {
+    let mut kubeconfig = read(original)?;
+    for cluster in kubeconfig
+        .clusters
+        .iter_mut()
+        .filter_map(|named| named.cluster.as_mut())
+    {
+        cluster.server = Some(server.to_owned());
+        cluster.certificate_authority = Some(authority.display().to_string());
+        cluster.certificate_authority_data = None;
+    }
+    let value = serde_json::to_value(&kubeconfig).map_err(failed(original))?;
+    write(path, &value)
+}
+
 fn read(path: &Path) -> Result<Kubeconfig, ControlPlaneError> {
     Kubeconfig::read_from(path).map_err(failed(path))
 }
