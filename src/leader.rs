@@ -3,6 +3,7 @@
 //! The protocol is client-go's: a lease whose record has not changed for its duration, as seen by our own clock, is
 //! free. No two clocks are ever compared.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -41,6 +42,29 @@ pub struct Elector {
     present: Selectors,
     /// Under which earlier holders held them, until that is of no interest any longer.
     former: Selectors,
+    tenure: Tenure,
+}
+
+/// For how long this process may act, as far as it knows. Clones share it.
+///
+/// A process that was stopped for a while learns late that somebody else acts; what it was about to write must not be
+/// written then.
+#[derive(Clone, Debug, Default)]
+pub struct Tenure {
+    end: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Tenure {
+    /// Whether the lease has run out since it was last renewed. Without a lease there is nothing to run out.
+    pub fn is_over(&self) -> bool {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        end.is_some_and(|end| end <= Instant::now())
+    }
+
+    /// The lease was renewed by a request that was sent at this time.
+    pub fn renewed(&self, at: Instant) {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(at + LEASE_DURATION);
+    }
 }
 
 /// A record of the lease, and when it was first seen.
@@ -68,6 +92,7 @@ impl Elector {
             observed: None,
             present: Selectors::default(),
             former: Selectors::default(),
+            tenure: Tenure::default(),
         }
     }
 
@@ -84,6 +109,12 @@ impl Elector {
     /// Under which selectors those held them that had the lease before; known once it is acquired.
     pub fn former_selectors(&self) -> &Selectors {
         &self.former
+    }
+
+    /// The same elector, which says in `tenure` until when this process may act.
+    #[must_use]
+    pub fn with_tenure(self, tenure: Tenure) -> Self {
+        Self { tenure, ..self }
     }
 
     /// Waits until this process holds the lease. Trouble with the API server is logged and outlasted.
@@ -171,6 +202,15 @@ impl Elector {
     /// One look at the lease, and one write if it is ours to write. Whether we hold it now; a conflict, where
     /// somebody else wrote at the same time, is an error that the next attempt clears up.
     async fn attempt(&mut self) -> Result<bool, kube::Error> {
+        let begun = Instant::now();
+        let is_ours = self.try_to_hold().await?;
+        if is_ours {
+            self.tenure.renewed(begun);
+        }
+        Ok(is_ours)
+    }
+
+    async fn try_to_hold(&mut self) -> Result<bool, kube::Error> {
         let Some(lease) = self.leases.get_opt(&self.name).await? else {
             self.leases
                 .create(&PostParams::default(), &self.new_lease())

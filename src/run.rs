@@ -11,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Environment, LeaderElection, MetricsAccess};
 use crate::context::Context;
-use crate::kubernetes::{self, ConnectError, OnAnswer};
-use crate::leader::{Elector, new_identity};
+use crate::kubernetes::{self, ConnectError, OnAnswer, Oversight};
+use crate::leader::{Elector, Tenure, new_identity};
 use crate::metrics::Metrics;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
 use crate::watches::{Selectors, Watches};
@@ -110,7 +110,12 @@ where
     let counted = metrics.clone();
     let on_answer: OnAnswer =
         Arc::new(move |code: &str, method: &str, host: &str| counted.answered(code, method, host));
-    let connecting = kubernetes::connect(config.kubeconfig.as_deref(), environment, Some(on_answer));
+    let tenure = Tenure::default();
+    let oversight = Oversight {
+        on_answer,
+        tenure: tenure.clone(),
+    };
+    let connecting = kubernetes::connect(config.kubeconfig.as_deref(), environment, Some(oversight));
     let Some(client) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
     };
@@ -118,7 +123,7 @@ where
     let mut elector = match &config.leader_election {
         Some(election) => {
             let elector = elector(election, client.clone(), environment)?;
-            Some(elector.remembering(Selectors::of(&watches)))
+            Some(elector.remembering(Selectors::of(&watches)).with_tenure(tenure))
         }
         None => None,
     };

@@ -1,5 +1,7 @@
 //! The way to the API server.
 
+mod deadline;
+mod fence;
 mod observe;
 mod target;
 
@@ -10,11 +12,13 @@ use hyper::http::uri::Authority;
 use kube::Client;
 use kube::client::{AuthError, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
-use tower::timeout::TimeoutLayer;
 
 use crate::config::Environment;
+use crate::leader::Tenure;
 use crate::telemetry::error_chain;
 
+use deadline::Deadline;
+use fence::Fence;
 use observe::Observed;
 pub use observe::OnAnswer;
 pub use target::{Overrides, Target};
@@ -25,7 +29,7 @@ const FIRST_ANSWER: Duration = Duration::from_secs(10);
 /// How many objects a watch asks for at a time when it begins: all of a page are in memory at once.
 pub const PAGE: u32 = 25;
 
-/// How long the API server may take to begin an answer. It gives up itself after a minute.
+/// How long the API server may take to answer. It gives up itself after a minute.
 const ANSWER: Duration = Duration::from_secs(75);
 
 /// How long a connection may be silent. The server ends a watch after 290 seconds, as it is asked to.
@@ -94,6 +98,20 @@ impl ConnectError {
             Self::Refused { .. } => Some("are the credentials of the kubeconfig still valid?"),
             Self::Kubeconfig { .. } | Self::ServiceAccount { .. } | Self::Credentials { .. } => None,
         }
+    }
+}
+
+/// Who looks at the requests of a client.
+pub struct Oversight {
+    /// Told of every answer.
+    pub on_answer: OnAnswer,
+    /// Until when anything may be written.
+    pub tenure: Tenure,
+}
+
+impl std::fmt::Debug for Oversight {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Oversight").finish_non_exhaustive()
     }
 }
 
@@ -194,21 +212,19 @@ fn read_file(path: &Path) -> Result<Kubeconfig, String> {
 
 /// Connects to the API server that flag, environment, pod or home directory name, and has it answer once.
 ///
-/// `on_answer` is told of every answer.
-///
 /// # Errors
 /// There is none to connect to, it is not reached within ten seconds, or it does not let us in.
 pub async fn connect(
     kubeconfig: Option<&Path>,
     environment: &Environment,
-    on_answer: Option<OnAnswer>,
+    oversight: Option<Oversight>,
 ) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
-    open(source.load().await?, on_answer).await
+    open(source.load().await?, oversight).await
 }
 
 /// A client that the API server has answered once.
-async fn open(mut config: kube::Config, on_answer: Option<OnAnswer>) -> Result<Client, ConnectError> {
+async fn open(mut config: kube::Config, oversight: Option<Oversight>) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
     config.read_timeout = Some(SILENCE);
     let address = address(&config);
@@ -224,11 +240,14 @@ async fn open(mut config: kube::Config, on_answer: Option<OnAnswer>) -> Result<C
         reason: client_error(&error, &plugin),
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
-    let builder = builder.with_layer(&TimeoutLayer::new(ANSWER));
-    let client = match on_answer {
-        Some(on_answer) => {
+    let builder = builder.with_layer(&Deadline(ANSWER));
+    let client = match oversight {
+        Some(Oversight { on_answer, tenure }) => {
             let host = host.into();
-            builder.with_layer(&Observed { host, on_answer }).build()
+            builder
+                .with_layer(&Observed { host, on_answer })
+                .with_layer(&Fence(tenure))
+                .build()
         }
         None => builder.build(),
     };
