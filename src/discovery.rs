@@ -46,6 +46,8 @@ struct Names {
 pub struct Served {
     kinds: BTreeMap<ApiKind, Resource>,
     names: BTreeMap<ApiKind, Names>,
+    /// Groups whose server does not answer at the moment: what they serve may not be all here.
+    silent: BTreeSet<String>,
     capabilities: Capabilities,
 }
 
@@ -62,6 +64,11 @@ impl Served {
             .iter()
             .find(|(api, _)| same(api))
             .map(|(_, resource)| resource)
+    }
+
+    /// Whether nothing is known of a kind, although it may well be served: its group's server does not answer.
+    pub fn is_unsure_of(&self, group: &str, kind: &str) -> bool {
+        self.silent.contains(group) && self.any_version(group, kind).is_none()
     }
 
     /// The kinds that a user may mean by `name`: a kind, its plural or singular in any case, with the group after a
@@ -201,19 +208,50 @@ impl Discovery {
     ) -> Result<Arc<Served>, DiscoveryError> {
         let served = self.served().await?;
         let complete = kinds.into_iter().all(|kind| served.resource(kind).is_some());
-        let recent = self
-            .lock()
-            .asked
-            .is_some_and(|asked| asked.elapsed() < REFRESH_INTERVAL);
-        if complete || recent {
+        if complete || self.was_asked_lately() {
             Ok(served)
         } else {
             self.refresh().await
         }
     }
 
+    /// How objects of a kind are addressed, in any version of it; `None` only where the server has just said that it
+    /// does not serve the kind, so that no object of it exists.
+    ///
+    /// # Errors
+    /// The server does not answer, or the one that serves the group does not.
+    pub async fn find(&self, group: &str, kind: &str) -> Result<Option<Resource>, DiscoveryError> {
+        let known = self.served().await?;
+        if let Some(resource) = known.any_version(group, kind) {
+            return Ok(Some(resource.clone()));
+        }
+        let served = if self.was_asked_lately() {
+            known
+        } else {
+            self.refresh().await?
+        };
+        if served.is_unsure_of(group, kind) {
+            return Err(unsure(group));
+        }
+        Ok(served.any_version(group, kind).cloned())
+    }
+
+    fn was_asked_lately(&self) -> bool {
+        self.lock()
+            .asked
+            .is_some_and(|asked| asked.elapsed() < REFRESH_INTERVAL)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nothing can be said of the kinds of a group.
+pub(crate) fn unsure(group: &str) -> DiscoveryError {
+    DiscoveryError {
+        what: "its kinds",
+        source: RequestError::local(&format!("the server of the API group {group} does not answer")),
     }
 }
 
@@ -236,6 +274,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
     let mut kinds = BTreeMap::new();
     let mut names = BTreeMap::new();
     let mut api_versions = BTreeSet::new();
+    let mut silent = BTreeSet::new();
     for group in core.items.iter().chain(&groups.items) {
         let name = group
             .metadata
@@ -243,6 +282,9 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
             .and_then(|metadata| metadata.name.clone())
             .unwrap_or_default();
         for version in &group.versions {
+            if version.freshness.as_deref() == Some("Stale") {
+                silent.insert(name.clone());
+            }
             let number = version.version.clone().unwrap_or_default();
             let group_version = ApiKind::new(
                 &if name.is_empty() {
@@ -294,6 +336,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
     Ok(Served {
         kinds,
         names,
+        silent,
         capabilities,
     })
 }

@@ -17,7 +17,7 @@ use super::heal::{HealError, heal};
 use super::mark::{Owner, Ownership};
 use super::mend::mend;
 use super::object::{ObjectId, RenderedObject};
-use super::plan::{Planned, identify, is_definition, kinds_defined_by, plan, unknown_kind};
+use super::plan::{Planned, identify, is_definition, kinds_defined_by, missing_kind, plan, unknown_kind};
 use super::request::RequestError;
 use super::takeover::take_over_fields;
 use crate::dependents::Dependents;
@@ -139,7 +139,7 @@ impl Applier {
             .into_iter()
             .partition(|object| served.resource(&object.api).is_some());
         if let Some(unknown) = later.iter().find(|object| !defined.contains(&object.api)) {
-            return Err(unknown_kind(unknown));
+            return Err(missing_kind(&served, unknown));
         }
         let mut seen = BTreeSet::new();
         let planned = plan(known, &served, owner, &mut seen)?;
@@ -182,7 +182,7 @@ impl Applier {
                     }
                 }
                 None if defined.contains(&object.api) => {}
-                None => return Err(unknown_kind(object)),
+                None => return Err(missing_kind(&served, object)),
             }
         }
         Ok(served)
@@ -192,18 +192,21 @@ impl Applier {
     /// kind exists.
     ///
     /// # Errors
-    /// The server does not say what it serves.
+    /// The server does not say what it serves, or not of all groups.
     pub async fn identities(
         &self,
         owner: &Owner,
         objects: Vec<RenderedObject>,
     ) -> Result<Vec<(ObjectId, RenderedObject)>, DiscoveryError> {
-        let served = self.discovery.served().await?;
-        let identified = objects.into_iter().filter_map(|object| {
-            let resource = served.any_version(&object.api.group, &object.api.kind)?;
-            Some((identify(&object, resource, &owner.release_namespace), object))
-        });
-        Ok(identified.collect())
+        let mut identified = Vec::with_capacity(objects.len());
+        for object in objects {
+            let (group, kind) = (&object.api.group, &object.api.kind);
+            if let Some(resource) = self.discovery.find(group, kind).await? {
+                let id = identify(&object, &resource, &owner.release_namespace);
+                identified.push((id, object));
+            }
+        }
+        Ok(identified)
     }
 
     /// That one of `objects` is of a kind which is not served, if one is.
@@ -217,7 +220,7 @@ impl Applier {
         let served = self.discovery.served().await?;
         let unserved =
             objects.find(|object| served.any_version(&object.api.group, &object.api.kind).is_none());
-        Ok(unserved.map(unknown_kind))
+        Ok(unserved.map(|object| missing_kind(&served, object)))
     }
 
     /// Discovery lags behind a definition that is established, by a second or so.
@@ -328,7 +331,8 @@ impl Applier {
                     let metadata = heal_or_refuse(&api, id, (&value, uid), error, options.conflicts).await?;
                     return Ok(self.applied(owner, planned, &metadata, (change, mended)));
                 }
-                (Err(error), _) if error.is_other_uid() || error.is_conflict() => {
+                // A release of many objects would hardly ever succeed where connections break now and then.
+                (Err(error), _) if error.is_other_uid() || error.is_conflict() || error.is_unanswered() => {
                     uid = self.find(owner, &api, id, options).await?;
                     refusal = Some(error);
                 }
@@ -447,7 +451,15 @@ pub(super) async fn apply_to(
     let mut parameters = PatchParams::apply(FIELD_MANAGER);
     parameters.force = conflicts == ConflictPolicy::Overwrite;
     let answer = api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await;
-    Ok(answer?.metadata)
+    of_object(answer?.metadata)
+}
+
+/// The metadata, if it is that of an object: whatever stands between us and the server may answer, too.
+fn of_object(metadata: ObjectMeta) -> Result<ObjectMeta, RequestError> {
+    if metadata.uid.is_none() {
+        return Err(RequestError::local("the server's answer is no object"));
+    }
+    Ok(metadata)
 }
 
 /// A resource version that no object has which anybody applies: the server compares it with that of the object
@@ -467,7 +479,7 @@ pub(super) async fn apply_new(
     }
     let parameters = PatchParams::apply(FIELD_MANAGER).force();
     let answer = api.patch_metadata(name, &parameters, &Patch::Apply(&value)).await;
-    Ok(answer?.metadata)
+    of_object(answer?.metadata)
 }
 
 /// The metadata of the object of this name, if there is one. Where the kind is gone, so is the

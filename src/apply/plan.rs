@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::apply_error::ApplyError;
 use super::mark::Owner;
 use super::object::{ApiKind, ObjectId, RenderedObject};
-use crate::discovery::{Resource, Served};
+use crate::discovery::{Resource, Served, unsure};
 
 /// An object with the address to send it to.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) fn plan(
     let mut planned = Vec::with_capacity(objects.len());
     for object in objects {
         let Some(resource) = served.resource(&object.api).cloned() else {
-            return Err(unknown_kind(&object));
+            return Err(missing_kind(served, &object));
         };
         let id = identify(&object, &resource, &owner.release_namespace);
         if !seen.insert(id.clone()) {
@@ -55,6 +55,14 @@ pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_nam
         namespace,
         name: object.name.clone(),
     }
+}
+
+/// Nothing is known of the object's kind: there is none, or its server does not answer.
+pub(super) fn missing_kind(served: &Served, object: &RenderedObject) -> ApplyError {
+    if served.is_unsure_of(&object.api.group, &object.api.kind) {
+        return unsure(&object.api.group).into();
+    }
+    unknown_kind(object)
 }
 
 pub(super) fn unknown_kind(object: &RenderedObject) -> ApplyError {

@@ -62,56 +62,79 @@ impl Applier {
                 source,
             }
         };
-        let served = self.discovery.served().await?;
-        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+        let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(Deletion::Gone);
         };
-        let api = self.api(resource, id.namespace.as_deref());
-        let uid = if let Some(live) = self.dependents.live(&owner.uid, id) {
-            if live.deleting {
-                return Ok(Deletion::Accepted);
-            }
-            live.uid
-        } else {
-            let Some(metadata) = existing(&api, &id.name).await.map_err(failed("read"))? else {
-                return Ok(Deletion::Gone);
+        let api = self.api(&resource, id.namespace.as_deref());
+        let mut seen = self.dependents.live(&owner.uid, id);
+        let mut unanswered = 0;
+        loop {
+            let is_from_memory = seen.is_some();
+            let uid = match seen.take() {
+                Some(live) if live.deleting => return Ok(Deletion::Accepted),
+                Some(live) => live.uid,
+                None => match self.find_ours(owner, &api, id).await? {
+                    Ok(uid) => uid,
+                    Err(answer) => return Ok(answer),
+                },
             };
-            let other_owner = metadata
-                .labels
-                .as_ref()
-                .is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
-            match owner.judge(&metadata) {
-                Ownership::Foreign(reason) => return Ok(Deletion::NotOurs(reason)),
-                Ownership::Adoptable if other_owner => {
-                    return Ok(Deletion::NotOurs(
-                        "it carries the UID of another owner".to_owned(),
-                    ));
-                }
-                Ownership::Ours | Ownership::Adoptable => {}
+            let parameters = DeleteParams {
+                propagation_policy: Some(PropagationPolicy::Background),
+                preconditions: Some(Preconditions {
+                    uid: Some(uid),
+                    resource_version: None,
+                }),
+                ..DeleteParams::default()
+            };
+            match api
+                .delete(&id.name, &parameters)
+                .await
+                .map_err(RequestError::from)
+            {
+                Ok(_) => return Ok(Deletion::Accepted),
+                // What took its name since it was seen may be ours as well.
+                Err(error) if error.is_other_uid() && is_from_memory => {}
+                Err(error) if error.is_unanswered() && unanswered < 2 => unanswered += 1,
+                Err(error) if error.is_not_found() || error.is_other_uid() => return Ok(Deletion::Gone),
+                Err(error) => return Err(failed("delete")(error)),
             }
-            if metadata.deletion_timestamp.is_some() {
-                return Ok(Deletion::Accepted);
-            }
-            metadata.uid.unwrap_or_default()
-        };
-        let parameters = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Background),
-            preconditions: Some(Preconditions {
-                uid: Some(uid),
-                resource_version: None,
-            }),
-            ..DeleteParams::default()
-        };
-        match api
-            .delete(&id.name, &parameters)
-            .await
-            .map_err(RequestError::from)
-        {
-            Ok(_) => Ok(Deletion::Accepted),
-            // Another object has the name by now.
-            Err(error) if error.is_not_found() || error.is_other_uid() => Ok(Deletion::Gone),
-            Err(error) => Err(failed("delete")(error)),
         }
+    }
+
+    /// The UID of the object, as the server has it, if it is there, ours, and not going already; else what that
+    /// makes of its deletion.
+    async fn find_ours(
+        &self,
+        owner: &Owner,
+        api: &Api<DynamicObject>,
+        id: &ObjectId,
+    ) -> Result<Result<String, Deletion>, PruneError> {
+        let found = existing(api, &id.name)
+            .await
+            .map_err(|source| PruneError::Request {
+                attempt: "read",
+                id: Box::new(id.clone()),
+                source,
+            })?;
+        let Some(metadata) = found else {
+            return Ok(Err(Deletion::Gone));
+        };
+        let other_owner = metadata
+            .labels
+            .as_ref()
+            .is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
+        match owner.judge(&metadata) {
+            Ownership::Foreign(reason) => return Ok(Err(Deletion::NotOurs(reason))),
+            Ownership::Adoptable if other_owner => {
+                let reason = "it carries the UID of another owner".to_owned();
+                return Ok(Err(Deletion::NotOurs(reason)));
+            }
+            Ownership::Ours | Ownership::Adoptable => {}
+        }
+        if metadata.deletion_timestamp.is_some() {
+            return Ok(Err(Deletion::Accepted));
+        }
+        Ok(Ok(metadata.uid.unwrap_or_default()))
     }
 
     /// Whether an object that was ours is still there, and if so what keeps it.
@@ -119,11 +142,10 @@ impl Applier {
     /// # Errors
     /// The object can't be read.
     pub async fn remains(&self, owner: &Owner, id: &ObjectId) -> Result<Option<String>, PruneError> {
-        let served = self.discovery.served().await?;
-        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+        let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(None);
         };
-        let api = self.api(resource, id.namespace.as_deref());
+        let api = self.api(&resource, id.namespace.as_deref());
         let metadata = match existing(&api, &id.name).await {
             Ok(metadata) => metadata,
             Err(source) => {
@@ -149,11 +171,10 @@ impl Applier {
     /// # Errors
     /// The object can't be read or written.
     pub async fn disown(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
-        let served = self.discovery.served().await?;
-        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+        let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(());
         };
-        let api = self.api(resource, id.namespace.as_deref());
+        let api = self.api(&resource, id.namespace.as_deref());
         disown_in(&api, &id.name, &owner.uid)
             .await
             .map_err(|source| PruneError::Request {

@@ -1,7 +1,13 @@
 //! What the API server said to a request, without what must not be shown.
 
+use std::io;
+use std::time::Duration;
+
 use super::leftover::is_forbidden;
 use super::schema_fault::{FaultKind, SchemaFault, faults};
+
+/// What is said of a connection that ended before its answer.
+const CLOSED: &str = "no answer from the API server: the connection was closed";
 
 /// A request that failed.
 ///
@@ -60,6 +66,17 @@ impl RequestError {
     pub(crate) fn faults(&self) -> impl Iterator<Item = (&str, &FaultKind)> {
         let causes = self.causes.iter();
         causes.filter_map(|cause| Some((cause.field.as_str(), cause.fault.as_ref()?)))
+    }
+
+    /// Whether the connection ended before the answer, so that nobody knows whether the request was carried out.
+    pub(crate) fn is_unanswered(&self) -> bool {
+        self.code == 0 && &*self.message == CLOSED
+    }
+
+    /// How long the server asks to be left alone.
+    pub fn asked_pause(&self) -> Option<Duration> {
+        self.retry_after
+            .map(|seconds| Duration::from_secs(u64::from(seconds)))
     }
 
     /// Whether a precondition on the UID failed: there is no such object, or another one.
@@ -159,9 +176,12 @@ impl From<kube::Error> for RequestError {
             // A body that can't be read may be quoted by its error: it could be a Secret's.
             kube::Error::SerdeError(_) => Self::local("the server's answer could not be read"),
             other => {
-                let mut innermost: &dyn std::error::Error = &other;
+                let mut innermost: &(dyn std::error::Error + 'static) = &other;
                 while let Some(source) = innermost.source() {
                     innermost = source;
+                }
+                if is_closed(innermost) {
+                    return Self::local(CLOSED);
                 }
                 Self::local(&format!("no answer from the API server: {innermost}"))
             }
@@ -179,6 +199,19 @@ impl From<SchemaFault> for Cause {
             fault: Some(fault.kind),
         }
     }
+}
+
+/// Whether a connection ended before the answer did. The libraries' words for it are many, and one is a page of a
+/// manual.
+fn is_closed(error: &(dyn std::error::Error + 'static)) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    let of_system = error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof));
+    let of_http = error
+        .downcast_ref::<hyper::Error>()
+        .is_some_and(hyper::Error::is_incomplete_message);
+    of_system || of_http
 }
 
 /// Whether the words of a refusal are those that Kubernetes' own validation, and the rules of

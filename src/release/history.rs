@@ -257,7 +257,7 @@ impl History {
             ..PostParams::default()
         };
         match self.secrets.create(&parameters, &packed.secret).await {
-            Ok(_) => Ok(()),
+            Ok(secret) => self.confirm(&secret.metadata),
             Err(kube::Error::Api(status)) if status.is_already_exists() => Err(HistoryError::Taken {
                 release: self.release.to_string(),
                 revision: stored.record.version,
@@ -285,7 +285,7 @@ impl History {
             .patch_metadata(&name, &parameters, &Patch::Merge(patch))
             .await
         {
-            Ok(_) => Ok(()),
+            Ok(secret) => self.confirm(&secret.metadata),
             // Somebody deleted it while it was in use.
             Err(kube::Error::Api(status)) if status.is_not_found() => self.create(stored, now).await,
             Err(error) => Err(self.failed("write", error)),
@@ -379,8 +379,12 @@ impl History {
                 .await
             {
                 Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
-                Err(error) => return Err(self.failed("delete", error)),
+                Err(error) => {
+                    let error = RequestError::from(error);
+                    if !error.is_not_found() && !error.is_other_uid() {
+                        return Err(self.refused("delete", error));
+                    }
+                }
             }
         }
         Ok(())
@@ -479,11 +483,24 @@ impl History {
         format!("sh.helm.release.v1.{}.v{revision}", self.release)
     }
 
+    /// Whatever stands between us and the server may answer, too; then nothing is written.
+    fn confirm(&self, written: &ObjectMeta) -> Result<(), HistoryError> {
+        if written.uid.is_some() {
+            return Ok(());
+        }
+        let no_object = RequestError::local("the server's answer is no object");
+        Err(self.refused("write", no_object))
+    }
+
     fn failed(&self, attempt: &'static str, error: kube::Error) -> HistoryError {
+        self.refused(attempt, error.into())
+    }
+
+    fn refused(&self, attempt: &'static str, source: RequestError) -> HistoryError {
         HistoryError::Request {
             attempt,
             release: self.release.to_string(),
-            source: error.into(),
+            source,
         }
     }
 }
