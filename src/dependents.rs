@@ -13,7 +13,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use kube::core::PartialObjectMeta;
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -26,6 +25,7 @@ use crate::discovery::Resource;
 use crate::drift::{Candidate, IgnoreRule};
 use crate::kubernetes::PAGE;
 use crate::release::Digest;
+use crate::resync::{RESYNC_PERIOD, resynced};
 use crate::status::{Health, has_health, health};
 
 /// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
@@ -237,7 +237,7 @@ impl Dependents {
         let work = async {
             if has_health(&scope.group, &scope.kind) {
                 let api: Api<DynamicObject> = self.api(&scope, &resource);
-                let events = watcher::watcher(api, config).default_backoff().map(|event| {
+                let events = resynced(api, config, RESYNC_PERIOD).map(|event| {
                     event.map(|event| {
                         map_event(event, |object: DynamicObject| {
                             let verdict = health(
@@ -253,8 +253,7 @@ impl Dependents {
                 self.follow(&scope, Box::pin(events), &listed).await;
             } else {
                 let api: Api<PartialObjectMeta<DynamicObject>> = self.api(&scope, &resource);
-                let events = watcher::watcher(api, config)
-                    .default_backoff()
+                let events = resynced(api, config, RESYNC_PERIOD)
                     .map(|event| event.map(|event| map_event(event, |object| (object.metadata, None))));
                 self.follow(&scope, Box::pin(events), &listed).await;
             }

@@ -25,6 +25,7 @@ pub mod metrics;
 pub mod reconcile;
 pub mod release;
 pub mod repository;
+pub mod resync;
 pub mod run;
 pub mod server;
 pub mod status;
