@@ -123,6 +123,8 @@ impl Controller {
             return;
         }
         let pause = match outcome.next {
+            // Its event may be older than the answer that told of it, and count for nothing.
+            _ if outcome.outdated => Some(Duration::ZERO),
             Next::Never => None,
             Next::After(pause) => Some(pause),
             Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
@@ -148,6 +150,7 @@ impl Controller {
         }
         known.memory = Some(memory);
         if let Some(object) = outcome.object
+            && object.metadata.uid == uid
             && !known.seen.is_newer_than(&object)
         {
             known.seen = Seen::new(object);

@@ -3,7 +3,6 @@
 use futures::stream::{SelectAll, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject};
-use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -15,6 +14,7 @@ use crate::config::Namespaces;
 use crate::dependents::{Route, watch_error};
 use crate::kubernetes::PAGE;
 use crate::reconcile::Memory;
+use crate::resync::{RESYNC_PERIOD, resynced};
 
 /// What is known of a custom resource.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Controller {
             let config = watcher::Config::default()
                 .labels_from(&self.watch.selector)
                 .page_size(PAGE);
-            let events = watcher::watcher(api, config).default_backoff();
+            let events = resynced(api, config, RESYNC_PERIOD);
             events.map(move |event| (scope.clone(), event)).boxed()
         });
         futures::stream::select_all(streams)

@@ -139,8 +139,7 @@ impl ReconcileError {
 
     /// How long the server asks to be left alone.
     pub fn retry_after(&self) -> Option<Duration> {
-        let seconds = self.request().and_then(|request| request.retry_after)?;
-        Some(Duration::from_secs(u64::from(seconds)))
+        self.request().and_then(RequestError::asked_pause)
     }
 
     /// The request that failed, if one did.

@@ -177,6 +177,15 @@ impl Memory {
         self.unreported.as_mut()?.line.take()
     }
 
+    /// The status does not show the deployed revision, which has these notes, in which secrets are masked.
+    pub(super) fn note_unreported(&mut self, notes: String) {
+        self.unreported = Some(Unreported {
+            notes,
+            until: Instant::now(),
+            line: None,
+        });
+    }
+
     /// The status was written.
     pub(super) fn settled(&mut self) {
         self.unreported = None;

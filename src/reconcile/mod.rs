@@ -58,7 +58,7 @@ use crate::dependents::{Dependents, Interests};
 use crate::discovery::{Discovery, Resource};
 use crate::drift::DriftDetection;
 use crate::release::Presence;
-use crate::status::{EventKind, Events, Failure, Report, next_status, write_status};
+use crate::status::{EventKind, Events, Failure, Report, StatusError, next_status, write_status};
 use crate::telemetry::step;
 use crate::watches::{OldWays, Watch};
 use session::Session;
@@ -81,6 +81,9 @@ const HANDLED_FIELD: &str = "lastHandledReconcileAt";
 const MAX_ACTIONS: usize = 5;
 /// How soon to look again at what blocks an uninstallation, if nothing happens before.
 const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+
+/// How soon to try again to say that a name can't be a release's.
+const UNREPORTED_PAUSE: Duration = Duration::from_secs(10);
 
 /// Whether a custom resource carries our finalizer, by any of its names.
 pub fn is_held(metadata: &ObjectMeta) -> bool {
@@ -211,6 +214,8 @@ pub struct Outcome {
     pub object: Option<DynamicObject>,
     /// How many objects were put back.
     pub corrected: usize,
+    /// Whether the resource was changed meanwhile, as an answer to a write has told: no event may tell it again.
+    pub outdated: bool,
 }
 
 impl Outcome {
@@ -220,6 +225,7 @@ impl Outcome {
             next,
             object: None,
             corrected: 0,
+            outdated: false,
         }
     }
 }
@@ -288,17 +294,18 @@ impl Reconciler {
             }
             converged => converged,
         };
-        let (report, next) = match converged {
+        let (report, next, is_converged) = match converged {
             Ok(Some((report, next))) => {
-                memory.failures = 0;
                 if let Some(pause) = memory.settling(&report) {
+                    memory.failures = 0;
                     return Outcome {
                         next: Next::After(pause),
                         corrected: session.corrected,
+                        outdated: session.is_outdated(None),
                         object: session.written(),
                     };
                 }
-                (report, next)
+                (report, next, true)
             }
             Ok(None) => {
                 return Outcome::of(Next::Never);
@@ -306,18 +313,38 @@ impl Reconciler {
             Err(error) if error.is_interruption() => {
                 return Outcome {
                     next: Next::Retry(None),
+                    outdated: session.is_outdated(None),
                     object: session.written(),
                     corrected: 0,
                 };
             }
-            Err(error) => self.failure(&session, memory, &error),
+            Err(error) => {
+                let (report, next) = self.failure(&session, memory, &error);
+                (report, next, false)
+            }
         };
         let corrected = session.corrected;
-        let written = step("report").around(self.report(&session, &report)).await;
-        tell_deployed(&session, memory);
-        memory.settled();
+        let reported = step("report").around(self.report(&session, &report)).await;
+        let (written, next) = match reported {
+            Ok(written) => {
+                tell_deployed(&session, memory);
+                memory.settled();
+                if is_converged {
+                    memory.failures = 0;
+                }
+                (written, next)
+            }
+            // Nobody learns of the rest until this succeeds.
+            Err(StatusError(error)) => {
+                if is_converged {
+                    memory.note_failure(session.inputs);
+                }
+                (None, Next::Retry(error.asked_pause()))
+            }
+        };
         Outcome {
             next,
+            outdated: session.is_outdated(written.as_ref()),
             object: written.or_else(|| session.written()),
             corrected,
         }
@@ -437,22 +464,20 @@ impl Reconciler {
         (Report::Failed(failure), next)
     }
 
-    async fn report(&self, session: &Session, report: &Report) -> Option<DynamicObject> {
+    async fn report(&self, session: &Session, report: &Report) -> Result<Option<DynamicObject>, StatusError> {
         let metadata = &session.object.metadata;
         let current = session.object.data.get("status").cloned().unwrap_or(Value::Null);
-        let mut next = next_status(&current, report, metadata.generation, (self.shared.now)());
+        let mut next = next_status(&current, report, session.generation, (self.shared.now)());
         if let (Some(handled), Some(next)) = (&session.controls.reconcile_at, next.as_object_mut()) {
             next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
         }
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
-        match write_status(&session.api, name, uid, &current, &next).await {
-            Ok(written) => written,
-            Err(error) => {
-                session.log_error("failed to report", &chain(&error));
-                None
-            }
+        let written = write_status(&session.api, name, uid, &current, &next).await;
+        if let Err(error) = &written {
+            session.log_error("failed to report", &chain(error));
         }
+        written
     }
 
     /// A resource whose name can't be a release's.
@@ -490,11 +515,17 @@ impl Reconciler {
         let now = (self.shared.now)();
         let events = &self.shared.events;
         events.send(&about, EventKind::Warning, "ReleaseStalled", &chain(error), now);
-        let written = write_status(&api, name, uid, &current, &next).await;
+        let (next, object) = match write_status(&api, name, uid, &current, &next).await {
+            Ok(written) => (Next::Period, written),
+            Err(StatusError(error)) => {
+                let pause = error.asked_pause().unwrap_or(UNREPORTED_PAUSE);
+                (Next::Retry(Some(pause)), None)
+            }
+        };
         Outcome {
-            next: Next::Period,
-            object: written.ok().flatten(),
-            corrected: 0,
+            next,
+            object,
+            ..Outcome::of(next)
         }
     }
 

@@ -8,9 +8,9 @@ use super::error::ReconcileError;
 use super::memory::{Known, Memory};
 use super::session::Session;
 use super::state::Observed;
-use crate::apply::ObjectId;
+use crate::apply::{ObjectId, objects_of_manifest};
 use crate::controls::Wish;
-use crate::release::{Digest, Inputs, digest_of_json};
+use crate::release::{Digest, Inputs, ReleaseStatus, Stored, digest_of_json};
 use crate::status::{Deployed, Health, HealthSummary, ManifestInStatus, Redactor, Report, has_health};
 use crate::values::user_values;
 
@@ -55,6 +55,7 @@ impl Reconciler {
                 session.history.load().await?
             };
             memory.known = Some(Known::new(&revisions));
+            note_unreported(session, memory, &revisions);
         }
         let known = memory.known.as_ref();
         let inputs = known.map_or(inputs, |known| self.reused_inputs(session, known, inputs));
@@ -157,6 +158,27 @@ impl Reconciler {
             health: HealthSummary::new(verdicts),
             manifest: ManifestInStatus::default(),
         })
+    }
+}
+
+/// A process may have ended after it deployed a revision and before it said so in the status.
+fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored]) {
+    let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
+    let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
+        return;
+    };
+    let shown = session
+        .object
+        .data
+        .pointer("/status/revision")
+        .and_then(Value::as_u64);
+    if shown == Some(u64::from(deployed.record.version.0)) {
+        return;
+    }
+    // Without the objects nobody knows what in the notes is secret.
+    if let Ok(objects) = objects_of_manifest(&deployed.record.manifest) {
+        let redactor = Redactor::new(&objects, &Value::Object(session.values.clone()));
+        memory.note_unreported(redactor.mask(&deployed.record.info.notes));
     }
 }
 

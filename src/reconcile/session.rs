@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use k8s_openapi::api::core::v1::ObjectReference;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_chart::Values;
@@ -50,7 +50,21 @@ pub(super) struct Session {
     pub(super) corrected: usize,
     /// Whether its revisions were read in this reconcile.
     pub(super) read_anew: bool,
-    written: bool,
+    /// The generation that this reconcile is about.
+    pub(super) generation: Option<i64>,
+    /// What the answers to our writes have told of the resource.
+    told: Told,
+}
+
+/// What answers tell of a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    /// Nothing was written.
+    Nothing,
+    /// It is as it was, but for what was written.
+    OurWrite,
+    /// Others have changed it meanwhile, which this reconcile does not know of.
+    Change,
 }
 
 /// What was done about a failed revision.
@@ -124,6 +138,8 @@ impl Session {
             controls,
             selector: settings.selector.to_string(),
             former_selectors: settings.former_selectors.clone(),
+            generation: object.metadata.generation,
+            told: Told::Nothing,
             object,
             api,
             owner,
@@ -135,7 +151,6 @@ impl Session {
             lookups: Mutex::default(),
             corrected: 0,
             read_anew: false,
-            written: false,
         })
     }
 
@@ -189,9 +204,18 @@ impl Session {
         !self.held() && status.and_then(|status| status.get("deployedRelease")).is_none()
     }
 
+    /// Whether the resource is no longer what this reconcile was about; `last` is the answer to its last write.
+    pub(super) fn is_outdated(&self, last: Option<&DynamicObject>) -> bool {
+        let is_same = |last: &&DynamicObject| last.metadata.uid == self.object.metadata.uid;
+        self.told == Told::Change
+            || last
+                .filter(is_same)
+                .is_some_and(|last| changed_by_others(&self.object, last))
+    }
+
     /// The resource, if it was written in this reconcile.
     pub(super) fn written(self) -> Option<DynamicObject> {
-        self.written.then_some(self.object)
+        (self.told != Told::Nothing).then_some(self.object)
     }
 
     /// Puts the finalizer on the resource, and the selector under which it is held.
@@ -242,8 +266,9 @@ impl Session {
         })?;
         match found {
             Some(object) if object.metadata.uid == self.object.metadata.uid => {
+                self.generation = object.metadata.generation;
                 self.take(object);
-                self.written = false;
+                self.told = Told::Nothing;
                 Ok(true)
             }
             _ => Ok(false),
@@ -289,10 +314,11 @@ impl Session {
                 .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
                 .await;
             match answer.map_err(RequestError::from) {
-                Ok(object) => {
+                Ok(object) if object.metadata.uid == self.object.metadata.uid => {
                     self.take(object);
                     return Ok(());
                 }
+                Ok(_) => return Err(RequestError::local("the server's answer is not the resource")),
                 Err(error) if error.is_conflict() && attempts < 3 => {
                     attempts += 1;
                     let object = self.api.get(&self.owner.name).await?;
@@ -307,9 +333,14 @@ impl Session {
     }
 
     fn take(&mut self, object: DynamicObject) {
+        let told = if changed_by_others(&self.object, &object) {
+            Told::Change
+        } else {
+            Told::OurWrite
+        };
+        self.told = self.told.max(told);
         self.object = object;
         self.object.metadata.managed_fields = None;
-        self.written = true;
     }
 
     /// For events.
@@ -364,6 +395,27 @@ impl Session {
     fn namespace(&self) -> &str {
         self.owner.namespace.as_deref().unwrap_or_default()
     }
+}
+
+/// Whether something is different that leads to another reconcile and that we do not write ourselves. The generation is
+/// not compared: where a definition has no status of its own, our reports count in it.
+fn changed_by_others(before: &DynamicObject, now: &DynamicObject) -> bool {
+    let (old, new) = (&before.metadata, &now.metadata);
+    let finalizers = |metadata: &ObjectMeta| -> Vec<String> {
+        let all = metadata.finalizers.iter().flatten();
+        all.filter(|name| !is_ours(name)).cloned().collect()
+    };
+    let annotations = |metadata: &ObjectMeta| {
+        let mut all = metadata.annotations.clone().unwrap_or_default();
+        all.remove(SELECTOR_ANNOTATION);
+        all
+    };
+    old.deletion_timestamp != new.deletion_timestamp
+        || old.labels.as_ref().filter(|all| !all.is_empty())
+            != new.labels.as_ref().filter(|all| !all.is_empty())
+        || annotations(old) != annotations(new)
+        || finalizers(old) != finalizers(new)
+        || before.data.get("spec") != now.data.get("spec")
 }
 
 /// A finalizer of a resource that is gone is gone.

@@ -32,7 +32,11 @@ pub async fn write_status(
         ..PatchParams::default()
     };
     match api.patch_status(name, &parameters, &patch).await {
-        Ok(object) => Ok(Some(object)),
+        Ok(object) if object.metadata.uid.as_deref() == Some(uid) => Ok(Some(object)),
+        // Whatever stands between us and the server may answer, too.
+        Ok(_) => Err(StatusError(RequestError::local(
+            "the server's answer is not the resource",
+        ))),
         Err(kube::Error::Api(status)) if status.is_not_found() => {
             without_subresource(api, name, &parameters, &patch).await
         }
