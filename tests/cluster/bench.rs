@@ -26,7 +26,11 @@ pub(crate) struct Bench {
 impl Bench {
     /// `None` where there is no control plane, which has been said.
     pub(crate) async fn new(test: &str) -> Option<Self> {
-        let cluster = TestCluster::shared_or_skip(test)?;
+        Some(Self::on(TestCluster::shared_or_skip(test)?).await)
+    }
+
+    /// On a control plane of its own.
+    pub(crate) async fn on(cluster: &'static TestCluster) -> Self {
         let namespace = cluster.unique_namespace("op").await.unwrap();
         let group = format!("{namespace}.example.com");
         let user = cluster.user(&format!("operator-{namespace}"), &[]).unwrap();
@@ -37,14 +41,14 @@ impl Bench {
         let watches = format!("- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n");
         fs::write(folder.path().join("watches.yaml"), watches).unwrap();
         let client = cluster.client().await.unwrap();
-        Some(Self {
+        Self {
             cluster,
             client,
             namespace,
             group,
             user,
             folder,
-        })
+        }
     }
 
     /// The same with the kind defined.
@@ -280,6 +284,15 @@ impl Bench {
 
     pub(crate) async fn delete_web(&self, name: &str) {
         self.webs().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "{what} did not come");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 

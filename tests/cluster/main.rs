@@ -19,6 +19,7 @@ mod drift;
 mod dry_run;
 mod entries;
 mod failure;
+mod faults;
 mod follow;
 mod go_charts;
 mod go_operator;

@@ -1,0 +1,33 @@
+//! Faults between the operator and its API server: what is true afterwards, told from the API server's audit log and
+//! from what is there, and not from anything that the operator says of itself.
+//!
+//! `campaign` meets every request for a change of three workloads with every fault and compares with a run without;
+//! `judge` has what must hold. The classes of faults, and where each is met beyond that:
+//!
+//! | class | where |
+//! |---|---|
+//! | killed before or after any request of an installation, an upgrade, a deletion | `campaign` |
+//! | killed in an upgrade that is then taken back | `history` |
+//! | a deletion that is refused | `campaign`, `history` |
+//! | refused, throttled or in conflict at any request; an answer that is lost | `campaign` |
+//! | conflicts in a row, 401, 403, answers that are no answers, broken connections, silence | `transport` |
+//! | API server and etcd killed; a group's server silent, so that discovery says nothing of it | `transport` |
+//! | lists that miss the newest revision or the objects; another resource of the name | `history` |
+//! | watches that lag, repeat, break off in an event, are refused or end with 410; lists that fail half way | `watches` |
+//! | an answer that is ahead of its event; an object replaced unseen | `watches` |
+//! | an event that is never told | `process` |
+//! | kinds gone before the release; a namespace on its way out; one object rendered by two | `history`, `failure.rs`, `uninstall.rs` |
+//! | objects that others hold, edit, fight over or refuse | `lifecycle.rs`, `drift.rs`, `immutable.rs`, `failure.rs` |
+//! | revisions that are lost, forged, damaged or too large | `damaged.rs`, `large.rs` |
+//! | a leader that is killed, stopped, told to go or robbed of its lease | `handover.rs`, `leader.rs`, `process` |
+//! | many changes, many resources, few descriptors, a chart that changes meanwhile | `process` |
+
+mod campaign;
+mod history;
+mod judge;
+mod lane;
+mod plan;
+mod process;
+mod transport;
+mod watches;
+mod workload;

@@ -1,0 +1,90 @@
+//! What an operator is at when faults strike.
+
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+/// Steps in the life of one custom resource.
+pub(crate) struct Workload {
+    pub(crate) name: &'static str,
+    /// Changes of the chart.
+    pub(crate) prepare: fn(&Bench),
+    pub(crate) steps: Vec<Step>,
+    /// Whether it writes what is there once for all resources.
+    pub(crate) is_alone: bool,
+    /// Hooks that have no end of their own: they are made once more when their moment comes again.
+    repeats: &'static [&'static str],
+}
+
+pub(crate) enum Step {
+    /// The resource gets this spec.
+    Apply(Value),
+    /// The resource is deleted.
+    Delete,
+}
+
+impl Workload {
+    /// Whether this object may be created and deleted once more than in a run without faults.
+    pub(crate) fn may_repeat(&self, id: &str) -> bool {
+        self.repeats.iter().any(|name| id.ends_with(name))
+    }
+
+    pub(crate) fn all() -> Vec<Self> {
+        vec![Self::objects(), Self::hooks(), Self::definition()]
+    }
+
+    /// An installation, an upgrade that adds, drops, changes and renames objects, and the end; with objects in
+    /// another namespace and in none.
+    fn objects() -> Self {
+        const TEMPLATE: &str =
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-{{ .Values.color }}\n";
+        let first = json!({"password": "canary", "color": "blue", "elsewhere": "kube-public"});
+        let second =
+            json!({"password": "canary", "color": "green", "extra": true, "message": "bye", "port": 81});
+        Self {
+            name: "objects",
+            prepare: |bench| bench.add_template("color.yaml", TEMPLATE),
+            steps: vec![Step::Apply(first), Step::Apply(second), Step::Delete],
+            is_alone: false,
+            repeats: &[],
+        }
+    }
+
+    /// Hooks before installation, upgrade and deletion, of which one has an end of its own.
+    fn hooks() -> Self {
+        let spec = |message: &str| json!({"password": "canary", "hooks": true, "message": message});
+        Self {
+            name: "hooks",
+            prepare: |_| {},
+            steps: vec![Step::Apply(spec("hello")), Step::Apply(spec("bye")), Step::Delete],
+            is_alone: false,
+            repeats: &["SPACE/NAME-before", "kube-public/SPACE-NAME"],
+        }
+    }
+
+    /// A definition in `crds/` with an object of its kind.
+    pub(crate) fn definition() -> Self {
+        Self {
+            name: "definition",
+            prepare: |bench| {
+                for file in ["crds/gadgets.yaml", "templates/gadget.yaml"] {
+                    let path = bench.folder.path().join("web").join(file);
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    let own = text.replace("fixtures.example.com", &gadget_group(bench));
+                    std::fs::write(path, own).unwrap();
+                }
+            },
+            steps: vec![
+                Step::Apply(json!({"password": "canary", "gadget": true})),
+                Step::Delete,
+            ],
+            is_alone: true,
+            repeats: &[],
+        }
+    }
+}
+
+/// The group of the chart's own definition.
+pub(crate) fn gadget_group(bench: &Bench) -> String {
+    format!("g.{}", bench.group)
+}
