@@ -103,6 +103,8 @@ pub(crate) async fn install(
     let deletions = DELETIONS.min(resources);
     rig.say(candidate.name, &format!("{deletions} objects are deleted"));
     figures.healing = heal(rig, candidate, deletions).await?;
+    // What it has to say of that is not to be told by the next process.
+    wait_quiet(rig, candidate).await?;
     running.stop().await
 }
 

@@ -1,12 +1,11 @@
 //! Which families there are: names, labels and help, as of helm-operator and controller-runtime.
 
-use prometheus::{Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{Gauge, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
 use super::names::ControllerNames;
 use super::process::ProcessMetrics;
+use super::resources::Resources;
 use super::work_queue::WorkQueues;
-
-const RESOURCE_LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
 
 /// The bounds that controller-runtime uses for the length of a reconcile.
 const RECONCILE_SECONDS: [f64; 40] = [
@@ -28,10 +27,8 @@ pub(super) struct Families {
     pub(super) requests: IntCounterVec,
     pub(super) active_workers: IntGaugeVec,
     pub(super) max_concurrent: IntGaugeVec,
-    pub(super) resource_created: GaugeVec,
+    pub(super) resources: Resources,
     pub(super) drift_corrections: IntCounterVec,
-    pub(super) release_revision: IntGaugeVec,
-    pub(super) release_objects: IntGaugeVec,
     pub(super) leader: IntGaugeVec,
     pub(super) process: ProcessMetrics,
 }
@@ -52,14 +49,6 @@ impl Families {
             registry.register(Box::new(family.clone()))?;
             Ok::<_, prometheus::Error>(family)
         };
-        let resource_created = GaugeVec::new(
-            Opts::new(
-                "resource_created_at_seconds",
-                "Timestamp at which a resource was created",
-            ),
-            &RESOURCE_LABELS,
-        )?;
-        registry.register(Box::new(resource_created.clone()))?;
         let reconcile_time = HistogramVec::new(
             HistogramOpts::new(
                 "controller_runtime_reconcile_time_seconds",
@@ -109,21 +98,11 @@ impl Families {
                 "Maximum number of concurrent reconciles per controller",
                 &["controller"],
             )?,
-            resource_created,
+            resources: Resources::register(registry)?,
             drift_corrections: counter(
                 "steersman_drift_corrections_total",
                 "Total number of objects set right after somebody changed or deleted them",
                 &["controller"],
-            )?,
-            release_revision: gauge(
-                "steersman_release_revision",
-                "Revision of the release that is deployed for a resource",
-                &RESOURCE_LABELS,
-            )?,
-            release_objects: gauge(
-                "steersman_release_objects",
-                "Number of objects of the revision that is deployed for a resource",
-                &RESOURCE_LABELS,
             )?,
             leader: gauge(
                 "leader_election_master_status",

@@ -3,6 +3,7 @@
 mod families;
 mod names;
 mod process;
+mod resources;
 mod work_queue;
 
 use std::sync::Arc;
@@ -160,19 +161,13 @@ impl Metrics {
 
     /// Notes a custom resource and when it was created, in seconds since 1970.
     pub fn resource_created(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, created: f64) {
-        self.families
-            .resource_created
-            .with_label_values(&resource(gvk, namespace, name))
-            .set(created);
+        let resources = &self.families.resources;
+        resources.note(gvk, namespace, name, |numbers| numbers.created = Some(created));
     }
 
     /// Forgets a custom resource that is gone.
     pub fn resource_deleted(&self, gvk: &GroupVersionKind, namespace: &str, name: &str) {
-        let labels = resource(gvk, namespace, name);
-        // Neither is there when the resource was never noted or never released.
-        let _ = self.families.resource_created.remove_label_values(&labels);
-        let _ = self.families.release_revision.remove_label_values(&labels);
-        let _ = self.families.release_objects.remove_label_values(&labels);
+        self.families.resources.forget(gvk, namespace, name);
     }
 
     /// Counts objects that somebody had changed or deleted and that were set right.
@@ -193,14 +188,11 @@ impl Metrics {
         revision: u32,
         objects: usize,
     ) {
-        let labels = resource(gvk, namespace, name);
-        let revisions = self.families.release_revision.with_label_values(&labels);
-        revisions.set(i64::from(revision));
-        let number = i64::try_from(objects).unwrap_or(i64::MAX);
-        self.families
-            .release_objects
-            .with_label_values(&labels)
-            .set(number);
+        let objects = u32::try_from(objects).unwrap_or(u32::MAX);
+        let resources = &self.families.resources;
+        resources.note(gvk, namespace, name, |numbers| {
+            numbers.release = Some((revision, objects));
+        });
     }
 
     /// Notes whether this replica holds the lease.
@@ -255,10 +247,6 @@ impl Outcome {
             Self::Error | Self::TerminalError | Self::Panic => "error",
         }
     }
-}
-
-fn resource<'a>(gvk: &'a GroupVersionKind, namespace: &'a str, name: &'a str) -> [&'a str; 5] {
-    [&gvk.group, &gvk.kind, name, namespace, &gvk.version]
 }
 
 #[cfg(test)]

@@ -1,0 +1,145 @@
+//! The numbers of each custom resource and its release.
+//!
+//! The library keeps name, help and all labels with every value; here there are three values for each resource, which
+//! are all that is kept, and become families when somebody asks.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use kube::core::GroupVersionKind;
+use prometheus::Opts;
+use prometheus::Registry;
+use prometheus::core::{Collector, Desc, Describer as _};
+use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
+
+const LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
+
+/// The families, with the value that each gives.
+const FAMILIES: [(&str, &str, Value); 3] = [
+    (
+        "resource_created_at_seconds",
+        "Timestamp at which a resource was created",
+        |numbers| numbers.created,
+    ),
+    (
+        "steersman_release_revision",
+        "Revision of the release that is deployed for a resource",
+        |numbers| numbers.release.map(|(revision, _)| f64::from(revision)),
+    ),
+    (
+        "steersman_release_objects",
+        "Number of objects of the revision that is deployed for a resource",
+        |numbers| numbers.release.map(|(_, objects)| f64::from(objects)),
+    ),
+];
+
+type Value = fn(&Numbers) -> Option<f64>;
+
+/// What is known of one custom resource.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Numbers {
+    /// When it was created, in seconds since 1970.
+    pub(super) created: Option<f64>,
+    /// The revision that is deployed, and how many objects it has.
+    pub(super) release: Option<(u32, u32)>,
+}
+
+/// The custom resources of all kinds.
+#[derive(Clone, Debug)]
+pub(super) struct Resources {
+    descriptions: Arc<[Desc]>,
+    kinds: Arc<Mutex<Kinds>>,
+}
+
+/// By kind, then by namespace and name.
+type Kinds = BTreeMap<[Box<str>; 3], BTreeMap<(Box<str>, Box<str>), Numbers>>;
+
+impl Resources {
+    pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let labels: Vec<String> = LABELS.map(str::to_owned).to_vec();
+        let describe = |(name, help, _): &(&str, &str, Value)| {
+            Opts::new(*name, *help).variable_labels(labels.clone()).describe()
+        };
+        let descriptions = FAMILIES.iter().map(describe).collect::<Result<Arc<[_]>, _>>()?;
+        let resources = Self {
+            descriptions,
+            kinds: Arc::default(),
+        };
+        registry.register(Box::new(resources.clone()))?;
+        Ok(resources)
+    }
+
+    /// Changes what is known of a resource, which begins with nothing.
+    pub(super) fn note(
+        &self,
+        gvk: &GroupVersionKind,
+        namespace: &str,
+        name: &str,
+        change: impl FnOnce(&mut Numbers),
+    ) {
+        let mut kinds = self.lock();
+        let resources = kinds.entry(kind(gvk)).or_default();
+        change(resources.entry((namespace.into(), name.into())).or_default());
+    }
+
+    /// Forgets a resource, if it is known.
+    pub(super) fn forget(&self, gvk: &GroupVersionKind, namespace: &str, name: &str) {
+        if let Some(resources) = self.lock().get_mut(&kind(gvk)) {
+            resources.remove(&(namespace.into(), name.into()));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kinds> {
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Collector for Resources {
+    fn desc(&self) -> Vec<&Desc> {
+        self.descriptions.iter().collect()
+    }
+
+    fn collect(&self) -> Vec<MetricFamily> {
+        let kinds = self.lock();
+        let families = FAMILIES.iter().map(|(name, help, value)| {
+            let resources = kinds.iter().flat_map(|(kind, resources)| {
+                resources.iter().map(move |(key, numbers)| (kind, key, numbers))
+            });
+            let metrics = resources.filter_map(|([group, kind, version], (namespace, name), numbers)| {
+                let labels = [group, kind, name, namespace, version].map(|label| &**label);
+                Some(metric(labels, value(numbers)?))
+            });
+            family(name, help, metrics.collect())
+        });
+        families
+            .filter(|family| !family.get_metric().is_empty())
+            .collect()
+    }
+}
+
+fn kind(gvk: &GroupVersionKind) -> [Box<str>; 3] {
+    [&gvk.group, &gvk.kind, &gvk.version].map(|word| word.as_str().into())
+}
+
+fn metric(values: [&str; 5], value: f64) -> Metric {
+    let labels = LABELS.iter().zip(values).map(|(name, value)| {
+        let mut label = LabelPair::default();
+        label.set_name((*name).to_owned());
+        label.set_value(value.to_owned());
+        label
+    });
+    let mut metric = Metric::from_label(labels.collect());
+    let mut gauge = Gauge::default();
+    gauge.set_value(value);
+    metric.set_gauge(gauge);
+    metric
+}
+
+fn family(name: &str, help: &str, metrics: Vec<Metric>) -> MetricFamily {
+    let mut family = MetricFamily::default();
+    family.set_name(name.to_owned());
+    family.set_help(help.to_owned());
+    family.set_field_type(MetricType::GAUGE);
+    family.set_metric(metrics);
+    family
+}
