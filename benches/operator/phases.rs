@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use futures::{StreamExt as _, TryStreamExt as _};
-use kube::api::{Api, DeleteParams, DynamicObject, WatchEvent, WatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, WatchEvent, WatchParams};
 use steersman_testkit::cluster::AuditLog;
 
 use crate::candidate::{Candidate, Running};
@@ -209,13 +209,13 @@ async fn heal(rig: &Rig, candidate: &Candidate, deletions: usize) -> Result<Vec<
 
 /// Deletes an object and returns after how long the next of its name was there.
 async fn back(objects: &Api<DynamicObject>, name: &str) -> Result<Duration> {
-    let version = objects
-        .get(name)
-        .await?
-        .metadata
-        .resource_version
-        .unwrap_or_default();
-    let selector = WatchParams::default().fields(&format!("metadata.name={name}"));
+    let name_is = format!("metadata.name={name}");
+    // The object's own version may be too old for the server to remember what followed.
+    let found = objects
+        .list_metadata(&ListParams::default().fields(&name_is))
+        .await?;
+    let version = found.metadata.resource_version.unwrap_or_default();
+    let selector = WatchParams::default().fields(&name_is);
     let mut events = objects.watch(&selector, &version).await?.boxed();
     let begun = Instant::now();
     objects.delete(name, &DeleteParams::default()).await?;
