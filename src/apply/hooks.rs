@@ -16,6 +16,14 @@ use crate::discovery::DiscoveryError;
 use crate::release::{HookRecord, Revision};
 use crate::telemetry::step;
 
+/// Between attempts to delete what a hook has left. After the last one it stays until the hook runs again, or the release
+/// goes.
+const CLEAN_UP_PAUSES: [Duration; 3] = [
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+];
+
 /// More than any process lives.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 
@@ -171,13 +179,20 @@ impl Applier {
         if !has_policy(run.hook, policy) || run.id.kind == "CustomResourceDefinition" {
             return;
         }
-        match self.delete(owner, &run.id).await {
-            Ok(Deletion::NotOurs(reason)) => {
-                tracing::warn!(object = %run.id, %reason, "hook left in place");
-            }
-            Ok(_) => {}
-            Err(error) => {
-                tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook");
+        for pause in CLEAN_UP_PAUSES.map(Some).into_iter().chain([None]) {
+            let error = match self.delete(owner, &run.id).await {
+                Ok(Deletion::NotOurs(reason)) => {
+                    tracing::warn!(object = %run.id, %reason, "hook left in place");
+                    return;
+                }
+                Ok(_) => return,
+                Err(error) => error,
+            };
+            match pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => {
+                    tracing::warn!(object = %run.id, error = %super::chain(&error), "failed to delete hook");
+                }
             }
         }
     }

@@ -44,7 +44,10 @@ impl Choice {
             Self::Named(text) => format!("{} {plan}", workload.name).contains(text),
             Self::Usual => match workload.name {
                 "objects" => !matches!(plan.effect, Effect::KillBefore | Effect::Throttled),
-                _ => matches!(plan.effect, Effect::KillAfter | Effect::Lost),
+                _ => {
+                    matches!(plan.effect, Effect::KillAfter | Effect::Lost)
+                        || plan.to_string().starts_with("Conflict at delete")
+                }
             },
         }
     }
