@@ -3,8 +3,8 @@
 use crate::bench::Bench;
 use serde_json::json;
 
-/// What there is besides the objects: the finalizer, the revision before and after them, an event, the status.
-const BESIDES: usize = 5;
+/// What there is besides the objects and the status: the finalizer, the revision before and after them, an event.
+const BESIDES: usize = 4;
 
 #[tokio::test]
 async fn an_installation_takes_a_request_for_each_object_and_five_more() {
@@ -38,6 +38,9 @@ async fn an_installation_takes_a_request_for_each_object_and_five_more() {
         .filter(|request| request.code == Some(201))
         .len();
     assert!(objects > 3, "{audit}");
-    assert!(release.len() <= objects + BESIDES, "{audit}");
+    let statuses = release.filter(|request| request.subresource == "status").len();
+    assert!(release.len() - statuses <= objects + BESIDES, "{audit}");
+    // Once; a second time where the Deployment's controller says its first word later than the status waits for it.
+    assert!((1..=2).contains(&statuses), "{audit}");
     operator.stop().await.unwrap();
 }
