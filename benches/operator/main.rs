@@ -62,7 +62,8 @@ async fn main() -> Result<()> {
         .iter()
         .map(|(candidate, figures)| (candidate, figures))
         .collect();
-    let text = report::tables(&figures, arguments.resources, arguments.foreign);
+    let kubernetes = rig.client.apiserver_version().await?.git_version;
+    let text = report::tables(&figures, &kubernetes, (arguments.resources, arguments.foreign));
     println!("{text}");
     if let Some(path) = &arguments.output {
         std::fs::write(path, text).with_context(|| format!("failed to write {}", path.display()))?;

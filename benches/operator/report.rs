@@ -146,13 +146,21 @@ const fn row(what: &'static str, value: fn(&Figures, f64) -> f64, decimals: usiz
 }
 
 /// What is printed: where and how it was measured, and a table.
-pub(crate) fn tables(all: &[(&Candidate, &Figures)], resources: usize, foreign: usize) -> String {
-    let mut text = String::new();
+pub(crate) fn tables(
+    all: &[(&Candidate, &Figures)],
+    kubernetes: &str,
+    (resources, foreign): (usize, usize),
+) -> String {
+    let mut text = String::from(
+        "# The operator, measured\n\n`make bench-operator` prints this table and writes it here; \
+         [benches/](../benches/README.md) says how.\n\n",
+    );
+    let processors = std::thread::available_parallelism().map_or(0, usize::from);
     let ours = all.first().map(|(_, figures)| *figures);
     let theirs = all.get(1).map(|(_, figures)| *figures);
     let _ = writeln!(
         text,
-        "{resources} resources of a chart of `helm create`; objects of others: {foreign} Secrets, {foreign} ConfigMaps and \
+        "{processors} processors, Kubernetes {kubernetes}; {resources} resources of a chart of `helm create`; objects of others: {foreign} Secrets, {foreign} ConfigMaps and \
          {foreign} Deployments of 10 kB.\n"
     );
     text.push_str(
