@@ -176,7 +176,13 @@ pub(crate) fn tables(
 }
 
 fn line(row: &Row, own: f64, other: Option<f64>) -> String {
-    let number = |value: f64| format!("{value:.*}", row.decimals);
+    let number = |value: f64| {
+        if value.is_nan() {
+            "none".to_owned()
+        } else {
+            format!("{value:.*}", row.decimals)
+        }
+    };
     let (asked, is_met) = match (row.bound, other) {
         (Bound::Most(most), _) => (format!("≤ {most}"), Some(own <= most)),
         (Bound::Fraction(part), Some(other)) => (format!("≤ 1/{part}"), Some(own * part <= other)),
