@@ -136,14 +136,18 @@ impl Owner {
             annotation(RELEASE_NAMESPACE),
             &self.release_namespace,
         );
+        let primary = annotation(PRIMARY_RESOURCE).zip(annotation(PRIMARY_RESOURCE_TYPE));
+        let is_primary =
+            |(name, kind): &(&String, &String)| **name == self.primary() && **kind == self.resource_type();
+        if primary.as_ref().is_some_and(is_primary) {
+            // Where no owner reference is possible these say whose it is, even if somebody took the other marks off.
+            faults.clear();
+        }
         let controller = references.iter().find(|owner| owner.controller == Some(true));
         if let Some(other) = controller.filter(|owner| !faults.is_empty() || self.is_other(owner)) {
             faults.push(format!("it is controlled by {} \"{}\"", other.kind, other.name));
         }
-        let primary = annotation(PRIMARY_RESOURCE).zip(annotation(PRIMARY_RESOURCE_TYPE));
-        if let Some((name, kind)) = primary
-            && (*name != self.primary() || *kind != self.resource_type())
-        {
+        if let Some((name, kind)) = primary.filter(|primary| !is_primary(primary)) {
             faults.push(format!("it belongs to {kind} \"{name}\""));
         }
         if faults.is_empty() {
@@ -272,6 +276,9 @@ mod tests {
         );
         let primary = |name: &str, kind: &str| json!({"annotations": {PRIMARY_RESOURCE: name, PRIMARY_RESOURCE_TYPE: kind}});
         check_taken(primary("default/shop", "Web.demo.example.com"), "");
+        let mut relabelled = primary("default/shop", "Web.demo.example.com");
+        relabelled["labels"] = json!({MANAGED_BY_LABEL: "somebody"});
+        check_taken(relabelled, "");
         check_taken(
             primary("default/shop", "Web.other.example.com"),
             "it belongs to Web.other.example.com \"default/shop\"",

@@ -177,6 +177,15 @@ async fn objects_in_other_namespaces_and_in_none_come_back() {
         })
         .await;
     for (api, name) in [(&maps, &map), (&roles, &role)] {
+        let marks = json!({"steersman.dev/owner-uid": null, "app.kubernetes.io/managed-by": "somebody"});
+        edit(api, name, json!({"metadata": {"labels": marks}})).await;
+        bench
+            .wait("the marks", api, name, |found| {
+                let labels = &found["metadata"]["labels"];
+                let is_marked = labels["steersman.dev/owner-uid"].is_string();
+                (is_marked && labels["app.kubernetes.io/managed-by"] == "Helm").then_some(())
+            })
+            .await;
         let before = api.get(name).await.unwrap().metadata.uid;
         api.delete(name, &DeleteParams::default()).await.unwrap();
         bench
