@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use kube::api::DynamicObject;
-use serde_json::json;
 
 use super::period::period_of;
 use crate::reconcile::is_held;
-use crate::release::{Digest, digest_of_json};
+use crate::release::Digest;
 
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
 /// reconciled.
@@ -72,18 +71,22 @@ fn version(object: &DynamicObject) -> Option<u64> {
 
 fn matter(object: &DynamicObject) -> Digest {
     let metadata = &object.metadata;
-    digest_of_json(&json!([
+    let matter = (
         metadata.generation,
-        metadata.deletion_timestamp,
-        metadata.finalizers,
-        metadata.annotations,
-        metadata.labels,
+        &metadata.deletion_timestamp,
+        &metadata.finalizers,
+        &metadata.annotations,
+        &metadata.labels,
         object.data.get("spec"),
-    ]))
+    );
+    // By reference: a spec may be large, and every event comes by here.
+    Digest::of(&serde_json::to_vec(&matter).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn object(version: &str, status: &str, generation: i64) -> DynamicObject {
