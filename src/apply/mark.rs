@@ -144,7 +144,9 @@ impl Owner {
             faults.clear();
         }
         let controller = references.iter().find(|owner| owner.controller == Some(true));
-        if let Some(other) = controller.filter(|owner| !faults.is_empty() || self.is_other(owner)) {
+        if let Some(other) = controller.filter(|owner| {
+            !faults.is_empty() || !is_named(owner, (&self.api_version, &self.kind, &self.name))
+        }) {
             faults.push(format!("it is controlled by {} \"{}\"", other.kind, other.name));
         }
         if let Some((name, kind)) = primary.filter(|primary| !is_primary(primary)) {
@@ -155,13 +157,6 @@ impl Owner {
         } else {
             Ownership::Foreign(faults.join("; "))
         }
-    }
-
-    /// Whether that is not this custom resource, in any version and incarnation.
-    fn is_other(&self, reference: &OwnerReference) -> bool {
-        reference.kind != self.kind
-            || reference.name != self.name
-            || group_of(&reference.api_version) != group_of(&self.api_version)
     }
 
     /// The custom resource as helm-operator names it in annotations.
@@ -192,8 +187,15 @@ pub(crate) fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     }}))
 }
 
+/// Whether an owner reference is to the resource of this `apiVersion`, kind and name, in any version and incarnation.
+pub(crate) fn is_named(reference: &OwnerReference, (api_version, kind, name): (&str, &str, &str)) -> bool {
+    reference.kind == kind
+        && reference.name == name
+        && group_of(&reference.api_version) == group_of(api_version)
+}
+
 /// The group in an `apiVersion`; empty for the core group.
-pub(crate) fn group_of(api_version: &str) -> &str {
+fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 

@@ -43,7 +43,7 @@ pub use dry_run::Tried;
 pub use fields::{FIELD_MANAGER, own_entry, owned_fields};
 pub use hook_error::HookError;
 pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership};
-pub(crate) use mark::{disowning, group_of, owner_kind};
+pub(crate) use mark::{disowning, is_named, owner_kind};
 pub use moment::Moment;
 pub use object::{ApiKind, DocumentError, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep};
 pub(crate) use plan::kinds_defined_by;

@@ -20,7 +20,7 @@ use super::secret::{
     is_barrier, pack,
 };
 use super::stored::Stored;
-use crate::apply::{FIELD_MANAGER, RequestError, disowning, group_of};
+use crate::apply::{FIELD_MANAGER, RequestError, disowning, is_named};
 
 /// What the types of all of Helm's versions begin with.
 const SECRET_TYPES: &str = "helm.sh/release.";
@@ -190,8 +190,13 @@ impl History {
 
     async fn read(&self, secret: Secret) -> Result<Stored, HistoryError> {
         let name = secret.metadata.name.clone().unwrap_or_default();
+        let ours = (
+            self.owner.api_version.as_str(),
+            self.owner.kind.as_str(),
+            self.owner.name.as_str(),
+        );
         let mut owners = secret.metadata.owner_references.iter().flatten();
-        if let Some(other) = owners.find(|owner| owner.controller == Some(true) && self.is_other(owner)) {
+        if let Some(other) = owners.find(|owner| owner.controller == Some(true) && !is_named(owner, ours)) {
             return Err(HistoryError::Owned {
                 release: self.release.to_string(),
                 namespace: self.namespace.clone(),
@@ -236,13 +241,6 @@ impl History {
             managers,
             parts,
         })
-    }
-
-    /// Whether that is not a custom resource of our name and kind, in any version and incarnation.
-    fn is_other(&self, owner: &OwnerReference) -> bool {
-        owner.kind != self.owner.kind
-            || owner.name != self.owner.name
-            || group_of(&owner.api_version) != group_of(&self.owner.api_version)
     }
 
     /// Writes a revision that is not there yet.
