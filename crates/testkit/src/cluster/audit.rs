@@ -149,14 +149,24 @@ impl fmt::Display for AuditLog {
 /// Reads the log from a mark to its end.
 pub(super) fn read(path: &Path, mark: AuditMark) -> Result<AuditLog, ControlPlaneError> {
     let mut file = File::open(path).map_err(io_failed("open", path))?;
-    file.seek(SeekFrom::Start(mark.0))
+    // The byte before the mark tells whether a line begins there.
+    file.seek(SeekFrom::Start(mark.0.saturating_sub(1)))
         .map_err(io_failed("read", path))?;
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(io_failed("read", path))?;
-    parse(&text).map_err(|source| ControlPlaneError::Audit {
+    let begin = if mark.0 == 0 { 0 } else { begin_of_line(&text) };
+    parse(&text[begin..]).map_err(|source| ControlPlaneError::Audit {
         path: path.to_path_buf(),
         source,
     })
+}
+
+/// Where the first line begins that is whole. A mark set while a long event was being written is inside its line,
+/// and that event is of a request that was answered before the mark.
+fn begin_of_line(text: &[u8]) -> usize {
+    text.iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(text.len(), |end| end + 1)
 }
 
 /// A request that stays open has an event when it starts and another when it ends: the later one is taken.
@@ -264,6 +274,20 @@ mod tests {
     fn a_line_that_is_still_being_written_is_left_for_later() {
         let log = parse(format!("{PATCHED}\n{}", &WATCH_STARTED[..40]).as_bytes()).unwrap();
         assert_eq!(log.len(), 1);
+    }
+
+    #[test]
+    fn a_mark_inside_of_a_line_leaves_that_line_out() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let first = format!("{PATCHED}\n");
+        std::fs::write(file.path(), format!("{first}{WATCH_STARTED}\n")).unwrap();
+        let from = |mark| read(file.path(), AuditMark(mark)).unwrap();
+        assert_eq!(from(0).len(), 2);
+        for inside in [1, 40, first.len() as u64 - 1, first.len() as u64] {
+            assert_eq!(from(inside).requests[0].uri, "/api/v1/pods?watch=true");
+            assert_eq!(from(inside).len(), 1);
+        }
+        assert_eq!(from(first.len() as u64 + 1).len(), 0);
     }
 
     #[test]
