@@ -13,12 +13,14 @@ const DIRECTION: &[(&str, &[&str])] = &[
         "steersman-chart",
         &["steersman-gotemplate", "steersman-sprig", "steersman-yaml"],
     ),
+    ("steersman-project", &["steersman-chart", "steersman-yaml"]),
     ("steersman-testkit", &[]),
     (
         "steersman",
         &[
             "steersman-chart",
             "steersman-gotemplate",
+            "steersman-project",
             "steersman-sprig",
             "steersman-yaml",
         ],

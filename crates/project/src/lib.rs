@@ -1,0 +1,8 @@
+//! Operator projects: what a chart becomes before it meets a cluster.
+//!
+//! A project is a folder with charts, `watches.yaml`, and the manifests that bring its operator into a cluster. Nothing
+//! here asks a cluster or the network.
+
+mod custom_kind;
+
+pub use custom_kind::{CustomKind, Scope};
