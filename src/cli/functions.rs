@@ -1,7 +1,7 @@
 //! `functions`: what the templates of a chart can call.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 
 use anyhow::anyhow;
 use clap::{Parser, ValueEnum};
@@ -9,6 +9,7 @@ use serde::Serialize;
 use steersman_gotemplate::Function;
 
 use super::Failure;
+use super::report::print_text;
 use crate::suggest::suggest;
 
 const EXAMPLES: &str = "\
@@ -72,11 +73,7 @@ pub(super) fn exec(arguments: &Args) -> Result<(), Failure> {
         Form::Text if io::stdout().is_terminal() => list(&chosen),
         Form::Text => lines(&chosen),
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        // A reader that has seen enough (`| head`) is no failure.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error, None)),
-        _ => Ok(()),
-    }
+    print_text(&text)
 }
 
 fn unknown<'a>(name: &str, functions: impl Iterator<Item = &'a Function>) -> Failure {

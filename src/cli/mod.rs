@@ -2,11 +2,13 @@
 
 mod arguments;
 mod cluster;
+mod completion;
 mod dependency;
 mod diff;
 mod functions;
 mod helm;
 mod lint;
+mod man;
 mod migrate;
 mod report;
 mod run;
@@ -38,6 +40,11 @@ Exit codes:
   0  everything went well
   1  something failed while the command ran
   2  the arguments, the environment or watches.yaml are wrong; the commands after Helm say 1, as it does";
+
+const VERSION_EXAMPLES: &str = "\
+Examples:
+  # The version, the commit, and the Kubernetes that it knows
+  steersman version";
 
 /// The commands that behave as Helm's of the same name, down to the exit code.
 const FOLLOWING_HELM: &[&str] = &["template", "lint", "show", "dependency"];
@@ -72,7 +79,12 @@ enum Command {
     Dependency(Box<dependency::Args>),
     /// List the functions that templates can call, or explain one
     Functions(functions::Args),
+    /// Print the script that lets a shell complete commands and flags
+    Completion(completion::Args),
+    /// Print the manual pages
+    Man(man::Args),
     /// Print which build this is
+    #[command(after_help = VERSION_EXAMPLES)]
     Version,
 }
 
@@ -132,6 +144,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Show(arguments) => show::exec(*arguments, &environment),
         Command::Dependency(arguments) => dependency::exec(*arguments, &environment),
         Command::Functions(arguments) => functions::exec(&arguments),
+        Command::Completion(arguments) => completion::exec(&arguments),
+        Command::Man(arguments) => man::exec(&arguments),
         Command::Version => report::print_line(&crate::version::version_line(program)),
     };
     report::exit_code(result)
@@ -174,6 +188,25 @@ mod tests {
     #[test]
     fn the_declaration_of_the_flags_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_an_example() {
+        let mut root = super::completion::command();
+        root.build();
+        let mut rest = vec![&root];
+        while let Some(command) = rest.pop() {
+            let name = command.get_bin_name().unwrap_or_default();
+            let help = command.get_after_help().map(ToString::to_string);
+            let has_example =
+                help.is_some_and(|help| help.contains("Examples:\n") && help.contains("  steersman "));
+            assert!(has_example, "`{name} --help` shows no example");
+            rest.extend(
+                command
+                    .get_subcommands()
+                    .filter(|inner| inner.get_name() != "help"),
+            );
+        }
     }
 
     #[test]

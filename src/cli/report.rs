@@ -92,7 +92,12 @@ fn causes(error: &anyhow::Error) -> (String, String) {
 
 /// Prints a line of output. A reader that has gone away is no failure.
 pub(super) fn print_line(line: &str) -> Result<(), Failure> {
-    match writeln!(io::stdout().lock(), "{line}") {
+    print_text(&format!("{line}\n"))
+}
+
+/// Prints output as it is. A reader that has gone away is no failure.
+pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error, None)),
         _ => Ok(()),
     }

@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod cluster;
+mod completion;
 mod dependency;
 mod functions;
 mod helm;
 mod hostile;
 mod lint;
+mod man;
 mod program;
 mod repository;
 mod run;

@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How soon the program must have said what is wrong with its configuration. One that is not optimised takes longer,
@@ -28,6 +29,7 @@ pub(crate) struct Ended {
 /// A program that runs; killed when dropped.
 pub(crate) struct Running {
     child: Child,
+    output: Option<JoinHandle<String>>,
     lines: Receiver<String>,
     started: Instant,
 }
@@ -101,8 +103,16 @@ impl Project {
                 .map_while(Result::ok)
                 .try_for_each(|line| sender.send(line))
         });
+        // Read as it comes: what is longer than a pipe would keep the program from ending.
+        let mut stdout = child.stdout.take().unwrap();
+        let output = std::thread::spawn(move || {
+            let mut text = String::new();
+            stdout.read_to_string(&mut text).unwrap();
+            text
+        });
         Running {
             child,
+            output: Some(output),
             lines,
             started: Instant::now(),
         }
@@ -128,13 +138,7 @@ impl Running {
             }
         };
         let lasted = self.started.elapsed();
-        let mut stdout = String::new();
-        self.child
-            .stdout
-            .take()
-            .unwrap()
-            .read_to_string(&mut stdout)
-            .unwrap();
+        let stdout = self.output.take().unwrap().join().unwrap();
         let stderr = self
             .lines
             .iter()
