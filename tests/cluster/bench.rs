@@ -29,7 +29,15 @@ impl Bench {
         Some(Self::on(TestCluster::shared_or_skip(test)?).await)
     }
 
-    /// On a control plane of its own.
+    /// On a control plane of its own: for what stops components of it, or brings objects of the whole cluster that
+    /// others would meet, such as webhooks.
+    pub(crate) async fn alone(test: &str) -> Option<Self> {
+        let cluster = TestCluster::start_or_skip(test)?;
+        // The operators of a bench end with it, and the control plane with this process.
+        Some(Self::on(Box::leak(Box::new(cluster))).await)
+    }
+
+    /// On a control plane that is there.
     pub(crate) async fn on(cluster: &'static TestCluster) -> Self {
         let namespace = cluster.unique_namespace("op").await.unwrap();
         let group = format!("{namespace}.example.com");

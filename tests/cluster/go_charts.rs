@@ -72,7 +72,7 @@ async fn public_charts_of_the_go_operator_are_taken_over_in_place() {
     let (Some(binary), Some(corpus)) = (helm_operator_or_say(test), corpus::root_or_skip()) else {
         return;
     };
-    let Some(bench) = Bench::new("go_charts").await else {
+    let Some(bench) = Bench::alone("go_charts").await else {
         return;
     };
     let mut watches = String::new();

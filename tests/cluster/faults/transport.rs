@@ -1,7 +1,7 @@
 //! Requests that are refused, lost, garbled or never answered: what works goes on, and all is well when they are over.
 
 use serde_json::{Value, json};
-use steersman_testkit::cluster::{Component, Fault, TestCluster};
+use steersman_testkit::cluster::{Component, Fault};
 
 use super::lane::Lane;
 use super::workload::{Workload, gadget_group};
@@ -187,12 +187,10 @@ async fn without_answer_of(bench: &Bench, group: &str) -> String {
 
 #[tokio::test]
 async fn an_api_server_that_dies_and_comes_back_finds_an_operator_that_goes_on() {
-    let Some(cluster) = TestCluster::start_or_skip("an_api_server_that_dies") else {
+    let Some(bench) = Bench::alone("an_api_server_that_dies").await else {
         return;
     };
-    // The operators of a bench end with it, and the control plane with this process.
-    let cluster: &'static TestCluster = Box::leak(Box::new(cluster));
-    let bench = Bench::on(cluster).await;
+    let cluster = bench.cluster;
     bench.define_kind().await;
     let operator = bench.ready_operator().await;
     for number in 0..10 {

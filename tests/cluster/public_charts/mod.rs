@@ -62,7 +62,7 @@ async fn public_charts_are_installed_changed_and_removed() {
     let Some(corpus) = corpus::root_or_skip() else {
         return;
     };
-    let Some(bench) = Bench::new("public_charts").await else {
+    let Some(bench) = Bench::alone("public_charts").await else {
         return;
     };
     let mut watches = String::new();
