@@ -10,6 +10,9 @@ step "control plane"
 KUBEBUILDER_ASSETS="$(build/control-plane.sh)"
 export KUBEBUILDER_ASSETS
 
+step "judge of bundles"
+build/bundle-judge.sh
+
 step "format"
 cargo fmt --all --check
 

@@ -2,12 +2,14 @@
 //!
 //! - [`corpus`]: public charts and what Helm renders for them.
 //! - [`functions`]: template snippets and what Helm's engine makes of them.
+//! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
 //! The recordings lie beside the checkout, not in it, and the control plane is built beforehand. Where something is
 //! missing a test says so on one line and passes ([`skip`]); with `CI=true` it fails. The Go helm-operator is the
 //! exception: nothing here builds it, so what it would judge is left out wherever `HELM_OPERATOR` names no binary.
 
+pub mod bundle_judge;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod corpus;
