@@ -3,6 +3,7 @@
 //! A project is a folder with charts, `watches.yaml`, and the manifests that bring its operator into a cluster. Nothing
 //! here asks a cluster or the network.
 
+pub mod bundle;
 mod custom_kind;
 
 pub use custom_kind::{CustomKind, Scope};

@@ -1,0 +1,49 @@
+//! Why a bundle can't be made.
+
+/// Why a bundle can't be made.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BundleError {
+    /// The version is not a strict semantic version.
+    #[error("`{text}` is not a semantic version: {reason}")]
+    Version {
+        /// What was given.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// More than one scorecard configuration.
+    #[error("there are two scorecard configurations, `{first}` and `{second}`")]
+    TwoScorecards {
+        /// The name of the first.
+        first: String,
+        /// The name of the second.
+        second: String,
+    },
+    /// Nothing that OLM could install.
+    #[error("there is no Deployment among the {count} objects")]
+    NoDeployment {
+        /// How many objects there are.
+        count: usize,
+    },
+    /// No container that is plainly the operator's.
+    #[error("the operator's image can't be set: {reason}")]
+    Image {
+        /// What stands in the way.
+        reason: String,
+    },
+    /// An image that stands for another is taken from somewhere else.
+    #[error("the variable `{variable}` of container `{container}` is not a plain value")]
+    RelatedImage {
+        /// The variable's name.
+        variable: String,
+        /// The container's name.
+        container: String,
+    },
+    /// The version before is the version itself.
+    #[error("`{name}` can't replace itself")]
+    ReplacesItself {
+        /// The name of the `ClusterServiceVersion`.
+        name: String,
+    },
+}

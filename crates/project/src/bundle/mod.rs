@@ -1,0 +1,40 @@
+//! Bundles of the Operator Lifecycle Manager (OLM): what `operator-sdk generate bundle` writes.
+//!
+//! A bundle is a folder: `manifests/` with a `ClusterServiceVersion` and what the operator needs beside it, `metadata/`
+//! with the package and its channels, and `tests/scorecard/`. [`generate`] makes one from the objects that would be
+//! applied to a cluster, however those were built. Nothing here reads a file, a clock or the network.
+//!
+//! The format is defined by
+//! [operator-registry](https://github.com/operator-framework/operator-registry/blob/master/docs/design/operator-bundle.md),
+//! the `ClusterServiceVersion` by `github.com/operator-framework/api`.
+
+mod base;
+mod error;
+mod generate;
+mod images;
+mod install_modes;
+mod manifests;
+mod metadata;
+mod owned;
+mod permissions;
+mod upgrade;
+mod value;
+
+pub use base::{ChartFacts, base};
+pub use error::BundleError;
+pub use generate::{Bundle, Request, generate};
+pub use images::{image_names, pin_images};
+pub use manifests::Manifests;
+pub use metadata::{MetadataRequest, annotations, dockerfile};
+pub use owned::{MAX_DESCRIPTORS, ResourceReference};
+pub use upgrade::{Replaces, check_version};
+
+/// What the file of a package's `ClusterServiceVersion` is called.
+pub fn service_version_file(package: &str) -> String {
+    format!("{}.clusterserviceversion.yaml", package.to_lowercase())
+}
+
+/// An object in the YAML that Go programs of Kubernetes write: keys sorted, lists not indented.
+pub fn to_yaml(object: &serde_json::Value) -> String {
+    steersman_yaml::to_string(object)
+}
