@@ -13,6 +13,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
         "steersman-chart",
         &["steersman-gotemplate", "steersman-sprig", "steersman-yaml"],
     ),
+    ("steersman-kustomize", &["steersman-yaml"]),
     ("steersman-project", &["steersman-chart", "steersman-yaml"]),
     ("steersman-testkit", &[]),
     (

@@ -44,7 +44,24 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Node, Error> {
 ///
 /// As [`parse`], for any of them.
 pub fn parse_documents(text: &str) -> Result<Vec<Node>, Error> {
-    reader::documents(text)
+    reader::documents(text, resolve::Words::V2)
+}
+
+/// Reads all documents as goyaml v3 types plain words: `yes`, `no`, `on`, `off` and their like are text there, and
+/// only `true` and `false` are booleans. Kustomize reads resources this way.
+///
+/// ```
+/// let documents = steersman_yaml::parse_documents_v3("answer: yes\n---\nanswer: true\n")?;
+/// assert_eq!(documents[0].to_json()?, serde_json::json!({"answer": "yes"}));
+/// assert_eq!(documents[1].to_json()?, serde_json::json!({"answer": true}));
+/// # Ok::<(), steersman_yaml::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`parse_documents`].
+pub fn parse_documents_v3(text: &str) -> Result<Vec<Node>, Error> {
+    reader::documents(text, resolve::Words::V3)
 }
 
 /// Reads the first document into the value that sigs.k8s.io/yaml's `YAMLToJSON` yields, but with integers and

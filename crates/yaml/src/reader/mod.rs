@@ -11,6 +11,7 @@ mod scanner;
 mod token;
 mod tree;
 
+use crate::resolve::Words;
 use crate::{Error, Node};
 use grammar::Grammar;
 use input::Input;
@@ -65,11 +66,11 @@ pub(crate) fn first_document_of_bytes(input: &[u8]) -> Result<Node, Error> {
 }
 
 /// Reads all documents.
-pub(crate) fn documents(input: &str) -> Result<Vec<Node>, Error> {
+pub(crate) fn documents(input: &str, words: Words) -> Result<Vec<Node>, Error> {
     let input = Input::of_text(input);
     let mut grammar = Grammar::new(&input.text);
     let mut documents = Vec::new();
-    while let Some(document) = next_document(&input, &mut grammar)? {
+    while let Some(document) = next_document(&input, &mut grammar, words)? {
         documents.push(document);
     }
     Ok(documents)
@@ -77,7 +78,7 @@ pub(crate) fn documents(input: &str) -> Result<Vec<Node>, Error> {
 
 fn first(input: &Input<'_>) -> Result<Node, Error> {
     let mut grammar = Grammar::new(&input.text);
-    let document = next_document(input, &mut grammar)?;
+    let document = next_document(input, &mut grammar, Words::V2)?;
     Ok(document.unwrap_or(Node {
         value: crate::Content::Null,
         line: 1,
@@ -85,8 +86,8 @@ fn first(input: &Input<'_>) -> Result<Node, Error> {
     }))
 }
 
-fn next_document(input: &Input<'_>, grammar: &mut Grammar<'_>) -> Result<Option<Node>, Error> {
-    let document = Tree::default().read_document(grammar);
+fn next_document(input: &Input<'_>, grammar: &mut Grammar<'_>, words: Words) -> Result<Option<Node>, Error> {
+    let document = Tree::new(words).read_document(grammar);
     // A character that the scanner could not have read ends everything, whatever was made of it.
     if let Some(error) = input
         .fault

@@ -5,6 +5,7 @@ use super::cursor::Mark;
 use super::grammar::{EventKind, Grammar, Scalar};
 use super::{MAX_DEPTH, Problem, TOO_DEEP};
 use crate::{Content, Error, Node, go_syntax, resolve};
+use resolve::Words;
 use std::collections::BTreeMap;
 
 /// The nodes of one document under construction.
@@ -16,6 +17,7 @@ pub(super) struct Tree<'a> {
     /// One for each anchor of the text, in its order.
     targets: Vec<Option<Target>>,
     budget: Budget,
+    words: Words,
     /// The first thing wrong with the content. goyaml notices it when the whole document has been read, so
     /// errors of syntax that follow it come first.
     failure: Option<Error>,
@@ -54,6 +56,13 @@ enum Key {
 const EXCESSIVE_ALIASING: &str = "document contains excessive aliasing";
 
 impl<'a> Tree<'a> {
+    pub(super) fn new(words: Words) -> Self {
+        Self {
+            words,
+            ..Self::default()
+        }
+    }
+
     /// Reads up to the end of the next document; nothing where the text has ended.
     pub(super) fn read_document(mut self, grammar: &mut Grammar<'a>) -> Result<Option<Node>, Error> {
         loop {
@@ -146,7 +155,7 @@ impl<'a> Tree<'a> {
             self.fail(EXCESSIVE_ALIASING, start);
         }
         let content = match scalar.tag {
-            None if scalar.is_implicit => resolve::plain(scalar.value),
+            None if scalar.is_implicit => resolve::plain(scalar.value, self.words),
             None => Content::String(scalar.value.into_owned()),
             // Nothing but a mapping can be merged, whatever the tag makes of the text.
             Some(_) if matches!(self.key(), Some(Key::Merge)) => Content::Null,

@@ -47,9 +47,28 @@ impl Looks {
     }
 }
 
+/// Which words are booleans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Words {
+    /// All of YAML 1.1's, as in goyaml v2.
+    #[default]
+    V2,
+    /// `true` and `false` alone, as in goyaml v3.
+    V3,
+}
+
 /// The value of a plain scalar without a tag.
-pub(crate) fn plain(text: Cow<'_, str>) -> Content {
-    looks(&text, Dates::Text).content(text)
+pub(crate) fn plain(text: Cow<'_, str>, words: Words) -> Content {
+    match looks(&text, Dates::Text) {
+        Looks::Bool(_) if words == Words::V3 && !is_true_or_false(&text) => {
+            Content::String(text.into_owned())
+        }
+        looks => looks.content(text),
+    }
+}
+
+fn is_true_or_false(text: &str) -> bool {
+    matches!(text, "true" | "True" | "TRUE" | "false" | "False" | "FALSE")
 }
 
 /// The value of a scalar with a tag, or what is wrong with it. Tags that goyaml does not know leave a string.

@@ -1,0 +1,96 @@
+//! Why a folder could not be built.
+
+use std::path::{Path, PathBuf};
+
+/// Why a folder could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read.
+    #[error("failed to read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A folder has no `kustomization.yaml`, or several.
+    #[error("`{}` {problem}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A text is not YAML.
+    #[error("`{}` is not YAML", path.display())]
+    Yaml {
+        /// The file.
+        path: PathBuf,
+        /// What the reader says.
+        source: steersman_yaml::Error,
+    },
+    /// A field of a kustomization cannot be done as it says.
+    #[error("{field} in `{}`: {problem}", path.display())]
+    Field {
+        /// The kustomization.
+        path: PathBuf,
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        problem: String,
+        /// What to do instead.
+        hint: Option<&'static str>,
+    },
+    /// An object cannot be taken.
+    #[error("{problem}, in `{}`", path.display())]
+    Object {
+        /// Where it comes from.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// An object cannot be written as YAML.
+    #[error("failed to write the objects as YAML")]
+    Write(#[source] steersman_yaml::Error),
+}
+
+impl Error {
+    pub(crate) fn field(path: &Path, field: &str, problem: impl Into<String>) -> Self {
+        Self::Field {
+            path: path.to_owned(),
+            field: field.to_owned(),
+            problem: problem.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn field_with_hint(
+        path: &Path,
+        field: &str,
+        problem: impl Into<String>,
+        hint: &'static str,
+    ) -> Self {
+        Self::Field {
+            path: path.to_owned(),
+            field: field.to_owned(),
+            problem: problem.into(),
+            hint: Some(hint),
+        }
+    }
+
+    pub(crate) fn object(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Object {
+            path: path.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Field { hint, .. } => *hint,
+            _ => None,
+        }
+    }
+}
