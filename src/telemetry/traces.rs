@@ -68,6 +68,21 @@ pub fn notice(environment: &Environment) -> Option<String> {
     ))
 }
 
+/// The client of the receiver. Without TLS it needs nobody's certificates, and an image may have none: the system's are
+/// not looked for, as it would be an error that there are none.
+fn client(environment: &Environment) -> Result<reqwest::Client, reqwest::Error> {
+    let endpoint = environment
+        .get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+        .filter(|endpoint| !endpoint.is_empty())
+        .or(environment.get("OTEL_EXPORTER_OTLP_ENDPOINT"));
+    let builder = reqwest::Client::builder().timeout(PATIENCE);
+    if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
+        builder.tls_certs_only([]).build()
+    } else {
+        builder.build()
+    }
+}
+
 impl Traces {
     /// Sends spans as the variables `OTEL_…` say, by OTLP over HTTP with protobuf.
     ///
@@ -75,7 +90,7 @@ impl Traces {
     /// See [`TracesError`].
     pub fn start(environment: &Environment, runtime: Handle) -> Result<Self, TracesError> {
         let client = Sender {
-            client: reqwest::Client::builder().timeout(PATIENCE).build()?,
+            client: client(environment)?,
             runtime,
             told: Arc::default(),
         };

@@ -283,3 +283,20 @@ fn unknown_fields_are_logged_with_their_line() {
         "unknown field is ignored; did you mean `reconcilePeriod`?"
     );
 }
+
+#[test]
+fn traces_without_tls_need_no_certificates() {
+    let (_server, address) = silent_server();
+    let project = Project::new()
+        .with_server(&address)
+        .with_variable("OTEL_EXPORTER_OTLP_ENDPOINT", &format!("http://{address}"))
+        .with_variable("SSL_CERT_FILE", "/nonexistent")
+        .with_variable("SSL_CERT_DIR", "/nonexistent");
+    let running = project.start(&[
+        "run",
+        "--metrics-bind-address=0",
+        "--health-probe-bind-address=127.0.0.1:0",
+    ]);
+    // It goes on to the API server, whose address stands for it here: no file has certificates for that either.
+    assert!(!running.address_of("/healthz and /readyz").is_empty());
+}
