@@ -9,6 +9,7 @@ step() { printf '\n== %s (%d s)\n' "$*" "$((SECONDS - started))"; }
 step "control plane"
 KUBEBUILDER_ASSETS="$(build/control-plane.sh)"
 export KUBEBUILDER_ASSETS
+build/control-plane.sh --of registry >/dev/null
 
 step "judge of bundles"
 build/bundle-judge.sh

@@ -3,6 +3,7 @@
 //! - [`corpus`]: public charts and what Helm renders for them.
 //! - [`functions`]: template snippets and what Helm's engine makes of them.
 //! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
+//! - [`program`]: programs of others that judge.
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
 //! The recordings lie beside the checkout, not in it, and the control plane is built beforehand. Where something is
@@ -15,4 +16,5 @@ pub mod cluster;
 pub mod corpus;
 mod environment;
 pub mod functions;
+pub mod program;
 pub mod skip;

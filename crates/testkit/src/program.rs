@@ -1,0 +1,29 @@
+//! Programs of others that judge, and that `build/control-plane.sh` builds.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::environment::workspace_root;
+
+/// The path of a program of a set, such as `crane` of `registry`.
+///
+/// # Errors
+///
+/// It was not built; the text is the script's and says what to do.
+pub fn find(set: &str, program: &str) -> Result<PathBuf, String> {
+    // The script owns the versions and thereby the name of the folder, so it is asked and not imitated.
+    let script = workspace_root().join("build/control-plane.sh");
+    let output = Command::new(&script)
+        .args(["--of", set, "--find"])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{} does not run: {error}", script.display()))?;
+    let folder = String::from_utf8_lossy(&output.stdout);
+    match folder.lines().last() {
+        Some(folder) if output.status.success() => Ok(PathBuf::from(folder).join(program)),
+        _ => {
+            let message = String::from_utf8_lossy(&output.stderr);
+            Err(message.lines().last().unwrap_or("the script failed").to_owned())
+        }
+    }
+}
