@@ -35,6 +35,16 @@ check: ## Check format and lints.
 build: ## Build the optimised binary, target/release/steersman.
 	$(CARGO) build --release --bin steersman
 
+# The program of images runs alone. `--target` keeps the flags away from what runs while it is compiled.
+TARGET = $(shell rustc -vV | sed -n 's/^host: //p')
+.PHONY: build-static
+build-static: ## Build the program of images, target/TARGET/release/steersman; TARGET is this machine's.
+	RUSTFLAGS="$(RUSTFLAGS) -C target-feature=+crt-static" $(CARGO) build --release --bin steersman --target $(TARGET)
+
+.PHONY: image
+image: build-static ## Build the image of the example operator: IMG names it, FLAGS go to `steersman build`.
+	target/$(TARGET)/release/steersman build -t $(or $(IMG),visitors-operator:dev) $(FLAGS)
+
 .PHONY: fuzz
 fuzz: ## Fuzz the engine, TIME seconds for each target (600); TARGETS names some. Needs nightly Rust and cargo-fuzz.
 	TIME=$(or $(TIME),600) fuzz/run.sh $(TARGETS)

@@ -15,12 +15,14 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ),
     ("steersman-kustomize", &["steersman-yaml"]),
     ("steersman-project", &["steersman-chart", "steersman-yaml"]),
+    ("steersman-image", &[]),
     ("steersman-testkit", &[]),
     (
         "steersman",
         &[
             "steersman-chart",
             "steersman-gotemplate",
+            "steersman-image",
             "steersman-project",
             "steersman-sprig",
             "steersman-yaml",

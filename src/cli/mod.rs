@@ -1,6 +1,7 @@
 //! The command line.
 
 mod arguments;
+mod build;
 mod cluster;
 mod completion;
 mod dependency;
@@ -32,6 +33,9 @@ Examples:
 
   # What would this resource change in the cluster?
   steersman diff -f museum.yaml
+
+  # Make the image of the operator, and bring it into a registry
+  steersman build -t registry.example.com/visitors-operator:v1.0.0 --push
 
   # Render a chart as the operator would
   steersman template my-release helm-charts/visitors --set frontend.replicas=3
@@ -67,6 +71,8 @@ enum Command {
     Status(status::Args),
     /// Tell what the switch from helm-operator would change
     Migrate(migrate::Args),
+    /// Make the operator's container image, without a container engine
+    Build(Box<build::Args>),
     /// Render a chart on this machine
     Template(Box<template::Args>),
     /// Look for what is wrong with a chart
@@ -139,6 +145,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
         Command::Migrate(arguments) => migrate::exec(arguments, &environment),
+        Command::Build(arguments) => build::exec(*arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),
         Command::Show(arguments) => show::exec(*arguments, &environment),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap};
-use reqwest::{Certificate, Identity, Response, StatusCode, Url};
+use reqwest::{Certificate, Identity, Method, Response, StatusCode, Url};
 
 use super::address::is_same_server;
 use crate::telemetry::error_chain;
@@ -164,7 +164,21 @@ impl Client {
 
     /// The answer to a GET with these headers and nothing else, of whatever status.
     pub(super) async fn ask(&self, url: &str, headers: HeaderMap) -> Result<Response, FetchError> {
-        let request = self.http.get(url).headers(headers);
+        self.send(Method::GET, url, headers, None).await
+    }
+
+    /// The answer to any request, of whatever status.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        content: Option<Vec<u8>>,
+    ) -> Result<Response, FetchError> {
+        let mut request = self.http.request(method, url).headers(headers);
+        if let Some(content) = content {
+            request = request.body(content);
+        }
         request.send().await.map_err(|error| failed(url, error))
     }
 }

@@ -4,7 +4,7 @@
 //! settings.rs    files and folders that Helm keeps: repositories.yaml, indexes, credentials    read only, but for indexes
 //! client.rs      GET, bounded in size and time, with credentials only for whom they are meant
 //! index.rs       index.yaml of a repository: which versions of which charts
-//! registry/      OCI: tokens, tags, manifests, blobs
+//! registry/      OCI: tokens, tags, manifests, blobs; what brings an image there
 //! locate.rs      from what a user calls a chart to the chart
 //! dependency/    what fills charts/: Chart.lock, resolution, downloads
 //! ```
@@ -23,4 +23,5 @@ mod settings;
 
 pub use client::{Access, FetchError};
 pub use locate::{Located, Locator, fetch_file};
+pub use registry::{PushError, Pushing, push};
 pub use settings::Settings;

@@ -124,6 +124,16 @@ impl Chart {
         Ok(Self::new(source, &files))
     }
 
+    /// The files of the chart in a directory by their paths in it: those that make it, so without what
+    /// `.helmignore` leaves out, and with the targets of links in the links' places.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn read_files(directory: &Path) -> Result<BTreeMap<String, Arc<[u8]>>, LoadError> {
+        let Loaded { files, .. } = load::load(directory)?;
+        Ok(files.into_iter().map(|file| (file.name, file.content)).collect())
+    }
+
     pub(crate) fn of(Loaded { source, files }: Loaded) -> Self {
         Self::new(source, &files)
     }

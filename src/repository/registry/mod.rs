@@ -1,15 +1,17 @@
-//! Charts in OCI registries.
+//! Charts in OCI registries, and images of operators on their way there.
 //!
-//! The protocol is that of the OCI distribution specification, as far as reading goes: a manifest, its blob, tags.
+//! The protocol is that of the OCI distribution specification: for charts a manifest, its blob, tags; for images what
+//! brings blobs and manifests there.
 
 mod credentials;
+mod push;
 mod reference;
 mod token;
 
 use std::sync::Mutex;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, WWW_AUTHENTICATE};
-use reqwest::{Response, StatusCode};
+use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use steersman_sprig::semver::{Constraint, Version};
@@ -18,6 +20,7 @@ use super::client::{Client, FetchError, body};
 use super::index::newest_first;
 use super::settings::Settings;
 use credentials::Credentials;
+pub use push::{PushError, Pushing, push};
 pub(super) use reference::Reference;
 
 /// The largest manifest or list of tags that is read.
@@ -37,6 +40,8 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) struct Registries {
     client: Client,
     credentials: Credentials,
+    /// What is to be done there, in the words of tokens.
+    actions: &'static str,
     /// The last thing that let us in, which will do so again.
     authorization: Mutex<Option<(String, HeaderValue)>>,
 }
@@ -72,10 +77,12 @@ struct Tags {
 }
 
 impl Registries {
+    /// A way to read.
     pub(super) fn new(client: Client, settings: &Settings) -> Self {
         Self {
             credentials: Credentials::new(client.access(), settings),
             client,
+            actions: "pull",
             authorization: Mutex::default(),
         }
     }
@@ -205,13 +212,27 @@ impl Registries {
         reference: &Reference,
         accept: &'static str,
     ) -> Result<Response, FetchError> {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        let headers = [(ACCEPT, HeaderValue::from_static(accept))].into_iter().collect();
+        self.send(Method::GET, url, reference, headers, None).await
+    }
+
+    /// Sends a request, and once more where logging in is asked for.
+    async fn send(
+        &self,
+        method: Method,
+        url: &str,
+        reference: &Reference,
+        mut headers: HeaderMap,
+        content: Option<&[u8]>,
+    ) -> Result<Response, FetchError> {
         let scope = format!("{}/{}", reference.host, reference.repository);
         if let Some(value) = self.known_authorization(&scope) {
             headers.insert(AUTHORIZATION, value);
         }
-        let response = self.client.ask(url, headers.clone()).await?;
+        let first = self
+            .client
+            .send(method.clone(), url, headers.clone(), content.map(<[u8]>::to_vec));
+        let response = first.await?;
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
@@ -223,10 +244,14 @@ impl Registries {
             return Ok(response);
         };
         let login = self.credentials.of(&reference.host);
-        let value = token::authorization(&self.client, challenge, reference, login.as_ref()).await?;
+        let value =
+            token::authorization(&self.client, challenge, reference, self.actions, login.as_ref()).await?;
         let Some(value) = value else { return Ok(response) };
         headers.insert(AUTHORIZATION, value.clone());
-        let response = self.client.ask(url, headers).await?;
+        let again = self
+            .client
+            .send(method, url, headers, content.map(<[u8]>::to_vec));
+        let response = again.await?;
         if let Ok(mut known) = self.authorization.lock() {
             *known = Some((scope, value));
         }

@@ -69,6 +69,16 @@ impl Reference {
         })
     }
 
+    /// The repository and tag that an image is called by.
+    pub(super) fn of_image(reference: &steersman_image::Reference) -> Self {
+        Self {
+            host: reference.registry().to_owned(),
+            repository: reference.repository().to_owned(),
+            tag: Some(reference.tag().to_owned()),
+            digest: None,
+        }
+    }
+
     /// The reference with another tag, given as a version.
     pub(super) fn with_tag(&self, version: &str) -> Self {
         Self {

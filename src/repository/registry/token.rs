@@ -1,4 +1,4 @@
-//! Logging in to a registry, as far as reading needs it.
+//! Logging in to a registry.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,11 +19,12 @@ struct Answer {
     access_token: Option<String>,
 }
 
-/// What lets us in after this challenge; none where we have nothing that could.
+/// What lets us in after this challenge to do `actions`, such as `pull`; none where we have nothing that could.
 pub(super) async fn authorization(
     client: &Client,
     challenge: &str,
     reference: &Reference,
+    actions: &str,
     login: Option<&Login>,
 ) -> Result<Option<HeaderValue>, FetchError> {
     let (scheme, parameters) = challenge.split_once(' ').unwrap_or((challenge, ""));
@@ -48,7 +49,7 @@ pub(super) async fn authorization(
             reference.host
         )));
     }
-    let scope = format!("repository:{}:pull", reference.repository);
+    let scope = format!("repository:{}:{actions}", reference.repository);
     url.query_pairs_mut().append_pair("scope", &scope);
     if let Some(service) = parameter(parameters, "service") {
         url.query_pairs_mut().append_pair("service", &service);

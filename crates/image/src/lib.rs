@@ -1,0 +1,39 @@
+//! Container images of operators, written without a container engine.
+//!
+//! An image is a few layers, each an archive of files, a configuration, and a manifest that names both by their digests.
+//! All of it is decided by what goes in: the same files give the same bytes, on whatever machine, in whatever folder, and
+//! whoever builds. File times, owners and the order of folders have no say.
+//!
+//! ```text
+//! binary.rs      what an ELF file runs on, and whether it runs alone
+//! tree.rs        what lies where in a layer
+//! layer.rs       tree -> archive -> blob
+//! image.rs       layers + settings -> configuration -> manifest, for one platform
+//! operator.rs    the image of an operator: where helm-operator's images have what
+//! release.rs     images for several platforms under one name
+//! store/         OCI layouts, and archives that `docker load` takes, too
+//! ```
+//!
+//! The formats are those of the OCI image specification 1.1.
+
+mod binary;
+mod blob;
+mod image;
+mod layer;
+mod operator;
+mod platform;
+mod reference;
+mod release;
+mod store;
+mod tree;
+
+pub use binary::{Binary, BinaryError};
+pub use blob::{Blob, Descriptor};
+pub use image::{Image, Settings};
+pub use layer::{Layer, LayerError};
+pub use operator::{HOME, OperatorError, OperatorImage, PROGRAM};
+pub use platform::{Platform, PlatformError};
+pub use reference::{Reference, ReferenceError};
+pub use release::Release;
+pub use store::{StoreError, write_archive, write_layout};
+pub use tree::{Tree, TreeError};
