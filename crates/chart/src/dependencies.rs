@@ -110,6 +110,11 @@ impl Candidates {
         })
     }
 
+    /// The chart with its dependencies by their local names, and those again where there is a choice between them.
+    pub(crate) fn parts(&self) -> (&Enabled, &[Candidates]) {
+        (&self.chart, &self.dependencies)
+    }
+
     /// The chart with what a choice leaves enabled.
     pub(crate) fn enabled(&self, choice: &Choice) -> Enabled {
         let mut chart = self.chart.clone();

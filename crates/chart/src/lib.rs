@@ -26,6 +26,7 @@ mod load;
 pub mod manifest;
 mod metadata;
 mod notice;
+mod outline;
 mod package;
 mod release;
 mod render;
@@ -42,9 +43,11 @@ pub use functions::table as functions;
 pub use manifest::{Hook, HookEvent, Manifest, Rendered};
 pub use metadata::{Dependency, Lock, Maintainer, Metadata};
 pub use notice::{Notice, NoticeLevel};
+pub use outline::Outline;
 pub use release::{Operation, ReleaseInfo, check_name as check_release_name};
 pub use render::Salvage;
 pub use steersman_gotemplate::{Complaint, Failure, Limits, LookupQuery, Timestamp, Value, World};
+pub use steersman_sprig::is_expression;
 pub use values::Values;
 
 #[cfg(doctest)]

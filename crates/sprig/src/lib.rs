@@ -63,6 +63,12 @@ pub(crate) type Outcome = Result<steersman_gotemplate::Value, steersman_gotempla
 pub fn expression_places(expression: &str) -> u64 {
     regex::places(expression)
 }
+
+/// Whether a text is a regular expression in Go's syntax, and of a size at which compiling it is no matter.
+pub fn is_expression(text: &str) -> bool {
+    regex::is_expression(text)
+}
+
 pub use table::functions;
 pub use url::is_url;
 

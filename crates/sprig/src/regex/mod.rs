@@ -62,6 +62,17 @@ enum Wrong {
     Fails,
 }
 
+/// See [`crate::is_expression`].
+pub(crate) fn is_expression(expression: &str) -> bool {
+    translated(expression.as_bytes()).is_ok_and(|translated| {
+        Cost::of(&translated).places <= KEPT_PLACES
+            && RegexBuilder::new(&translated)
+                .size_limit(SIZE_LIMIT)
+                .build()
+                .is_ok()
+    })
+}
+
 fn compiled(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong) -> Result<Rc<Compiled>, Failure> {
     let pattern = string(arguments, 0);
     let known = COMPILED.with_borrow(|kept| {

@@ -1,0 +1,80 @@
+//! A chart and its subcharts, as far as they describe their values.
+
+use std::sync::Arc;
+
+use crate::chart::Chart;
+use crate::dependencies::{Candidates, Enabled};
+use crate::load::Source;
+use crate::values::Values;
+
+/// What a chart says about its values, with its subcharts under the names that values have for them.
+///
+/// All subcharts are there, whatever conditions and tags make of them.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    source: Arc<Source>,
+    name: String,
+    subcharts: Vec<Outline>,
+}
+
+impl Chart {
+    /// What this chart and its subcharts say about their values.
+    pub fn outline(&self) -> Outline {
+        Outline::of_candidates(&Candidates::new(self.source()))
+    }
+}
+
+impl Outline {
+    fn of_candidates(candidates: &Candidates) -> Self {
+        let (chart, chosen) = candidates.parts();
+        let subcharts = if chosen.is_empty() {
+            chart.dependencies.iter().map(Self::of_enabled).collect()
+        } else {
+            chosen.iter().map(Self::of_candidates).collect()
+        };
+        Self {
+            source: Arc::clone(&chart.source),
+            name: chart.name.clone(),
+            subcharts,
+        }
+    }
+
+    fn of_enabled(chart: &Enabled) -> Self {
+        Self {
+            source: Arc::clone(&chart.source),
+            name: chart.name.clone(),
+            subcharts: chart.dependencies.iter().map(Self::of_enabled).collect(),
+        }
+    }
+
+    /// The key of the chart in its parent's values: its alias, or else its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `values.yaml` as it is.
+    pub fn values_file(&self) -> Option<&[u8]> {
+        self.source.values_file.as_deref()
+    }
+
+    /// `values.schema.json` as it is.
+    pub fn schema(&self) -> Option<&[u8]> {
+        self.source.schema.as_deref()
+    }
+
+    /// `values.yaml`, read.
+    pub fn values(&self) -> &Values {
+        &self.source.values
+    }
+
+    /// The texts of the templates; what is not UTF-8 is left out.
+    pub fn templates(&self) -> impl Iterator<Item = &str> {
+        let texts = self.source.templates.iter();
+        texts.filter_map(|file| std::str::from_utf8(&file.content).ok())
+    }
+
+    /// The charts in `charts/`.
+    pub fn subcharts(&self) -> &[Outline] {
+        &self.subcharts
+    }
+}
