@@ -5,5 +5,7 @@
 
 pub mod bundle;
 mod custom_kind;
+pub mod definition;
+pub mod yaml;
 
 pub use custom_kind::{CustomKind, Scope};

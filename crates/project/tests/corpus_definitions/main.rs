@@ -1,0 +1,142 @@
+//! The definition of every chart of the corpus, judged by an API server: it is accepted and structural, and no value is
+//! refused or lost that Helm renders the chart with.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test says what it found"
+)]
+
+mod server;
+mod values;
+
+use std::collections::BTreeMap;
+
+use futures::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use steersman_chart::Chart;
+use steersman_project::CustomKind;
+use steersman_project::definition::{Definition, Options};
+use steersman_testkit::cluster::TestCluster;
+use steersman_testkit::corpus::{self, Case, Expectation};
+
+use server::Server;
+
+/// So many definitions are there at a time: each of them costs the server memory and time.
+const BATCH: usize = 30;
+
+/// So many requests are under way at a time.
+const REQUESTS: usize = 8;
+
+/// A chart, and what it is tried with.
+struct Subject {
+    chart: String,
+    definition: Definition,
+    kind: CustomKind,
+    /// What the values are, and the values.
+    specs: Vec<(String, Value)>,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_api_server_takes_the_values_of_every_chart() {
+    let Some(corpus) = corpus::root_or_skip() else {
+        return;
+    };
+    let Some(cluster) = TestCluster::shared_or_skip("definitions of the corpus") else {
+        return;
+    };
+    let server = Server::new(cluster.client().await.unwrap());
+    let mut charts: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    for case in corpus.cases().unwrap() {
+        charts.entry(case.chart.clone()).or_default().push(case);
+    }
+    let mut failures = Vec::new();
+    let mut specs = 0;
+    let subjects: Vec<Subject> = (charts.iter().enumerate())
+        // What Helm refuses to load has no values.
+        .filter(|(_, (_, cases))| cases.iter().any(|case| case.expect == Expectation::Ok))
+        .map(|(number, (chart, cases))| subject(&corpus, number, chart, cases))
+        .collect();
+    for batch in subjects.chunks(BATCH) {
+        specs += batch.iter().map(|subject| subject.specs.len()).sum::<usize>();
+        let judged: Vec<Vec<String>> = stream::iter(batch)
+            .map(|subject| judge(&server, subject))
+            .buffer_unordered(REQUESTS)
+            .collect()
+            .await;
+        failures.extend(judged.into_iter().flatten());
+    }
+    failures.sort();
+    println!("{} charts, {specs} specs", subjects.len());
+    assert!(
+        failures.is_empty(),
+        "{} failures:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+fn subject(corpus: &corpus::Corpus, number: usize, path: &str, cases: &[Case]) -> Subject {
+    let chart = Chart::load(&corpus.path(path)).unwrap();
+    let kind = CustomKind::new("corpus.example.com", "v1", format!("Chart{number}"));
+    let definition = Definition::of(&kind, &chart, &Options::default()).unwrap();
+    let mut specs = Vec::new();
+    if !cases.iter().any(|case| has_incomplete_defaults(corpus, case)) {
+        specs.push((
+            "its defaults".to_owned(),
+            values::as_in_a_resource(chart.values()),
+        ));
+    }
+    for case in cases.iter().filter(|case| case.expect == Expectation::Ok) {
+        specs.push((
+            case.id.clone(),
+            values::as_in_a_resource(&values::of_case(corpus, case)),
+        ));
+    }
+    specs.sort_by_key(|(_, spec)| spec.to_string());
+    specs.dedup_by(|a, b| a.1 == b.1);
+    Subject {
+        chart: path.to_owned(),
+        definition,
+        kind,
+        specs,
+    }
+}
+
+/// Whether the chart's own schema refuses its defaults, as they lack what a user has to say.
+fn has_incomplete_defaults(corpus: &corpus::Corpus, case: &Case) -> bool {
+    case.expect == Expectation::Error
+        && case.values.is_empty()
+        && case.set.is_empty()
+        && corpus
+            .golden(case)
+            .unwrap()
+            .contains("values don't meet the specifications of the schema")
+}
+
+/// What the server does not like, with the chart's name before it.
+async fn judge(server: &Server, subject: &Subject) -> Vec<String> {
+    let name = subject.kind.definition_name();
+    let mut failures = Vec::new();
+    if let Err(message) = server.define(&name, subject.definition.value()).await {
+        failures.push(format!("{}: the definition: {message}", subject.chart));
+    } else {
+        for (title, spec) in &subject.specs {
+            let resource = json!({
+                "apiVersion": subject.kind.api_version(),
+                "kind": subject.kind.kind,
+                "metadata": {"name": "x", "namespace": "default"},
+                "spec": spec,
+            });
+            match server.try_create(&subject.kind, &resource).await {
+                Err(message) => failures.push(format!("{}: {title}: {message}", subject.chart)),
+                Ok(answer) => {
+                    let lost = values::difference(spec, &answer["spec"], "spec");
+                    failures.extend(lost.map(|lost| format!("{}: {title}: lost {lost}", subject.chart)));
+                }
+            }
+        }
+    }
+    server.forget(&name).await;
+    failures
+}
