@@ -18,6 +18,7 @@ mod metadata;
 mod owned;
 mod permissions;
 mod upgrade;
+pub mod validate;
 mod value;
 
 pub use base::{ChartFacts, base};

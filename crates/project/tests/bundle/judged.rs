@@ -1,5 +1,6 @@
 //! What the Operator Framework's own libraries say about our bundles.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -9,8 +10,8 @@ use tempfile::TempDir;
 
 use crate::{bundle_of, objects, request};
 
-/// Writes a bundle with its metadata.
-pub(crate) fn write(bundle: &Bundle, folder: &Path) {
+/// The files of a bundle with its metadata.
+pub(crate) fn files_of(bundle: &Bundle) -> BTreeMap<String, String> {
     let metadata = annotations(&MetadataRequest {
         package: bundle.package.clone(),
         channels: "stable".to_owned(),
@@ -22,6 +23,11 @@ pub(crate) fn write(bundle: &Bundle, folder: &Path) {
     });
     let mut files = bundle.files();
     files.insert("metadata/annotations.yaml".to_owned(), metadata);
+    files
+}
+
+/// Writes files into a folder.
+pub(crate) fn write(files: &BTreeMap<String, String>, folder: &Path) {
     for (path, text) in files {
         let path = folder.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -39,7 +45,7 @@ fn the_operator_framework_finds_nothing_wrong() {
     let folder = temporary.path().join("bundle");
     let mut bundle = bundle_of(objects(), &request());
     bundle.stamp(None, "2026-01-01T00:00:00Z");
-    write(&bundle, &folder);
+    write(&files_of(&bundle), &folder);
     let findings: Vec<String> = judge
         .bundle(&folder)
         .into_iter()
@@ -60,7 +66,7 @@ fn the_judge_sees_what_is_wrong() {
     let temporary = TempDir::new().unwrap();
     let folder = temporary.path().join("bundle");
     let bundle = bundle_of(objects(), &request());
-    write(&bundle, &folder);
+    write(&files_of(&bundle), &folder);
     fs::remove_file(folder.join("manifests/cache.example.com_caches.yaml")).unwrap();
     let findings = judge.bundle(&folder);
     let missing = findings

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
 mod judged;
+mod validated;
 
 use serde_json::{Value, json};
 use steersman_project::bundle::{
