@@ -15,6 +15,7 @@ pub mod context;
 pub mod controller;
 pub mod controls;
 pub mod dependents;
+pub mod deploy;
 pub mod discovery;
 pub mod drift;
 pub mod duration;

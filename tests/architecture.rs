@@ -23,6 +23,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "steersman-chart",
             "steersman-gotemplate",
             "steersman-image",
+            "steersman-kustomize",
             "steersman-project",
             "steersman-sprig",
             "steersman-yaml",

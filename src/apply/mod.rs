@@ -52,3 +52,4 @@ pub(crate) use request::one_line;
 pub use request::{Cause, RequestError, chain};
 pub use retain::Handover;
 pub use schema_fault::{FaultKind, SchemaFault};
+pub(crate) use takeover::take_over_fields;

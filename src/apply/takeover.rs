@@ -24,7 +24,7 @@ const RELEASE_NAME_FIELD: [&str; 3] = ["f:metadata", "f:annotations", "f:meta.he
 ///
 /// # Errors
 /// The object was written meanwhile (a conflict), or the server refuses the request.
-pub(super) async fn take_over_fields(
+pub(crate) async fn take_over_fields(
     api: &Api<DynamicObject>,
     name: &str,
     metadata: &ObjectMeta,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::{Api, DynamicObject};
 
 use super::Failure;
 use crate::apply::{ApiKind, RequestError, chain};
@@ -33,9 +33,6 @@ pub(super) struct Cluster {
     pub(super) namespace: String,
     pub(super) discovery: Discovery,
 }
-
-/// Objects are listed in pages of this size.
-const PAGE: u32 = 500;
 
 /// A resource that the user names: `web/shop`, or `web shop`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,23 +129,6 @@ impl Cluster {
             };
             Failure::failed(anyhow!("there is no {} `{name}`{place}", api.kind), None)
         })
-    }
-}
-
-/// All objects, page by page.
-pub(super) async fn list_all(
-    api: &Api<DynamicObject>,
-    parameters: ListParams,
-) -> Result<Vec<DynamicObject>, RequestError> {
-    let mut parameters = parameters.limit(PAGE);
-    let mut found = Vec::new();
-    loop {
-        let page = api.list(&parameters).await?;
-        found.extend(page.items);
-        match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => parameters.continue_token = Some(token),
-            None => return Ok(found),
-        }
     }
 }
 

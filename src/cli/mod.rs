@@ -5,11 +5,13 @@ mod build;
 mod cluster;
 mod completion;
 mod dependency;
+mod deploy;
 mod diff;
 mod functions;
 mod helm;
 mod lint;
 mod man;
+mod manifests;
 mod migrate;
 mod report;
 mod run;
@@ -17,6 +19,7 @@ mod show;
 mod status;
 mod style;
 mod template;
+mod undeploy;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -69,6 +72,12 @@ enum Command {
     Diff(Box<diff::Args>),
     /// Show a release with the health of its objects
     Status(status::Args),
+    /// Print what brings the operator of a project into a cluster
+    Manifests(manifests::Args),
+    /// Bring the operator of a project into a cluster
+    Deploy(deploy::Args),
+    /// Take the operator of a project out of a cluster
+    Undeploy(undeploy::Args),
     /// Tell what the switch from helm-operator would change
     Migrate(migrate::Args),
     /// Make the operator's container image, without a container engine
@@ -144,6 +153,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::exec(*arguments, &environment),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
+        Command::Manifests(arguments) => manifests::exec(&arguments),
+        Command::Deploy(arguments) => deploy::exec(&arguments, &environment),
+        Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),
         Command::Migrate(arguments) => migrate::exec(arguments, &environment),
         Command::Build(arguments) => build::exec(*arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),

@@ -2,6 +2,7 @@
 
 mod deadline;
 mod fence;
+mod list;
 mod observe;
 mod source;
 mod target;
@@ -19,6 +20,7 @@ use crate::telemetry::error_chain;
 
 use deadline::Deadline;
 use fence::Fence;
+pub(crate) use list::list_all;
 use observe::Observed;
 pub use observe::OnAnswer;
 use source::{Source, load_files};

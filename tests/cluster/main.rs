@@ -13,6 +13,7 @@ mod contract;
 mod controls;
 mod crds;
 mod damaged;
+mod deploy;
 mod developer;
 mod diff;
 mod drift;

@@ -6,6 +6,8 @@
 pub mod bundle;
 mod custom_kind;
 pub mod definition;
+mod operator_image;
 pub mod yaml;
 
 pub use custom_kind::{CustomKind, Scope};
+pub use operator_image::{OperatorImageError, set_operator_image};

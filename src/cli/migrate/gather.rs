@@ -8,12 +8,13 @@ use kube::api::{Api, DynamicObject, ListParams};
 use super::Args;
 use super::finding::{Report, Subject, Weight, changed_fields};
 use crate::apply::{ApiKind, chain};
-use crate::cli::cluster::{Cluster, failed, list_all};
+use crate::cli::cluster::{Cluster, failed};
 use crate::cli::diff::{self, preview};
 use crate::cli::{Failure, run};
 use crate::config::{Environment, Namespaces};
 use crate::controls::Controls;
 use crate::discovery::Resource;
+use crate::kubernetes::list_all;
 use crate::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
 use crate::watches::{Watch, Watches};
 

@@ -13,7 +13,8 @@ use super::observe::{PARALLEL, Seen, judge};
 use super::pod;
 use super::view::{ObjectView, Verdict};
 use crate::apply::{ObjectId, RequestError};
-use crate::cli::cluster::{Cluster, list_all};
+use crate::cli::cluster::Cluster;
+use crate::kubernetes::list_all;
 
 /// The annotation of a replica set, and of its Deployment, with the revision of the pods' template.
 const REVISION: &str = "deployment.kubernetes.io/revision";

@@ -1,5 +1,7 @@
 //! Why a bundle can't be made.
 
+use crate::OperatorImageError;
+
 /// Why a bundle can't be made.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -27,11 +29,8 @@ pub enum BundleError {
         count: usize,
     },
     /// No container that is plainly the operator's.
-    #[error("the operator's image can't be set: {reason}")]
-    Image {
-        /// What stands in the way.
-        reason: String,
-    },
+    #[error(transparent)]
+    Image(#[from] OperatorImageError),
     /// An image that stands for another is taken from somewhere else.
     #[error("the variable `{variable}` of container `{container}` is not a plain value")]
     RelatedImage {

@@ -11,6 +11,7 @@ use super::value::{child, group_version, list, name, portable, sorted, text};
 use super::{
     BundleError, ResourceReference, base, images, install_modes, owned, service_version_file, to_yaml,
 };
+use crate::set_operator_image;
 
 /// Kinds that OLM takes beside a `ClusterServiceVersion`, as operator-registry lists them.
 pub(super) const SUPPORTED_KINDS: [&str; 21] = [
@@ -144,7 +145,7 @@ pub fn generate(mut manifests: Manifests, request: &Request) -> Result<Bundle, B
         });
     }
     if let Some(image) = &request.image {
-        images::set_operator_image(&mut manifests.deployments, image)?;
+        set_operator_image(&mut manifests.deployments, image)?;
     }
     manifests
         .deployments

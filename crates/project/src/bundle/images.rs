@@ -10,32 +10,6 @@ use super::value::{list, name, text};
 /// Variables that name an image which the operator uses.
 const PREFIX: &str = "RELATED_IMAGE_";
 
-/// Containers of this name are the operator, whatever is beside them.
-const OPERATOR_CONTAINERS: [&str; 2] = ["manager", "operator"];
-
-/// Sets the image of the operator's container: the one that is called so, or the only one.
-pub(super) fn set_operator_image(deployments: &mut [Value], image: &str) -> Result<(), BundleError> {
-    let fail = |reason: String| Err(BundleError::Image { reason });
-    let [deployment] = deployments else {
-        return fail(format!("there are {} Deployments", deployments.len()));
-    };
-    let place = name(deployment).to_owned();
-    let containers = deployment
-        .pointer_mut("/spec/template/spec/containers")
-        .and_then(Value::as_array_mut);
-    let mut containers: Vec<&mut Value> = containers.into_iter().flatten().collect();
-    if containers.len() > 1 {
-        containers.retain(|container| OPERATOR_CONTAINERS.contains(&text(container, "/name")));
-    }
-    match containers.as_mut_slice() {
-        [container] => {
-            container["image"] = image.into();
-            Ok(())
-        }
-        _ => fail(format!("no container of Deployment {place} is called `manager`")),
-    }
-}
-
 /// The images that variables of the operator's containers name, as `relatedImages`.
 ///
 /// The name is that of the variable, with the container's in front where two variables of the same name differ; an image
