@@ -13,6 +13,7 @@ mod lint;
 mod man;
 mod manifests;
 mod migrate;
+mod overview;
 mod report;
 mod run;
 mod show;
@@ -129,7 +130,7 @@ struct Hint(String);
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let program = program_name(arguments.first());
-    let mut command = Cli::command()
+    let mut command = overview::grouped(Cli::command())
         .name(program)
         .bin_name(program)
         .mut_subcommands(|command| match command.get_name() {
