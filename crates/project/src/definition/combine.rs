@@ -151,6 +151,15 @@ fn defaults_below(outline: &Outline, from_above: Values) -> Values {
             above.insert(GLOBAL.to_owned(), Value::Object(globals.clone()));
         }
         let below = defaults_below(subchart, above);
+        // A global value that is given at the top takes the place of the subchart's default.
+        if let (Some(Value::Object(globals)), Value::Object(own)) = (
+            below.get(GLOBAL),
+            all.entry(GLOBAL).or_insert_with(|| Value::Object(Values::new())),
+        ) {
+            for (key, value) in globals {
+                own.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
         all.insert(subchart.name().to_owned(), Value::Object(below));
     }
     all

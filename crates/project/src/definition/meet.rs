@@ -232,12 +232,14 @@ fn parts_of_either(node: &mut Node, branches: Vec<Node>, notices: &mut Notices) 
     if maps.is_empty() {
         return;
     }
-    let first = &maps[0].required;
-    node.required = first
-        .iter()
-        .filter(|key| maps.iter().all(|map| map.required.contains(*key)))
-        .cloned()
-        .collect();
+    let is_shared = |key: &&String| maps.iter().all(|map| map.required.contains(*key));
+    node.required = maps
+        .first()
+        .map(|map| map.required.iter().filter(is_shared).cloned().collect())
+        .unwrap_or_default();
+    if maps.iter().any(|map| map.required != node.required) {
+        notices.add("which keys are required depends on which of several schemas the value follows: that is not checked");
+    }
     let keys: std::collections::BTreeSet<&String> =
         maps.iter().flat_map(|map| map.properties.keys()).collect();
     for key in keys {

@@ -20,6 +20,8 @@ mod node;
 mod notice;
 mod read;
 mod status;
+#[cfg(test)]
+mod tests;
 mod varied;
 mod write;
 
@@ -94,6 +96,20 @@ impl Definition {
     /// The schema of the whole resource.
     pub fn schema(&self) -> &Value {
         &self.value["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    }
+}
+
+/// Takes short names away that several kinds of one operator would have.
+pub fn distinguish(definitions: &mut [Definition]) {
+    let names: Vec<Option<Value>> = definitions
+        .iter()
+        .map(|definition| definition.value.pointer("/spec/names/shortNames/0").cloned())
+        .collect();
+    for (definition, name) in definitions.iter_mut().zip(&names) {
+        let has_others = name.is_some() && names.iter().filter(|other| *other == name).count() > 1;
+        if has_others && let Some(Value::Object(all)) = definition.value.pointer_mut("/spec/names") {
+            all.remove("shortNames");
+        }
     }
 }
 

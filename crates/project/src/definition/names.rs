@@ -53,7 +53,7 @@ pub enum DefinitionError {
     #[error("the version {0:?} is not a DNS label such as v1alpha1")]
     Version(String),
     /// The kind is no DNS label in capital and small letters.
-    #[error("the kind {0:?} is not a word of letters and digits that begins with a capital")]
+    #[error("the kind {0:?} is not a word of letters, digits and hyphens that begins with a letter")]
     Kind(String),
     /// The plural is no DNS label.
     #[error("the plural {0:?} is not a word of lower-case letters, digits and hyphens")]
@@ -73,7 +73,7 @@ pub(super) fn check(kind: &CustomKind) -> Result<(), DefinitionError> {
         return Err(DefinitionError::Version(kind.version.clone()));
     }
     let is_kind = kind.kind.len() <= MAX_LABEL
-        && kind.kind.starts_with(|c: char| c.is_ascii_uppercase())
+        && kind.kind.starts_with(|c: char| c.is_ascii_alphabetic())
         && is_label(&kind.kind.to_lowercase());
     if !is_kind {
         return Err(DefinitionError::Kind(kind.kind.clone()));
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn names_are_those_that_the_api_server_takes() {
         assert_eq!(check(&kind("Web")), Ok(()));
-        assert_eq!(check(&kind("web")), Err(DefinitionError::Kind("web".to_owned())));
+        assert_eq!(check(&kind("1b")), Err(DefinitionError::Kind("1b".to_owned())));
         let other = |change: fn(&mut CustomKind)| {
             let mut kind = kind("Web");
             change(&mut kind);

@@ -9,7 +9,7 @@ use super::node::{Bound, Limits, Node, Rest, Types, plain, plain_value};
 use super::notice::Notices;
 
 /// How many schemas are read, all references followed.
-const MAX_NODES: usize = 60_000;
+const MAX_NODES: usize = 20_000;
 
 /// How deep schemas may be nested, all references followed.
 const MAX_DEPTH: usize = 40;
