@@ -4,6 +4,7 @@ mod arguments;
 mod build;
 mod cluster;
 mod completion;
+mod crd;
 mod dependency;
 mod deploy;
 mod diff;
@@ -83,6 +84,8 @@ enum Command {
     Migrate(migrate::Args),
     /// Make the operator's container image, without a container engine
     Build(Box<build::Args>),
+    /// Print the definition of each kind, with a schema from its chart
+    Crd(Box<crd::Args>),
     /// Render a chart on this machine
     Template(Box<template::Args>),
     /// Look for what is wrong with a chart
@@ -159,6 +162,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),
         Command::Migrate(arguments) => migrate::exec(arguments, &environment),
         Command::Build(arguments) => build::exec(*arguments, &environment),
+        Command::Crd(arguments) => crd::exec(&arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),
         Command::Show(arguments) => show::exec(*arguments, &environment),

@@ -5,6 +5,7 @@
 mod build;
 mod cluster;
 mod completion;
+mod crd;
 mod dependency;
 mod functions;
 mod helm;
