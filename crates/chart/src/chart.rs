@@ -327,6 +327,14 @@ impl Chart {
             .lint_files(input, notices)
     }
 
+    /// The chart with all of its subcharts, whatever conditions and tags say.
+    pub(crate) fn everything(&self) -> Result<Arrangement, RenderError> {
+        self.0.arrangements.everything().map_err(|error| {
+            let message = format!("chart dependencies processing failed: {error}");
+            RenderError::new(RenderErrorKind::Values, message)
+        })
+    }
+
     fn arrangement(
         &self,
         values: &Values,

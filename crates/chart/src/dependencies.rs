@@ -115,6 +115,15 @@ impl Candidates {
         (&self.chart, &self.dependencies)
     }
 
+    /// The chart with all that can be enabled.
+    pub(crate) fn everything(&self) -> Enabled {
+        let mut chart = self.chart.clone();
+        if !chart.declared.is_empty() {
+            chart.dependencies = self.dependencies.iter().map(Self::everything).collect();
+        }
+        chart
+    }
+
     /// The chart with what a choice leaves enabled.
     pub(crate) fn enabled(&self, choice: &Choice) -> Enabled {
         let mut chart = self.chart.clone();

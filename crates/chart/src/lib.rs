@@ -32,6 +32,7 @@ mod release;
 mod render;
 mod schema;
 pub mod show;
+pub mod survey;
 pub mod template;
 pub mod values;
 mod version;

@@ -82,6 +82,14 @@ impl Arrangements {
         Ok(arrangement)
     }
 
+    /// The arrangement in which every subchart takes part.
+    pub(crate) fn everything(&self) -> Result<Arrangement, ValuesError> {
+        let mut chart = self.candidates.everything();
+        let mut imports = Vec::new();
+        chart.import_values(&mut imports)?;
+        Ok(Arrangement::new(chart, imports))
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<Choice, Arc<Arrangement>>> {
         // Every change is one insertion, so that a panic elsewhere leaves nothing half done.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -112,6 +120,22 @@ impl Arrangement {
     /// The chart with its enabled subcharts.
     pub(crate) fn chart(&self) -> &Enabled {
         &self.chart
+    }
+
+    /// The parsed templates.
+    pub(crate) fn templates(&self) -> Result<&Templates, RenderError> {
+        self.templates.as_ref().map_err(Clone::clone)
+    }
+
+    /// The templates with output, in the order in which they are executed.
+    pub(crate) fn order(&self) -> &[String] {
+        &self.order
+    }
+
+    /// The values of all charts without any of the user.
+    pub(crate) fn defaults(&self) -> Result<values::Values, RenderError> {
+        let fit = self.coalesce(&values::Values::new(), &mut Vec::new())?;
+        Ok(values::from_map(&fit))
     }
 
     /// Renders everything.

@@ -25,6 +25,7 @@ mod limits;
 mod parse;
 mod set;
 pub mod stack;
+pub mod syntax;
 mod tree;
 pub mod value;
 pub mod world;

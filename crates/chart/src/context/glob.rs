@@ -10,11 +10,11 @@ const MAX_DEPTH: usize = 32;
 
 /// A pattern: `*` and `?` do not match a slash, `**` does, `{a,b}` are alternatives, `[a-z]` and
 /// `[!abc]` are classes, and `\` takes the next character as it is.
-pub(super) struct Glob(Option<Regex>);
+pub(crate) struct Glob(Option<Regex>);
 
 impl Glob {
     /// The pattern, or, as in Helm, one that matches all names where it is malformed.
-    pub(super) fn new(pattern: &str) -> Self {
+    pub(crate) fn new(pattern: &str) -> Self {
         let mut translated = String::from("(?s)^(?:");
         let mut rest = pattern.chars().peekable();
         let whole = translate(&mut rest, &mut translated, 0);
@@ -23,7 +23,7 @@ impl Glob {
     }
 
     /// Whether the name as a whole matches.
-    pub(super) fn matches(&self, name: &str) -> bool {
+    pub(crate) fn matches(&self, name: &str) -> bool {
         self.0.as_ref().is_none_or(|regex| regex.is_match(name))
     }
 }

@@ -16,6 +16,7 @@ use crate::capabilities::Capabilities;
 use crate::dependencies::Enabled;
 use crate::release::{Operation, ReleaseInfo};
 
+pub(crate) use glob::Glob;
 use values::VALUES;
 
 /// The dot of each template of a chart and its subcharts.

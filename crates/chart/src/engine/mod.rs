@@ -38,6 +38,16 @@ impl Templates {
         })
     }
 
+    /// The Go templates.
+    pub(crate) fn go(&self) -> &TemplateSet {
+        &self.go
+    }
+
+    /// The parsed file of this name, if it is in Handlebars.
+    pub(crate) fn handlebars(&self, name: &str) -> Option<&::handlebars::Template> {
+        self.handlebars.parsed(name)
+    }
+
     /// Starts a rendering: executions that share one budget.
     pub(crate) fn rendering<'a>(&'a self, input: &RenderInput<'a>) -> Rendering<'a> {
         let options = Options {

@@ -69,6 +69,11 @@ impl Templates {
         })
     }
 
+    /// The parsed file of this name, rewritten as described in [`compile`].
+    pub(super) fn parsed(&self, name: &str) -> Option<&handlebars::Template> {
+        self.registry.get_template(name)
+    }
+
     /// The output of a template. `runtime` executes what the Go templates of the chart define.
     pub(super) fn execute(
         &self,

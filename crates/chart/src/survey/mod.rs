@@ -1,0 +1,294 @@
+//! What a chart can produce, whatever its values are.
+//!
+//! Templates are walked through instead of executed: both branches of each `if`, `with` and `range`, what `include`,
+//! `template` and `tpl` lead to, in the chart and all of its subcharts. Values are followed as far as they are known:
+//! literals, defaults, the values that a schema allows, those that templates compare them with. What follows from a
+//! choice of the user that nothing bounds is reported as [`Undetermined`], with its place, and not guessed.
+//!
+//! The kinds that the chart renders with its defaults, and with every switch turned on, are part of the survey, too:
+//! they are what the chart says itself.
+
+mod call;
+mod documents;
+mod handlebars;
+mod output;
+mod rendered;
+mod roles;
+mod subject;
+mod value;
+mod walk;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::chart::Chart;
+use crate::error::RenderError;
+use subject::Subject;
+use value::{Abstract, Shape};
+use walk::Walk;
+
+/// Everything that a chart can produce, as far as this can be told.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// The kinds of its objects, hooks included, sorted.
+    pub objects: Vec<ObjectKind>,
+    /// The kinds of custom resources that it defines, in `crds/` or by its templates.
+    pub definitions: Vec<Definition>,
+    /// What its templates look up in the cluster.
+    pub lookups: Vec<Lookup>,
+    /// The roles that it ships.
+    pub roles: Vec<Role>,
+    /// The roles that it binds.
+    pub bindings: Vec<Binding>,
+    /// What could not be told.
+    pub undetermined: Vec<Undetermined>,
+}
+
+/// A kind of objects that a chart can produce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectKind {
+    /// Such as `apps/v1`.
+    pub api_version: String,
+    /// Such as `Deployment`.
+    pub kind: String,
+    /// Where, at least one.
+    pub sources: Vec<Source>,
+}
+
+/// Where a chart produces objects of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file whose output it is, such as `web/templates/service.yaml`.
+    pub template: String,
+    /// The text that names the kind; a template that the file includes may be what has it.
+    pub place: Place,
+    /// Whether it is a hook.
+    pub hook: HookUse,
+    /// The namespaces other than the release's that it names.
+    pub namespaces: BTreeSet<String>,
+}
+
+/// Whether objects are hooks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HookUse {
+    /// They are part of the release.
+    #[default]
+    Never,
+    /// It depends on the values.
+    Sometimes,
+    /// They are hooks.
+    Always,
+}
+
+/// A place in a chart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file, such as `web/charts/database/templates/secret.yaml`.
+    pub file: Arc<str>,
+    /// The line, from 1; 0 where only the file is known.
+    pub line: usize,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            file: Arc::from(""),
+            line: 0,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.file),
+            line => write!(f, "{}:{line}", self.file),
+        }
+    }
+}
+
+/// A kind of custom resources that a chart defines.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Definition {
+    /// Such as `cert-manager.io`.
+    pub group: String,
+    /// Such as `Certificate`.
+    pub kind: String,
+    /// Such as `certificates`.
+    pub plural: String,
+    /// Whether its resources are in namespaces.
+    pub is_namespaced: bool,
+}
+
+/// A question that templates ask the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup {
+    /// Such as `v1`.
+    pub api_version: String,
+    /// Such as `Secret`.
+    pub kind: String,
+    /// Whether objects are asked for by name.
+    pub gets: bool,
+    /// Whether all objects are asked for.
+    pub lists: bool,
+    /// The namespaces that are named, if that is known; none where the release's, or any other, may be meant.
+    pub namespaces: Option<BTreeSet<String>>,
+    /// Where.
+    pub place: Place,
+}
+
+/// A `Role` or `ClusterRole` that a chart ships.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Whether it is a `ClusterRole`.
+    pub is_cluster_role: bool,
+    /// What it can grant, in all branches.
+    pub rules: Vec<PolicyRule>,
+    /// Whether other roles' rules are added to it by the server.
+    pub is_aggregated: bool,
+    /// Why the rules are not all of them, if so.
+    pub incomplete: Option<String>,
+    /// Where.
+    pub place: Place,
+}
+
+/// A rule of a role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PolicyRule {
+    /// `apiGroups`
+    pub api_groups: Vec<String>,
+    /// `resources`
+    pub resources: Vec<String>,
+    /// `resourceNames`
+    pub resource_names: Vec<String>,
+    /// `nonResourceURLs`
+    pub non_resource_urls: Vec<String>,
+    /// `verbs`
+    pub verbs: Vec<String>,
+}
+
+/// A `RoleBinding` or `ClusterRoleBinding` that a chart ships.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// Whether it binds a `ClusterRole`.
+    pub is_cluster_role: bool,
+    /// The names of the role, as far as they are known.
+    pub names: BTreeSet<String>,
+    /// Whether the role may have another name, such as one that follows from the release.
+    pub is_open: bool,
+    /// Where.
+    pub place: Place,
+}
+
+/// Something that could not be told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Undetermined {
+    /// Where.
+    pub place: Place,
+    /// What, and what decides it.
+    pub message: String,
+}
+
+impl Survey {
+    /// Surveys a chart with all of its subcharts.
+    ///
+    /// # Errors
+    /// The templates of the chart cannot be parsed, or its values are not of the form that it needs itself.
+    pub fn of(chart: &Chart) -> Result<Self, RenderError> {
+        let arrangement = chart.everything()?;
+        let templates = arrangement.templates()?;
+        let values = arrangement.defaults()?;
+        let subject = Subject::new(arrangement.chart(), values);
+        let mut compared = Walk::new(&subject);
+        // Only to learn what values are compared with, as that may come after their use.
+        for name in arrangement.order() {
+            compared.file_output(templates, name);
+        }
+        let compared = compared.compared;
+        let mut walk = Walk::new(&subject);
+        walk.compared = compared;
+        let mut survey = Self::default();
+        for name in arrangement.order() {
+            if crate::engine::is_notes(name) {
+                walk.file_output(templates, name);
+                continue;
+            }
+            let output = walk.file_output(templates, name);
+            documents::collect(&walk, name, &output, &mut survey);
+        }
+        survey.lookups = walk.lookups;
+        survey.undetermined.append(&mut walk.undetermined);
+        rendered::add(chart, &mut survey);
+        survey.tidy();
+        Ok(survey)
+    }
+
+    fn object(&mut self, api_version: &str, kind: &str) -> &mut ObjectKind {
+        let is_it = |known: &ObjectKind| known.api_version == api_version && known.kind == kind;
+        let index = self.objects.iter().position(is_it).unwrap_or_else(|| {
+            self.objects.push(ObjectKind {
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                sources: Vec::new(),
+            });
+            self.objects.len() - 1
+        });
+        &mut self.objects[index]
+    }
+
+    fn tidy(&mut self) {
+        self.objects.retain(|object| !object.sources.is_empty());
+        self.objects
+            .sort_by(|a, b| (&a.api_version, &a.kind).cmp(&(&b.api_version, &b.kind)));
+        self.definitions.sort();
+        self.definitions.dedup();
+        self.undetermined.sort();
+        self.undetermined.dedup();
+    }
+}
+
+impl Walk<'_> {
+    /// What a file can print.
+    fn file_output(
+        &mut self,
+        templates: &crate::engine::Templates,
+        name: &str,
+    ) -> std::rc::Rc<[output::Output]> {
+        name.clone_into(&mut self.file);
+        let Some(chart) = self.subject.chart_of(name) else {
+            return std::rc::Rc::from([]);
+        };
+        let dot = Abstract::of(Shape::Dot(chart));
+        if templates.handlebars(name).is_some() {
+            return handlebars::output(self, templates, name, &dot);
+        }
+        let output = self.template(templates.go(), name, &dot);
+        self.check_budget();
+        output
+    }
+
+    fn check_budget(&mut self) {
+        if self.is_exhausted() {
+            let place = Place {
+                file: self.file.as_str().into(),
+                line: 0,
+            };
+            self.note(
+                &place,
+                "the templates are too large to be followed in every branch".to_owned(),
+            );
+        }
+    }
+
+    /// Takes note of something that can't be told.
+    fn note(&mut self, place: &Place, message: String) {
+        let found = Undetermined {
+            place: place.clone(),
+            message,
+        };
+        if !self.undetermined.contains(&found) {
+            self.undetermined.push(found);
+        }
+    }
+}

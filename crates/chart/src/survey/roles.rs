@@ -1,0 +1,177 @@
+//! The rules of roles, in every branch.
+
+use super::documents::{Mark, Text, UNKNOWN, Word, plain};
+use super::{PolicyRule, Role};
+
+/// The role that a document is.
+pub(super) fn role(text: &Text<'_>, mark: &Mark, around: &[&Mark], is_cluster_role: bool) -> Role {
+    let at = |what: Word| {
+        around
+            .iter()
+            .filter(move |other| other.what == what && other.column == mark.column)
+    };
+    let mut role = Role {
+        is_cluster_role,
+        rules: Vec::new(),
+        is_aggregated: at(Word::AggregationRule).next().is_some(),
+        incomplete: None,
+        place: mark.place.clone(),
+    };
+    for rules in at(Word::Rules) {
+        let lines = text.lines_after(rules.at, &mark.path);
+        let mut reader = Reader {
+            role: &mut role,
+            rule: None,
+        };
+        reader.read(&lines, mark.column);
+    }
+    role.rules.sort();
+    role.rules.dedup();
+    role
+}
+
+struct Reader<'r> {
+    role: &'r mut Role,
+    rule: Option<(PolicyRule, Option<&'static str>)>,
+}
+
+const KEYS: &[&str] = &[
+    "apiGroups",
+    "resources",
+    "resourceNames",
+    "nonResourceURLs",
+    "verbs",
+];
+
+impl Reader<'_> {
+    /// Reads the items of `rules` line by line: alternatives follow each other, so that this need not be YAML.
+    fn read(&mut self, lines: &[String], column: usize) {
+        let mut lines = lines.iter();
+        if let Some(first) = lines.next()
+            && first.contains(UNKNOWN)
+        {
+            self.miss(first);
+        }
+        let mut open_list = String::new();
+        for line in lines {
+            let trimmed = line.trim_start();
+            let indent = line.len() - trimmed.len();
+            let trimmed = trimmed.trim_end();
+            if trimmed.is_empty() || trimmed.starts_with('#') {
+                continue;
+            }
+            if !open_list.is_empty() {
+                open_list.push(' ');
+                open_list.push_str(trimmed);
+                if trimmed.contains(']') {
+                    let text = std::mem::take(&mut open_list);
+                    self.values(&text);
+                }
+                continue;
+            }
+            if indent <= column && !trimmed.starts_with('-') {
+                if !trimmed.starts_with(UNKNOWN) {
+                    break;
+                }
+                self.miss(trimmed);
+                continue;
+            }
+            let inner = trimmed.strip_prefix('-').map(str::trim_start);
+            let content = inner.unwrap_or(trimmed);
+            match key(content) {
+                Some((key, rest)) => {
+                    if inner.is_some() {
+                        self.finish();
+                        self.rule = Some((PolicyRule::default(), None));
+                    }
+                    if let Some((_, current)) = &mut self.rule {
+                        *current = Some(key);
+                    }
+                    let rest = rest.trim();
+                    if rest.starts_with('[') && !rest.contains(']') {
+                        rest.clone_into(&mut open_list);
+                    } else {
+                        self.values(rest);
+                    }
+                }
+                None if inner.is_some() => self.value(content),
+                None if content.contains(UNKNOWN) => self.miss(content),
+                None => {}
+            }
+        }
+        self.finish();
+    }
+
+    fn values(&mut self, text: &str) {
+        let text = text.split(" #").next().unwrap_or_default().trim();
+        match text.strip_prefix('[') {
+            Some(list) => {
+                let list = list.split(']').next().unwrap_or_default();
+                for value in list.split(',').filter(|value| !value.trim().is_empty()) {
+                    self.value(value);
+                }
+            }
+            None if text.is_empty() => {}
+            None => self.value(text),
+        }
+    }
+
+    fn value(&mut self, text: &str) {
+        if text.contains(UNKNOWN) {
+            self.miss(text);
+            return;
+        }
+        let value = plain(text);
+        let Some((rule, Some(key))) = &mut self.rule else {
+            return;
+        };
+        let list = match *key {
+            "apiGroups" => &mut rule.api_groups,
+            "resources" => &mut rule.resources,
+            "resourceNames" => &mut rule.resource_names,
+            "nonResourceURLs" => &mut rule.non_resource_urls,
+            _ => &mut rule.verbs,
+        };
+        if !list.contains(&value) {
+            list.push(value);
+        }
+    }
+
+    fn miss(&mut self, text: &str) {
+        // A name in `resourceNames` bounds a rule. Where it is not known, the rule without it would say too much.
+        let _ = text;
+        self.role
+            .incomplete
+            .get_or_insert_with(|| "some of its rules follow from values or from the release".to_owned());
+        if let Some((rule, Some("resourceNames"))) = &mut self.rule {
+            rule.resource_names.push(UNKNOWN.to_string());
+        }
+    }
+
+    fn finish(&mut self) {
+        let Some((mut rule, _)) = self.rule.take() else {
+            return;
+        };
+        rule.resource_names.retain(|name| !name.contains(UNKNOWN));
+        for list in [
+            &mut rule.api_groups,
+            &mut rule.resources,
+            &mut rule.resource_names,
+            &mut rule.non_resource_urls,
+            &mut rule.verbs,
+        ] {
+            list.sort();
+        }
+        let grants = !rule.resources.is_empty() || !rule.non_resource_urls.is_empty();
+        if grants && !rule.verbs.is_empty() {
+            self.role.rules.push(rule);
+        }
+    }
+}
+
+fn key(text: &str) -> Option<(&'static str, &str)> {
+    let bare = text.trim_start_matches(['"', '\'']);
+    let key = KEYS.iter().find(|key| bare.starts_with(**key))?;
+    let rest = bare.get(key.len()..)?.trim_start_matches(['"', '\'']);
+    Some((key, rest.trim_start().strip_prefix(':')?))
+}
