@@ -7,6 +7,7 @@ pub mod bundle;
 mod custom_kind;
 pub mod definition;
 mod operator_image;
+pub mod rbac;
 pub mod yaml;
 
 pub use custom_kind::{CustomKind, Scope};

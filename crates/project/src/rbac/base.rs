@@ -1,0 +1,77 @@
+//! What the operator needs whatever its charts are.
+
+use super::Rule;
+use crate::{CustomKind, Scope};
+
+/// What the operator does with Helm's Secrets and events, for any chart.
+pub fn base_rules() -> Vec<Rule> {
+    vec![
+        Rule::new(
+            "",
+            &["secrets"],
+            &["get", "list", "watch", "create", "patch", "delete"],
+            "the revisions of releases are Helm's Secrets",
+        ),
+        Rule::new(
+            "",
+            &["events"],
+            &["create"],
+            "what becomes of custom resources is told by events",
+        ),
+    ]
+}
+
+/// What an operator with `--leader-elect` needs in its own namespace.
+pub fn leader_election_rules() -> Vec<Rule> {
+    vec![Rule::new(
+        "coordination.k8s.io",
+        &["leases"],
+        &["get", "create", "update"],
+        "the replica that holds the lease acts",
+    )]
+}
+
+/// What an operator with `--metrics-secure --metrics-require-rbac` needs.
+pub fn metrics_rules() -> Vec<Rule> {
+    vec![
+        Rule::new(
+            "authentication.k8s.io",
+            &["tokenreviews"],
+            &["create"],
+            "whose token it is that asks for /metrics",
+        )
+        .of_cluster(),
+        Rule::new(
+            "authorization.k8s.io",
+            &["subjectaccessreviews"],
+            &["create"],
+            "whether that user may have /metrics",
+        )
+        .of_cluster(),
+    ]
+}
+
+/// What the operator does with the custom resources of a kind.
+pub(super) fn custom_resource(kind: &CustomKind) -> Vec<Rule> {
+    let rule = |resource: &str, verbs: &[&str], reason: &str| {
+        let rule = Rule::new(&kind.group, &[resource], verbs, reason);
+        match kind.scope {
+            Scope::Namespaced => rule,
+            Scope::Cluster => rule.of_cluster(),
+        }
+    };
+    let plural = &kind.plural;
+    vec![
+        rule(
+            plural,
+            &["get", "list", "watch", "patch"],
+            "the custom resources, and the finalizer on them",
+        ),
+        rule(&format!("{plural}/status"), &["patch"], "what became of each"),
+        rule(
+            &format!("{plural}/finalizers"),
+            &["update"],
+            "objects name their custom resource as an owner whose deletion waits for theirs",
+        ),
+    ]
+}

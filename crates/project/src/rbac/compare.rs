@@ -1,0 +1,140 @@
+//! What an operator may do, beside what it needs and what it has asked for.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::Rule;
+
+/// A rule that a user has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Granted {
+    /// The rule.
+    pub rule: Rule,
+    /// The namespace in which it holds; none for all and for resources of the cluster.
+    pub namespace: Option<String>,
+}
+
+/// Something that a user did, or has to do: one verb on one resource.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Asked {
+    /// The group of the resource.
+    pub group: String,
+    /// The resource, with its subresource as in rules: `pods/log`.
+    pub resource: String,
+    /// The verb.
+    pub verb: String,
+    /// The name of the object; empty where all are meant.
+    pub name: String,
+    /// The namespace; none for all and for resources of the cluster.
+    pub namespace: Option<String>,
+}
+
+/// What differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// What is needed and not granted.
+    pub missing: Vec<Asked>,
+    /// What is granted and not needed.
+    pub unused: Vec<Asked>,
+}
+
+impl Rule {
+    /// The rule of a role as the API server shows it.
+    pub fn from_json(rule: &Json) -> Self {
+        let texts = |key: &str| -> Vec<String> {
+            let list = rule.get(key).and_then(Json::as_array);
+            let texts = list.into_iter().flatten().filter_map(Json::as_str);
+            texts.map(str::to_owned).collect()
+        };
+        Self {
+            api_groups: texts("apiGroups"),
+            resources: texts("resources"),
+            resource_names: texts("resourceNames"),
+            non_resource_urls: texts("nonResourceURLs"),
+            verbs: texts("verbs"),
+            ..Self::default()
+        }
+    }
+
+    /// Each verb on each resource that the rule grants, `*` as it stands there.
+    pub fn each(&self, namespace: Option<&str>) -> Vec<Asked> {
+        let mut found = Vec::new();
+        let all = [String::new()];
+        let names = if self.resource_names.is_empty() {
+            &all[..]
+        } else {
+            &self.resource_names[..]
+        };
+        for group in &self.api_groups {
+            for resource in &self.resources {
+                for verb in &self.verbs {
+                    found.extend(names.iter().map(|name| Asked {
+                        group: group.clone(),
+                        resource: resource.clone(),
+                        verb: verb.clone(),
+                        name: name.clone(),
+                        namespace: namespace.map(str::to_owned),
+                    }));
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the rule allows this, by the API server's rules.
+    pub fn allows(&self, asked: &Asked) -> bool {
+        let has = |list: &[String], text: &str| list.iter().any(|known| known == "*" || known == text);
+        let subresource = asked
+            .resource
+            .split_once('/')
+            .map(|(_, subresource)| format!("*/{subresource}"));
+        let is_resource = has(&self.resources, &asked.resource)
+            || subresource.is_some_and(|subresource| self.resources.contains(&subresource));
+        let is_named = self.resource_names.is_empty()
+            || !asked.name.is_empty() && self.resource_names.contains(&asked.name);
+        has(&self.verbs, &asked.verb) && has(&self.api_groups, &asked.group) && is_resource && is_named
+    }
+}
+
+impl Granted {
+    /// Whether this allows it there.
+    pub fn allows(&self, asked: &Asked) -> bool {
+        let is_there = self.namespace.is_none() || self.namespace == asked.namespace;
+        is_there && self.rule.allows(asked)
+    }
+}
+
+/// Compares what is granted with what is needed, each verb on each resource.
+pub fn compare(granted: &[Granted], needed: &[Asked]) -> Comparison {
+    let missing: BTreeSet<Asked> = needed
+        .iter()
+        .filter(|asked| !granted.iter().any(|granted| granted.allows(asked)))
+        .cloned()
+        .collect();
+    let mut unused = BTreeSet::new();
+    for granted in granted {
+        for single in granted.rule.each(granted.namespace.as_deref()) {
+            let one = Granted {
+                rule: Rule {
+                    api_groups: vec![single.group.clone()],
+                    resources: vec![single.resource.clone()],
+                    verbs: vec![single.verb.clone()],
+                    resource_names: Some(single.name.clone())
+                        .filter(|name| !name.is_empty())
+                        .into_iter()
+                        .collect(),
+                    ..Rule::default()
+                },
+                namespace: granted.namespace.clone(),
+            };
+            if !needed.iter().any(|asked| one.allows(asked)) {
+                unused.insert(single);
+            }
+        }
+    }
+    Comparison {
+        missing: missing.into_iter().collect(),
+        unused: unused.into_iter().collect(),
+    }
+}

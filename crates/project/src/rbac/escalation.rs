@@ -1,0 +1,148 @@
+//! What an operator needs to write roles and bindings: the server lets nobody grant what they do not have.
+
+use std::collections::BTreeSet;
+
+use steersman_chart::survey::{PolicyRule, Survey};
+
+use super::{Options, Reach, Rule, Rules};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Adds the rules of the chart's own roles, or, where that is allowed, the leave to write them without having them.
+pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
+    if survey.roles.is_empty() && survey.bindings.is_empty() {
+        return;
+    }
+    if options.allow_escalation {
+        allow(survey, rules);
+    } else {
+        copy(survey, rules);
+    }
+    bind(survey, options, rules);
+}
+
+/// The server asks only for rights that are used: that of roles which the chart has, and that of bindings of them.
+fn allow(survey: &Survey, rules: &mut Rules) {
+    for (is_cluster_role, resource) in [(false, "roles"), (true, "clusterroles")] {
+        if survey
+            .roles
+            .iter()
+            .any(|role| role.is_cluster_role == is_cluster_role)
+        {
+            let reason = "the chart's roles, which grant what the operator does not have; their names follow from the release";
+            let mut rule = Rule::new(GROUP, &[resource], &["bind", "escalate"], reason);
+            rule.reach = if is_cluster_role {
+                Reach::Cluster
+            } else {
+                Reach::Namespaces
+            };
+            rules.rules.push(rule);
+        }
+    }
+}
+
+fn copy(survey: &Survey, rules: &mut Rules) {
+    for role in &survey.roles {
+        let what = if role.is_cluster_role {
+            "ClusterRole"
+        } else {
+            "Role"
+        };
+        for rule in &role.rules {
+            let reach = if role.is_cluster_role {
+                Reach::Cluster
+            } else {
+                Reach::Namespaces
+            };
+            grant(
+                rule,
+                reach,
+                format!("granted by the chart's {what} in {}", role.place),
+                rules,
+            );
+        }
+        if let Some(why) = &role.incomplete {
+            rules.notice(format!(
+                "{}: the operator has to have all rules of this {what}, and {why}; add them, or use --allow-escalation",
+                role.place
+            ));
+        }
+        if role.is_aggregated {
+            rules.notice(format!(
+                "{}: only who may do everything, or has `escalate`, may write an aggregated {what}; use --allow-escalation",
+                role.place
+            ));
+        }
+    }
+}
+
+/// Adds a rule that the chart grants, unless another one covers it.
+fn grant(rule: &PolicyRule, reach: Reach, reason: String, rules: &mut Rules) {
+    let granted = Rule {
+        api_groups: rule.api_groups.clone(),
+        resources: rule.resources.clone(),
+        resource_names: rule.resource_names.clone(),
+        non_resource_urls: rule.non_resource_urls.clone(),
+        verbs: rule.verbs.clone(),
+        reasons: vec![reason],
+        reach: if rule.non_resource_urls.is_empty() {
+            reach
+        } else {
+            Reach::Cluster
+        },
+    };
+    if rule.verbs.iter().any(|verb| verb == "*") || rule.resources.iter().any(|resource| resource == "*") {
+        rules.notice(format!(
+            "{}: with `*`, which the operator has to have as well",
+            granted.reasons.join(", ")
+        ));
+    }
+    let same = |known: &&mut Rule| known.key() == granted.key() && known.resources == granted.resources;
+    match rules.rules.iter_mut().find(same) {
+        Some(known) => known.join(granted),
+        None => rules.rules.push(granted),
+    }
+}
+
+/// Roles that the chart binds and does not ship.
+fn bind(survey: &Survey, options: &Options, rules: &mut Rules) {
+    for (is_cluster_role, resource) in [(false, "roles"), (true, "clusterroles")] {
+        let bindings = || {
+            survey
+                .bindings
+                .iter()
+                .filter(move |binding| binding.is_cluster_role == is_cluster_role)
+        };
+        let names: BTreeSet<&String> = bindings().flat_map(|binding| &binding.names).collect();
+        if !names.is_empty() && !options.allow_escalation {
+            let places: Vec<String> = bindings()
+                .filter(|binding| !binding.names.is_empty())
+                .map(|binding| binding.place.to_string())
+                .collect();
+            let mut rule = Rule::new(
+                GROUP,
+                &[resource],
+                &["bind"],
+                format!("bound in {}", places.join(", ")),
+            );
+            rule.resource_names = names.into_iter().cloned().collect();
+            rule.reach = if is_cluster_role {
+                Reach::Cluster
+            } else {
+                Reach::Namespaces
+            };
+            rules.rules.push(rule);
+        }
+        let has_roles = survey
+            .roles
+            .iter()
+            .any(|role| role.is_cluster_role == is_cluster_role);
+        for binding in bindings().filter(|binding| binding.is_open && !has_roles) {
+            rules.notice(format!(
+                "{}: binds one of the {resource} that the chart does not ship and whose name values decide; let the \
+                 operator `bind` it",
+                binding.place
+            ));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The permissions that an operator needs, from what its charts can produce.
+//!
+//! Every rule names its verbs and says why it is there; there is no `*` but in what a chart's own roles grant. What the
+//! charts leave open is a [notice](Rules::notices), not a guess.
+//!
+//! ```
+//! use steersman_chart::Chart;
+//! use steersman_project::CustomKind;
+//! use steersman_project::rbac::{self, Options, Rules};
+//!
+//! let chart = Chart::from_files([
+//!     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+//!     ("templates/service.yaml", b"apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"),
+//! ])?;
+//! let kind = CustomKind::new("example.com", "v1", "Web");
+//! let rules = Rules::of(&kind, &chart, &Options::default())?;
+//! let block = rbac::write::block(&rules);
+//! assert!(block.contains("## Rules for example.com/v1, Kind: Web"));
+//! assert!(block.contains("  - services\n"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod base;
+mod chart;
+mod compare;
+mod escalation;
+mod resources;
+mod rule;
+pub mod write;
+
+pub use base::{base_rules, leader_election_rules, metrics_rules};
+pub use compare::{Asked, Comparison, Granted, compare};
+pub use resources::{KUBERNETES, Known, ResourceName};
+pub use rule::{Reach, Rule};
+
+use std::collections::BTreeMap;
+
+use steersman_chart::Chart;
+use steersman_chart::survey::Survey;
+
+use crate::CustomKind;
+
+/// What a chart's permissions depend on, besides the chart.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Lets the operator write the chart's roles without having their rules: `escalate` and `bind`.
+    pub allow_escalation: bool,
+    /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
+    pub ignores_dependents: bool,
+    /// Resources of kinds that neither Kubernetes nor the chart defines, by group and kind, as the cluster names them.
+    pub known: Known,
+}
+
+/// What the operator needs for the custom resources of one kind.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The kind.
+    pub kind: CustomKind,
+    /// The permissions, in a stable order.
+    pub rules: Vec<Rule>,
+    /// What the person who reads the role has to know: kinds that values decide, names that were guessed.
+    pub notices: Vec<String>,
+}
+
+impl Rules {
+    /// The permissions for the releases of `chart`.
+    ///
+    /// # Errors
+    /// The chart's templates cannot be parsed.
+    pub fn of(
+        kind: &CustomKind,
+        chart: &Chart,
+        options: &Options,
+    ) -> Result<Self, steersman_chart::RenderError> {
+        let survey = Survey::of(chart)?;
+        Ok(Self::of_survey(kind, &survey, options))
+    }
+
+    /// As [`of`](Self::of), for a chart that was surveyed already.
+    pub fn of_survey(kind: &CustomKind, survey: &Survey, options: &Options) -> Self {
+        let mut rules = Self {
+            kind: kind.clone(),
+            rules: base::custom_resource(kind),
+            notices: Vec::new(),
+        };
+        chart::add(survey, options, &mut rules);
+        escalation::add(survey, options, &mut rules);
+        rules
+    }
+
+    /// The permissions for resources in namespaces; a `Role` can hold them.
+    pub fn namespaced(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|rule| rule.reach == Reach::Namespaces)
+    }
+
+    /// The permissions that only a `ClusterRole` can hold.
+    pub fn cluster(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|rule| rule.reach == Reach::Cluster)
+    }
+}
+
+/// Rules with the same groups, verbs and names become one, with the reasons of both.
+fn merged(rules: Vec<Rule>) -> Vec<Rule> {
+    let mut found: BTreeMap<rule::Key, Rule> = BTreeMap::new();
+    let mut order = Vec::new();
+    for rule in rules {
+        let key = rule.key();
+        if let Some(known) = found.get_mut(&key) {
+            known.join(rule);
+        } else {
+            order.push(key.clone());
+            found.insert(key, rule);
+        }
+    }
+    order.iter().filter_map(|key| found.remove(key)).collect()
+}

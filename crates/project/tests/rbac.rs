@@ -1,0 +1,356 @@
+//! The rules that follow from charts.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(
+    clippy::needless_raw_string_hashes,
+    reason = "so that the expected texts can be written by the tests"
+)]
+
+use expect_test::{Expect, expect};
+use steersman_chart::Chart;
+use steersman_project::CustomKind;
+use steersman_project::rbac::{Options, Rules, write};
+
+fn rules(templates: &[(&str, &str)], options: &Options) -> Rules {
+    let mut files = vec![("Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")];
+    files.extend(templates);
+    let chart = Chart::from_files(files.iter().map(|(name, text)| (*name, text.as_bytes()))).unwrap();
+    let kind = CustomKind::new("example.com", "v1", "Web");
+    Rules::of(&kind, &chart, options).unwrap()
+}
+
+fn check(templates: &[(&str, &str)], options: &Options, expect: &Expect) {
+    let block = write::block(&rules(templates, options));
+    let own = block.find("  - webs/finalizers\n  verbs:\n  - update\n").unwrap();
+    let rest = &block[own + "  - webs/finalizers\n  verbs:\n  - update\n".len()..];
+    expect.assert_eq(rest);
+}
+
+#[test]
+fn a_block_says_whose_and_why() {
+    let block = write::block(&rules(
+        &[("templates/a.yaml", "apiVersion: v1\nkind: Service\n")],
+        &Options::default(),
+    ));
+    expect![[r###"
+        ##
+        ## Rules for example.com/v1, Kind: Web
+        ##
+        # the custom resources, and the finalizer on them
+        - apiGroups:
+          - example.com
+          resources:
+          - webs
+          verbs:
+          - get
+          - list
+          - watch
+          - patch
+        # what became of each
+        - apiGroups:
+          - example.com
+          resources:
+          - webs/status
+          verbs:
+          - patch
+        # objects name their custom resource as an owner whose deletion waits for theirs
+        - apiGroups:
+          - example.com
+          resources:
+          - webs/finalizers
+          verbs:
+          - update
+        # services: web/templates/a.yaml:2
+        - apiGroups:
+          - ""
+          resources:
+          - services
+          verbs:
+          - get
+          - list
+          - watch
+          - create
+          - patch
+          - delete
+    "###]]
+    .assert_eq(&block);
+}
+
+#[test]
+fn every_branch_counts() {
+    let template = r#"
+{{- if .Values.stateful }}
+apiVersion: apps/v1
+kind: StatefulSet
+{{- else if .Values.keda }}
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+{{- else }}
+apiVersion: apps/v1
+kind: {{ .Values.kind | default "Deployment" }}
+{{- end }}
+metadata: {name: web}
+---
+apiVersion: {{ include "web.policy" . }}
+kind: PodDisruptionBudget
+metadata: {name: web}
+"#;
+    let helpers = r#"{{ define "web.policy" }}{{ if .Capabilities.APIVersions.Has "policy/v1" }}policy/v1{{ else }}policy/v1beta1{{ end }}{{ end }}"#;
+    check(
+        &[
+            ("templates/a.yaml", template),
+            ("templates/_helpers.tpl", helpers),
+        ],
+        &Options::default(),
+        &expect![[r#"
+            # deployments: web/templates/a.yaml:10
+            # statefulsets: web/templates/a.yaml:4
+            - apiGroups:
+              - apps
+              resources:
+              - deployments
+              - statefulsets
+              verbs:
+              - get
+              - list
+              - watch
+              - create
+              - patch
+              - delete
+            # scaledobjects: web/templates/a.yaml:7
+            - apiGroups:
+              - keda.sh
+              resources:
+              - scaledobjects
+              verbs:
+              - get
+              - list
+              - watch
+              - create
+              - patch
+              - delete
+            # poddisruptionbudgets: web/templates/a.yaml:15
+            - apiGroups:
+              - policy
+              resources:
+              - poddisruptionbudgets
+              verbs:
+              - get
+              - list
+              - watch
+              - create
+              - patch
+              - delete
+        "#]],
+    );
+}
+
+#[test]
+fn hooks_lookups_and_definitions_need_less() {
+    let hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: migrate\n  annotations:\n    helm.sh/hook: pre-upgrade\n";
+    let looked_up = r#"{{ $known := lookup "v1" "ConfigMap" .Release.Namespace "known" }}{{ range (lookup "v1" "Node" "" "").items }}{{ end }}"#;
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  group: x.io\n  scope: Cluster\n  names: {kind: Foo, plural: fooses}\n";
+    let foo = "apiVersion: x.io/v1\nkind: Foo\n";
+    check(
+        &[
+            ("templates/hook.yaml", hook),
+            ("templates/looked.yaml", looked_up),
+            ("crds/foo.yaml", crd),
+            ("templates/foo.yaml", foo),
+        ],
+        &Options::default(),
+        &expect![[r##"
+            # nodes: web/templates/looked.yaml:1, looked up
+            - apiGroups:
+              - ""
+              resources:
+              - nodes
+              verbs:
+              - list
+            # customresourcedefinitions: web/crds/foo.yaml
+            - apiGroups:
+              - apiextensions.k8s.io
+              resources:
+              - customresourcedefinitions
+              verbs:
+              - get
+              - create
+              - patch
+            # fooses: web/templates/foo.yaml:2
+            - apiGroups:
+              - x.io
+              resources:
+              - fooses
+              verbs:
+              - get
+              - list
+              - watch
+              - create
+              - patch
+              - delete
+            # configmaps: web/templates/looked.yaml:1, looked up
+            - apiGroups:
+              - ""
+              resources:
+              - configmaps
+              verbs:
+              - get
+            # jobs: web/templates/hook.yaml:2, a hook
+            - apiGroups:
+              - batch
+              resources:
+              - jobs
+              verbs:
+              - get
+              - create
+              - patch
+              - delete
+            # how the pods of a hook that failed have ended
+            - apiGroups:
+              - ""
+              resources:
+              - pods
+              verbs:
+              - list
+        "##]],
+    );
+}
+
+const ROLE: &str = r#"apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ .Release.Name }}
+rules:
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [get, list]
+{{- if .Values.more }}
+- apiGroups:
+    - metrics.k8s.io
+  resources:
+    - pods
+  verbs:
+    - get
+{{- end }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: auth
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: system:auth-delegator
+subjects:
+- kind: ServiceAccount
+  name: web
+"#;
+
+#[test]
+fn what_a_chart_grants_the_operator_has() {
+    check(
+        &[("templates/role.yaml", ROLE)],
+        &Options::default(),
+        &expect![[r##"
+            # clusterrolebindings: web/templates/role.yaml:19
+            # clusterroles: web/templates/role.yaml:2
+            - apiGroups:
+              - rbac.authorization.k8s.io
+              resources:
+              - clusterrolebindings
+              - clusterroles
+              verbs:
+              - get
+              - list
+              - watch
+              - create
+              - patch
+              - delete
+            # granted by the chart's ClusterRole in web/templates/role.yaml:2
+            - apiGroups:
+              - ""
+              resources:
+              - nodes
+              verbs:
+              - get
+              - list
+            # granted by the chart's ClusterRole in web/templates/role.yaml:2
+            - apiGroups:
+              - metrics.k8s.io
+              resources:
+              - pods
+              verbs:
+              - get
+            # bound in web/templates/role.yaml:19
+            - apiGroups:
+              - rbac.authorization.k8s.io
+              resources:
+              - clusterroles
+              resourceNames:
+              - system:auth-delegator
+              verbs:
+              - bind
+        "##]],
+    );
+}
+
+#[test]
+fn escalation_is_allowed_instead_when_asked_for() {
+    let options = Options {
+        allow_escalation: true,
+        ..Options::default()
+    };
+    check(
+        &[("templates/role.yaml", ROLE)],
+        &options,
+        &expect![[r#"
+        # clusterrolebindings: web/templates/role.yaml:19
+        # clusterroles: web/templates/role.yaml:2
+        - apiGroups:
+          - rbac.authorization.k8s.io
+          resources:
+          - clusterrolebindings
+          - clusterroles
+          verbs:
+          - get
+          - list
+          - watch
+          - create
+          - patch
+          - delete
+        # the chart's roles, which grant what the operator does not have; their names follow from the release
+        - apiGroups:
+          - rbac.authorization.k8s.io
+          resources:
+          - clusterroles
+          verbs:
+          - bind
+          - escalate
+    "#]],
+    );
+}
+
+#[test]
+fn what_nobody_can_tell_is_said() {
+    let objects = "{{ range .Values.extraObjects }}\n---\n{{ tpl (toYaml .) $ }}\n{{ end }}";
+    let kind = "apiVersion: v1\nkind: {{ .Values.kind }}\n";
+    let templates = [
+        ("templates/extra.yaml", objects),
+        ("templates/kind.yaml", kind),
+        (
+            "templates/psp.yaml",
+            "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\n",
+        ),
+        (
+            "templates/monitor.yaml",
+            "apiVersion: monitoring.coreos.com/v1\nkind: ServiceMonitor\n",
+        ),
+    ];
+    let notices = rules(&templates, &Options::default()).notices;
+    expect![[r#"
+        ServiceMonitor.monitoring.coreos.com: taken for "servicemonitors", in namespaces; nothing here defines it
+        PodSecurityPolicy of policy/v1beta1: no rule, as Kubernetes 1.36.3 does not serve it
+        web/templates/extra.yaml:3: objects of kinds that .Values.extraObjects.* decides
+        web/templates/kind.yaml:2: kind: {{ .Values.kind }}
+    "#]].assert_eq(&(notices.join("\n") + "\n"));
+}
