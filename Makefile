@@ -22,6 +22,10 @@ demo: ## Run the example operator on a control plane of its own; ONCE=1 checks t
 test: ## Run everything: format, lints, unit tests, corpus, real API server.
 	@build/test.sh
 
+.PHONY: test-node
+test-node: ## Run the operator's image on a real node: kubelet, containerd, pods; needs root and Linux.
+	@build/node.sh
+
 .PHONY: control-plane
 control-plane: ## Build the control plane of the tests and the demo, where it is missing.
 	@build/control-plane.sh

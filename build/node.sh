@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# `make test-node`: the operator of this project on a real node, in namespaces of its own.
+#
+# It builds what is missing (the control plane, kubelet, containerd, the static program), takes runc and the CNI plugins of
+# Debian where the system has none (downloaded, not installed), makes the images, and runs tests/node/test.sh as the first
+# process of a network, mount and process namespace: whatever it starts ends with it, and nothing outside of them changes.
+#
+#   BINARY     a static program to put into the image, instead of building one
+#
+# A machine that grants no namespaces, or is no Linux, or where we are not root, cannot run it: then it says so on one line
+# and ends with 0, with CI=true, too. A program that is missing and could be there is a failure with CI=true.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf 'node: %s\n' "$*" >&2; }
+
+# cannot REASON: this machine is not made for it
+cannot() {
+    say "SKIPPED: no pod ran, because $*"
+    exit 0
+}
+
+# lacks REASON: something is missing that could be there
+lacks() {
+    [ "${CI:-}" != true ] || { say "FAILED: $* (CI=true: nothing may be missing)"; exit 1; }
+    cannot "$@"
+}
+
+[ "$(uname -s)" = Linux ] || cannot "only Linux has containers"
+[ "$(id -u)" = 0 ] || cannot "a node needs root: sudo make test-node"
+for program in unshare ip openssl go; do
+    command -v "$program" >/dev/null || lacks "$program is not installed"
+done
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/steersman-node-XXXXXX")
+cgroup="steersman-${work##*-}"
+child=
+
+# Everything in the namespaces ends with the first process in them; it ends with `unshare`.
+clean_up() {
+    [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
+    [ -z "$child" ] || wait "$child" 2>/dev/null || true
+    local groups attempt
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do
+        groups=$(find /sys/fs/cgroup -depth -type d -path "*/$cgroup*" 2>/dev/null) || true
+        [ -n "$groups" ] || break
+        # The kernel may be at the last of the processes yet.
+        xargs -r rmdir 2>/dev/null <<<"$groups" || sleep 0.2
+    done
+    rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+# What a container is made of: namespaces, mounts of files over each other, a network device, a cgroup.
+probe() {
+    mkdir "$work/low" "$work/up" "$work/tmp" "$work/over"
+    unshare --net --mount --pid --fork --kill-child --mount-proc sh -c "mount -t tmpfs tmpfs /run &&
+        mount -t overlay -o lowerdir=$work/low,upperdir=$work/up,workdir=$work/tmp overlay $work/over &&
+        ip link add node0 type veth peer name node1" || return
+    local root=/sys/fs/cgroup
+    [ ! -d "$root/memory" ] || root=$root/memory
+    mkdir "$root/$cgroup" && rmdir "$root/$cgroup"
+}
+reason=$(probe 2>&1) || cannot "this machine grants no containers: ${reason##*$'\n'}"
+
+assets=$(build/control-plane.sh)
+node=$(build/control-plane.sh --of node)
+
+# from_debian PACKAGE PATH: the file of a package that the system lacks, kept in a folder beside the other programs
+from_debian() {
+    local folder="$node/debian"
+    if [ ! -e "$folder/$2" ]; then
+        command -v apt-get >/dev/null || lacks "$1 is not installed, and there is no apt-get to download it"
+        say "downloading $1 of Debian"
+        mkdir -p "$folder"
+        (cd "$work" && apt-get download "$1" >/dev/null 2>"$work/apt.log" && dpkg -x "$1"_*.deb "$folder") ||
+            lacks "$1 is not installed and can't be downloaded ($(tail -n 1 "$work/apt.log")); try apt-get update"
+    fi
+    echo "$folder/$2"
+}
+
+# What is not printed is missing, and has been said to be.
+runc=$(command -v runc) || runc=$(from_debian runc usr/sbin/runc)
+plugin=/usr/lib/cni/ptp
+[ -x "$plugin" ] || plugin=$(from_debian containernetworking-plugins usr/lib/cni/ptp)
+[ -n "$runc" ] && [ -n "$plugin" ] || exit 0
+cni=$(dirname "$plugin")
+"$runc" --version >"$work/runc.log" 2>&1 || lacks "runc does not run: $(tail -n 1 "$work/runc.log")"
+mkdir -p "$work/bin" "$work/images"
+ln -s "$runc" "$work/bin/runc"
+
+say "building the programs of the images"
+if [ -z "${BINARY:-}" ]; then
+    make --no-print-directory build-static >&2
+    BINARY="${CARGO_TARGET_DIR:-target}/$(rustc -vV | sed -n 's/^host: //p')/release/steersman"
+fi
+case $(uname -m) in
+    x86_64) platform=linux/amd64 ;;
+    aarch64) platform=linux/arm64 ;;
+    *) platform=linux/$(uname -m) ;;
+esac
+(cd tests/node/site && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false -trimpath -o "$work/site")
+ln "$work/site" "$work/get"
+
+# image NAME PROGRAM…: an image with the site's program under these names, of which the first starts
+image() {
+    local name=$1 first=$2 files=() program
+    shift
+    for program in "$@"; do
+        files+=("${program#/}=$work/site")
+    done
+    cargo run --locked --quiet --package steersman-image --example files -- \
+        "$work/images/$(basename "${name%:*}").tar" "registry.test/$name" "$platform" "$first" "${files[@]}"
+}
+image pause:v1 /usr/bin/pause
+image nginxinc/nginx-unprivileged:1.28-alpine /usr/sbin/nginx
+image library/adminer:5 /usr/bin/php
+image library/mysql:8.4 /usr/sbin/mysqld /usr/bin/mysqladmin
+
+# Two versions of the operator: the second has another chart.
+program=$(realpath "$BINARY")
+for version in v1 v2; do
+    mkdir -p "$work/$version"
+    cp -R watches.yaml helm-charts "$work/$version/"
+    [ "$version" = v1 ] || sed -i 's/^title: Visitors Site$/title: Visitors Site, second edition/' \
+        "$work/$version/helm-charts/visitors/values.yaml"
+    (cd "$work/$version" && "$program" build --binary "$program" -t "registry.test/visitors-operator:$version" \
+        -o "$work/images/operator-$version.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+    [ "$version" = v2 ] || grep -E ' for linux/|program' "$work/build.log"
+done
+for file in "$program" "$work/images/operator-v1.tar"; do
+    [ "$(stat -c %s "$file")" -le 25000000 ] || { say "FAILED: ${file##*/} is larger than 25 MB"; exit 1; }
+done
+
+export assets node cni work cgroup steersman="$program"
+PATH="$work/bin:$PATH" unshare --net --mount --pid --fork --kill-child --mount-proc bash tests/node/test.sh &
+child=$!
+wait "$child"
+child=

@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# The operator of this project on a real node. build/node.sh starts it as the first process of namespaces of its own.
+#
+# What it proves: the image of `steersman build` runs where `restricted` is enforced, with a ServiceAccount's token and the
+# role of deploy/; pods of its releases really run; an upgrade of the operator, and its death, leave them serving; it comes
+# back and heals what changed meanwhile; and it goes without leaving anything.
+set -Eeuo pipefail
+
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+say() { printf 'node: %s\n' "$*"; }
+
+fail() {
+    say "FAILED: $*" >&2
+    show_state >&2 || true
+    exit 1
+}
+
+# What somebody needs who has to find out why.
+show_state() {
+    trap - ERR
+    [ -S "$CONTAINERD_ADDRESS" ] || { tail -n 20 "$work"/*.log; return; }
+    kubectl get pods,visitorssites --all-namespaces -o wide
+    kubectl get events --all-namespaces --field-selector type!=Normal
+    kubectl logs --namespace "$namespace" "deployment/$operator" --tail=40
+    kubectl logs --namespace "$namespace" "deployment/$operator" --tail=20 --previous
+    tail -n 15 "$work/kubelet.log" "$work/containerd.log"
+}
+
+# shellcheck source-path=SCRIPTDIR
+source "$here/cluster.sh"
+
+namespace=visitors-operator-system
+operator=visitors-operator
+site=museum
+
+main() {
+    trap 'exit 130' INT TERM
+    trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
+    # Sockets and links at the places that kubelet and containerd insist on, for these processes alone.
+    mount -t tmpfs tmpfs /run
+    mount -t tmpfs tmpfs /var/log
+
+    say "starting a cluster of one node"
+    start_cluster
+    local image
+    for image in "$work"/images/*.tar; do
+        ctr images import "$image" >/dev/null
+    done
+
+    deploy_operator v1
+    install_site
+    start_visitors
+    upgrade_operator
+    kill_operator
+    print_memory
+    stop_visitors
+    undeploy
+    say "all of it holds ($SECONDS s)"
+}
+
+deploy_operator() {
+    "$steersman" deploy --kustomize-dir "$here/../../deploy" --image "registry.test/visitors-operator:$1" \
+        >"$work/deploy.log" 2>&1 || fail "steersman deploy: $(cat "$work/deploy.log")"
+    [ "$(kubectl get namespace "$namespace" -o jsonpath='{.metadata.labels.pod-security\.kubernetes\.io/enforce}')" = restricted ]
+    say "the operator $1 runs, where \`restricted\` is enforced"
+}
+
+install_site() {
+    kubectl create namespace "$site" >/dev/null
+    kubectl label namespace "$site" pod-security.kubernetes.io/enforce=restricted >/dev/null
+    kubectl apply --namespace "$site" -f - >/dev/null <<END
+apiVersion: example.com/v1alpha1
+kind: VisitorsSite
+metadata: {name: $site}
+spec:
+  global: {imageRegistry: registry.test}
+  frontend: {replicas: 2}
+  backend: {replicas: 2}
+  database: {persistence: {enabled: false}}
+END
+    kubectl wait --namespace "$site" --for=condition=Ready "visitorssite/$site" --timeout=180s >/dev/null
+    [ "$(kubectl get pods --namespace "$site" --field-selector=status.phase=Running -o name | wc -l)" = 5 ]
+    kubectl logs --namespace "$namespace" "deployment/$operator" | grep -q 'Installed release'
+    page_says '<title>Visitors Site</title>'
+    say "the site is Ready: its five pods run and serve the page"
+}
+
+# The page, from one of the pods that the Service would send a visitor to.
+page() {
+    local address
+    for address in $(endpoints); do
+        "$work/get" "http://$address:8080/" 2>/dev/null && return
+    done
+    return 1
+}
+
+endpoints() {
+    kubectl get endpointslices --namespace "$site" -l "kubernetes.io/service-name=$site-frontend" \
+        -o jsonpath='{range .items[*].endpoints[?(@.conditions.ready==true)]}{.addresses[0]} {end}'
+}
+
+# Visitors come all the time; who finds nobody is written down. A pod that ends while somebody comes to it is in the list
+# still, so a visitor asks twice, as browsers do.
+start_visitors() {
+    (
+        trap 'exit 0' TERM
+        trap - ERR
+        set +e
+        count=0
+        while :; do
+            if visit || visit; then count=$((count + 1)); else date +%T >>"$work/turned-away"; fi
+            echo "$count" >"$work/visits"
+            sleep 0.1
+        done
+    ) &
+    visitors=$!
+}
+
+visit() { page_says '<title>'; }
+
+stop_visitors() {
+    kill "$visitors"
+    wait "$visitors" || true
+    [ ! -e "$work/turned-away" ] || fail "visitors were turned away at $(tr '\n' ' ' <"$work/turned-away")"
+    local visits
+    visits=$(cat "$work/visits")
+    [ "$visits" -gt 20 ] || fail "only $visits visitors came"
+    say "$visits visitors came during the upgrade and the operator's death, and none was turned away"
+}
+
+upgrade_operator() {
+    deploy_operator v2
+    until_true 120 "the new chart reaches the page" page_says 'second edition'
+    kubectl wait --namespace "$site" --for=condition=Ready "visitorssite/$site" --timeout=120s >/dev/null
+    say "the new chart reached the site"
+}
+
+page_says() {
+    local text
+    text=$(page) && grep -q "$1" <<<"$text"
+}
+
+# ctr kills the process, and the node starts it again. What changes in between is drift.
+kill_operator() {
+    local before
+    before=$(operator_container)
+    ctr task kill --signal SIGKILL "$before"
+    kubectl scale --namespace "$site" "deployment/$site-backend" --replicas=1 >/dev/null
+    kubectl delete --namespace "$site" "service/$site-backend" >/dev/null
+    until_true 120 "the operator comes back" is_back "$before"
+    kubectl wait --namespace "$site" --for=jsonpath='{.spec.replicas}'=2 \
+        "deployment/$site-backend" --timeout=60s >/dev/null
+    kubectl wait --namespace "$site" --for=create "service/$site-backend" --timeout=60s >/dev/null
+    kubectl wait --namespace "$site" --for=condition=Ready "visitorssite/$site" --timeout=120s >/dev/null
+    say "the operator was killed, came back, and healed what had changed meanwhile"
+}
+
+operator_container() {
+    kubectl get pods --namespace "$namespace" -l "app.kubernetes.io/name=$operator" \
+        -o jsonpath='{.items[0].status.containerStatuses[0].containerID}' | sed 's|.*//||'
+}
+
+is_back() {
+    local now
+    now=$(operator_container)
+    [ -n "$now" ] && [ "$now" != "$1" ] &&
+        kubectl wait --namespace "$namespace" --for=condition=Available "deployment/$operator" --timeout=1s
+}
+
+print_memory() {
+    local process
+    process=$(ctr task ls | awk -v id="$(operator_container)" '$1 == id { print $2 }')
+    say "memory of the operator: $(awk '/^VmRSS/ { printf "%.1f MB", $2 / 1000 }' "/proc/$process/status") resident, $(group_memory "$process") in its cgroup"
+}
+
+# The memory that the kernel counts for a process' cgroup, of either version.
+group_memory() {
+    local path file
+    path=$(awk -F: '$2 == "memory" || $2 == "" { print $3; exit }' "/proc/$1/cgroup")
+    for file in "/sys/fs/cgroup/memory$path/memory.usage_in_bytes" "/sys/fs/cgroup$path/memory.current"; do
+        [ -r "$file" ] && awk '{ printf "%.1f MB", $1 / 1e6 }' "$file" && return
+    done
+    echo "an unknown amount"
+}
+
+undeploy() {
+    if "$steersman" undeploy --kustomize-dir "$here/../../deploy" >"$work/undeploy.log" 2>&1; then
+        fail "the operator was taken away from a site that needs it"
+    fi
+    kubectl get namespace "$namespace" >/dev/null
+    "$steersman" undeploy --kustomize-dir "$here/../../deploy" --cascade >"$work/undeploy.log" 2>&1 ||
+        fail "steersman undeploy: $(cat "$work/undeploy.log")"
+    local left
+    left=$(kubectl get all,configmaps,secrets,serviceaccounts --namespace "$site" -o name |
+        grep -vE '^(configmap/kube-root-ca.crt|serviceaccount/default)$' || true)
+    [ -z "$left" ] || fail "the site left behind: $left"
+    kubectl delete namespace "$site" --timeout=90s >/dev/null
+    left=$(kubectl get customresourcedefinitions,clusterroles,clusterrolebindings,namespaces,pods,leases \
+        --all-namespaces -o name | grep -E 'visitors|museum|pod/' || true)
+    [ -z "$left" ] || fail "left behind: $left"
+    until_true 60 "the last container ends" no_container
+    say "the site and the operator are gone; nothing is left"
+}
+
+no_container() { [ -z "$(ctr containers ls --quiet)" ]; }
+
+main
