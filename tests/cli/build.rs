@@ -10,6 +10,7 @@ use serde_json::Value;
 use steersman_testkit::program;
 use steersman_testkit::skip::skipped;
 
+use crate::gate::Gate;
 use crate::program::{Ended, Project};
 
 const X86: u8 = 62;
@@ -130,6 +131,16 @@ fn an_image_has_the_program_and_what_makes_the_charts() {
 
     build(&project, &["-t=a", "-o=base.tar", "--base"]);
     assert_eq!(Unpacked::read(&project.path().join("base.tar")).files.len(), 7);
+    project.write("bundle.pem", "-----BEGIN CERTIFICATE-----\n");
+    build(
+        &project,
+        &["-t=a", "-o=base.tar", "--base", "--ca-certificates=bundle.pem"],
+    );
+    let files = Unpacked::read(&project.path().join("base.tar")).files;
+    assert!(
+        files.contains(&"- 644 etc/ssl/certs/ca-certificates.crt".to_owned()),
+        "{files:?}"
+    );
 }
 
 #[test]
@@ -165,6 +176,11 @@ fn what_makes_no_image_is_refused_with_the_reason() {
         &project,
         &["--binary=program", "--platform=linux/amd64,linux/arm64"],
         "make build-static TARGET=aarch64-unknown-linux-gnu",
+    );
+    check_refusal(
+        &project,
+        &["--binary=program", "--ca-certificates=watches.yaml"],
+        "`watches.yaml` has no certificate in it",
     );
     write_program(&project, "arm", ARM);
     check_refusal(
@@ -279,6 +295,38 @@ fn crane_and_a_registry_take_the_images() {
     crane.run(&project, &["push", "--index", "layout", &name("copy")]);
     let copied: Value = serde_json::from_str(&crane.run(&project, &["manifest", &name("copy")])).unwrap();
     assert_eq!(copied["manifests"][0]["digest"], digest.trim());
+}
+
+#[test]
+fn a_push_logs_in_as_the_user_that_docker_stored() {
+    let Some(crane) = Crane::find_or_skip() else {
+        return;
+    };
+    let project = project();
+    let registry = crane.serve(&project);
+    let gate = Gate::before(&registry.address, "Basic bWU6c2VjcmV0");
+    let name = format!("{}/team/operator:v1", gate.address);
+
+    let ended = project.run(&["build", "--binary=program", "--push", "-t", &name]);
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("403 Forbidden"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("hint: `docker login 127.0.0.1:"),
+        "{}",
+        ended.stderr
+    );
+
+    let auths =
+        serde_json::json!({"auths": {gate.address.as_str(): {"username": "me", "password": "secret"}}});
+    let file = project.write("docker/config.json", &auths.to_string());
+    let project = project.with_variable("DOCKER_CONFIG", file.parent().unwrap().to_str().unwrap());
+    let pushed = build(&project, &["--push", "-t", &name]);
+    let behind = format!("{}/team/operator:v1", registry.address);
+    let digest = crane.run(&project, &["digest", &behind]);
+    assert!(pushed.ends_with(&format!("pushed {name}@{digest}")), "{pushed}");
+    crane.run(&project, &["validate", "--remote", &behind]);
+    let asked = "GET /token?scope=repository%3Ateam%2Foperator%3Apull%2Cpush&service=test HTTP/1.1";
+    assert_eq!(gate.stopped().last().map(String::as_str), Some(asked));
 }
 
 #[test]

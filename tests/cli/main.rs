@@ -8,6 +8,7 @@ mod completion;
 mod crd;
 mod dependency;
 mod functions;
+mod gate;
 mod helm;
 mod hostile;
 mod lint;

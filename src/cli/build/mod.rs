@@ -15,7 +15,7 @@ use super::cluster::block_on;
 use super::helm::{ConnectionFlags, say};
 use super::report::print_line;
 use crate::config::Environment;
-use crate::repository::{self, PushError, Pushing};
+use crate::repository::{self, FetchError, PushError, Pushing};
 use programs::Given;
 
 const EXAMPLES: &str = "\
@@ -180,7 +180,12 @@ fn push(release: &Release, connection: &ConnectionFlags, environment: &Environme
 }
 
 fn hint(error: &PushError, reference: &Reference) -> Option<String> {
-    let PushError::Refused { status, .. } = error else {
+    let (PushError::Refused { status, .. }
+    | PushError::Ask {
+        source: FetchError::Status { status, .. },
+        ..
+    }) = error
+    else {
         return None;
     };
     let registry = reference.registry();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::anyhow;
-use steersman_image::{Binary, BinaryError, Platform};
+use steersman_image::{Binary, Platform};
 
 use crate::cli::Failure;
 
@@ -86,14 +86,9 @@ fn read_one(path: &Path) -> Result<Binary, Failure> {
         )
     })?;
     Binary::new(content).map_err(|error| {
-        let hint = matches!(error, BinaryError::Dynamic { .. }).then(|| {
-            "`make build-static` in Steersman's sources makes a static program; --binary names a file"
-                .to_owned()
-        });
-        Failure::usage(
-            anyhow::Error::new(error).context(format!("`{name}` can't be put into an image")),
-            hint,
-        )
+        let hint = "`make build-static` in Steersman's sources makes a static program for Linux; --binary names a file";
+        let error = anyhow::Error::new(error).context(format!("`{name}` can't be put into an image"));
+        Failure::usage(error, Some(hint.to_owned()))
     })
 }
 
