@@ -27,7 +27,7 @@ lacks() {
 }
 
 [ "$(uname -s)" = Linux ] || cannot "only Linux has containers"
-[ "$(id -u)" = 0 ] || cannot "a node needs root: sudo make test-node"
+[ "$(id -u)" = 0 ] || cannot "a node needs root: sudo -E env PATH=\"\$PATH\" make test-node"
 for program in unshare ip openssl go; do
     command -v "$program" >/dev/null || lacks "$program is not installed"
 done
@@ -58,8 +58,16 @@ probe() {
     unshare --net --mount --pid --fork --kill-child --mount-proc sh -c "mount -t tmpfs tmpfs /run &&
         mount -t overlay -o lowerdir=$work/low,upperdir=$work/up,workdir=$work/tmp overlay $work/over &&
         ip link add node0 type veth peer name node1" || return
-    local root=/sys/fs/cgroup
-    [ ! -d "$root/memory" ] || root=$root/memory
+    local root=/sys/fs/cgroup controller
+    if [ -e "$root/cgroup.controllers" ]; then
+        # Of the second version, what containers are limited by is handed down from the root, or nobody has it.
+        for controller in cpu memory pids; do
+            grep -qw "$controller" "$root/cgroup.subtree_control" ||
+                echo "+$controller" >"$root/cgroup.subtree_control" || return
+        done
+    else
+        root=$root/memory
+    fi
     mkdir "$root/$cgroup" && rmdir "$root/$cgroup"
 }
 reason=$(probe 2>&1) || cannot "this machine grants no containers: ${reason##*$'\n'}"

@@ -80,7 +80,8 @@ spec:
 END
     kubectl wait --namespace "$site" --for=condition=Ready "visitorssite/$site" --timeout=180s >/dev/null
     [ "$(kubectl get pods --namespace "$site" --field-selector=status.phase=Running -o name | wc -l)" = 5 ]
-    kubectl logs --namespace "$namespace" "deployment/$operator" | grep -q 'Installed release'
+    # A reader that stops early would make kubectl fail.
+    grep -q 'Installed release' <<<"$(kubectl logs --namespace "$namespace" "deployment/$operator")"
     page_says '<title>Visitors Site</title>'
     say "the site is Ready: its five pods run and serve the page"
 }
@@ -155,9 +156,11 @@ kill_operator() {
     say "the operator was killed, came back, and healed what had changed meanwhile"
 }
 
+# The container of the youngest pod: the one before it may not be gone yet.
 operator_container() {
     kubectl get pods --namespace "$namespace" -l "app.kubernetes.io/name=$operator" \
-        -o jsonpath='{.items[0].status.containerStatuses[0].containerID}' | sed 's|.*//||'
+        --sort-by=.metadata.creationTimestamp \
+        -o jsonpath='{.items[-1:].status.containerStatuses[0].containerID}' | sed 's|.*//||'
 }
 
 is_back() {
