@@ -142,7 +142,8 @@ for file in "$program" "$work/images/operator-v1.tar"; do
 done
 
 export assets node cni work cgroup steersman="$program"
-PATH="$work/bin:$PATH" unshare --net --mount --pid --fork --kill-child --mount-proc bash tests/node/test.sh &
+# In a session of its own: Ctrl-C is for this process, which ends all of it at once.
+PATH="$work/bin:$PATH" setsid unshare --net --mount --pid --fork --kill-child --mount-proc bash tests/node/test.sh &
 child=$!
 wait "$child"
 child=
