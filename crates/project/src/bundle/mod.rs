@@ -9,6 +9,7 @@
 //! the `ClusterServiceVersion` by `github.com/operator-framework/api`.
 
 mod base;
+pub mod catalog;
 mod error;
 mod generate;
 mod images;
@@ -33,6 +34,13 @@ pub use upgrade::{Replaces, check_version};
 /// What the file of a package's `ClusterServiceVersion` is called.
 pub fn service_version_file(package: &str) -> String {
     format!("{}.clusterserviceversion.yaml", package.to_lowercase())
+}
+
+/// Whether a package can be called so: a label of DNS, as catalogs want it, and as files are called after it.
+pub fn is_package_name(name: &str) -> bool {
+    let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_whole = !name.is_empty() && name.len() <= 63 && name.bytes().all(is_fine);
+    is_whole && !name.starts_with('-') && !name.ends_with('-')
 }
 
 /// An object in the YAML that Go programs of Kubernetes write: keys sorted, lists not indented.
