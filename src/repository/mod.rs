@@ -23,5 +23,5 @@ mod settings;
 
 pub use client::{Access, FetchError};
 pub use locate::{Located, Locator, fetch_file};
-pub use registry::{PushError, Pushing, push};
+pub use registry::{PushError, Pushing, image_digest, push};
 pub use settings::Settings;

@@ -4,6 +4,7 @@
 //! brings blobs and manifests there.
 
 mod credentials;
+mod digest;
 mod push;
 mod reference;
 mod token;
@@ -20,6 +21,7 @@ use super::client::{Client, FetchError, body};
 use super::index::newest_first;
 use super::settings::Settings;
 use credentials::Credentials;
+pub use digest::image_digest;
 pub use push::{PushError, Pushing, push};
 pub(super) use reference::Reference;
 

@@ -124,7 +124,7 @@ pub async fn push(
 }
 
 /// A host that is this machine, by its name.
-fn is_this_machine(host: &str) -> bool {
+pub(super) fn is_this_machine(host: &str) -> bool {
     let Ok(url) = Url::parse(&format!("http://{host}")) else {
         return false;
     };
