@@ -2,6 +2,7 @@
 
 mod arguments;
 mod build;
+mod bundle;
 mod cluster;
 mod completion;
 mod crd;
@@ -96,6 +97,8 @@ enum Command {
     /// Manage what is in a chart's charts/
     #[command(aliases = ["dep", "dependencies"])]
     Dependency(Box<dependency::Args>),
+    /// Write a bundle for the Operator Lifecycle Manager, check one, or make a catalog of bundles
+    Bundle(Box<bundle::Args>),
     /// List the functions that templates can call, or explain one
     Functions(functions::Args),
     /// Print the script that lets a shell complete commands and flags
@@ -167,6 +170,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Lint(arguments) => lint::exec(*arguments, &environment),
         Command::Show(arguments) => show::exec(*arguments, &environment),
         Command::Dependency(arguments) => dependency::exec(*arguments, &environment),
+        Command::Bundle(arguments) => bundle::exec(*arguments, &environment),
         Command::Functions(arguments) => functions::exec(&arguments),
         Command::Completion(arguments) => completion::exec(&arguments),
         Command::Man(arguments) => man::exec(&arguments),

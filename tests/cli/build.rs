@@ -17,7 +17,7 @@ const X86: u8 = 62;
 const ARM: u8 = 183;
 
 /// A project with a static program in it: the head of one, as nothing here runs it.
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     let project = Project::new();
     write_program(&project, "program", X86);
     project
@@ -32,7 +32,7 @@ fn write_program(project: &Project, name: &str, machine: u8) {
 
 /// What `build` prints with these arguments besides the program.
 #[track_caller]
-fn build(project: &Project, arguments: &[&str]) -> String {
+pub(crate) fn build(project: &Project, arguments: &[&str]) -> String {
     let ended = project.run(&[&["build", "--binary=program"], arguments].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     ended.stdout
@@ -409,16 +409,16 @@ fn describe(entry: &tar::Entry<'_, impl std::io::Read>) -> String {
 }
 
 /// The judge of images.
-struct Crane(PathBuf);
+pub(crate) struct Crane(PathBuf);
 
 /// A registry on this machine; killed when dropped.
-struct Registry {
+pub(crate) struct Registry {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Crane {
-    fn find_or_skip() -> Option<Self> {
+    pub(crate) fn find_or_skip() -> Option<Self> {
         match program::find("registry", "crane") {
             Ok(path) => Some(Self(path)),
             Err(error) => {
@@ -429,7 +429,7 @@ impl Crane {
     }
 
     #[track_caller]
-    fn run(&self, project: &Project, arguments: &[&str]) -> String {
+    pub(crate) fn run(&self, project: &Project, arguments: &[&str]) -> String {
         let ended = project
             .start_program(&self.0, arguments)
             .wait(Duration::from_mins(1));
@@ -437,7 +437,7 @@ impl Crane {
         ended.stdout
     }
 
-    fn serve(&self, project: &Project) -> Registry {
+    pub(crate) fn serve(&self, project: &Project) -> Registry {
         let mut child = Command::new(&self.0)
             .args(["registry", "serve", "--address=127.0.0.1:0"])
             .current_dir(project.path())

@@ -82,6 +82,14 @@ impl Manifests {
             .find(|object| name(object).starts_with(&prefix))
     }
 
+    /// The name of the definition of a kind.
+    pub fn definition_name(&self, group: &str, kind: &str) -> Option<&str> {
+        let defines = |definition: &&Value| {
+            text(definition, "/spec/group") == group && text(definition, "/spec/names/kind") == kind
+        };
+        self.definitions.iter().find(defines).map(name)
+    }
+
     /// The kinds that the definitions define: group, version and kind.
     pub fn kinds(&self) -> Vec<(String, String, String)> {
         self.definitions.iter().flat_map(kinds_of).collect()
