@@ -105,3 +105,30 @@ fn archive(tree: &Tree, modified: u64) -> io::Result<Vec<u8>> {
     }
     builder.into_inner()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_any_length_and_second_names_come_back_as_they_were() {
+        let long = format!("{}/{}", "folder-".repeat(20), "file-".repeat(40));
+        let mut tree = Tree::default();
+        tree.file(&long, *b"text").unwrap();
+        tree.program("z", *b"run").unwrap();
+        tree.link("a", "z").unwrap();
+        let archive = archive(&tree, 7).unwrap();
+        let mut read = Vec::new();
+        for entry in tar::Archive::new(archive.as_slice()).entries().unwrap() {
+            let entry = entry.unwrap();
+            assert_eq!(entry.header().mtime().unwrap(), 7);
+            read.push(entry.path().unwrap().to_string_lossy().into_owned());
+        }
+        let folder = format!("{}/", "folder-".repeat(20));
+        // The second name comes after the first, which it needs.
+        assert_eq!(read, [folder.as_str(), &long, "z", "a"]);
+        let layer = Layer::new("files", &tree, 7).unwrap();
+        assert_eq!(layer.diff_id, digest(&archive));
+        assert_eq!(layer.unpacked, archive.len() as u64);
+    }
+}
