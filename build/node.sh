@@ -75,6 +75,13 @@ reason=$(probe 2>&1) || cannot "this machine grants no containers: ${reason##*$'
 assets=$(build/control-plane.sh)
 node=$(build/control-plane.sh --of node)
 
+# download PACKAGE: by the lists of packages that the system has, or by new ones, which it does not get
+download() {
+    local lists=(-o "Dir::State::lists=$work/lists")
+    cd "$work"
+    apt-get download "$1" || { mkdir -p lists/partial && apt-get "${lists[@]}" update && apt-get "${lists[@]}" download "$1"; }
+}
+
 # from_debian PACKAGE PATH: the file of a package that the system lacks, kept in a folder beside the other programs
 from_debian() {
     local folder="$node/debian"
@@ -82,8 +89,8 @@ from_debian() {
         command -v apt-get >/dev/null || lacks "$1 is not installed, and there is no apt-get to download it"
         say "downloading $1 of Debian"
         mkdir -p "$folder"
-        (cd "$work" && apt-get download "$1" >/dev/null 2>"$work/apt.log" && dpkg -x "$1"_*.deb "$folder") ||
-            lacks "$1 is not installed and can't be downloaded ($(tail -n 1 "$work/apt.log")); try apt-get update"
+        download "$1" >"$work/apt.log" 2>&1 && dpkg -x "$work/$1"_*.deb "$folder" ||
+            lacks "$1 is not installed and can't be downloaded: $(grep '^E:' "$work/apt.log" | tail -n 1)"
     fi
     echo "$folder/$2"
 }
