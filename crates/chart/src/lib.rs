@@ -41,6 +41,7 @@ pub use capabilities::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
 pub use chart::{Chart, CrdFile, Digest, RenderInput};
 pub use error::{LoadError, RenderError, RenderErrorKind, ValuesError};
 pub use functions::table as functions;
+pub use load::{files_of_archive, files_of_chart};
 pub use manifest::{Hook, HookEvent, Manifest, Rendered};
 pub use metadata::{Dependency, Lock, Maintainer, Metadata};
 pub use notice::{Notice, NoticeLevel};

@@ -108,6 +108,29 @@ pub(crate) fn load_archive(content: &[u8]) -> Result<Loaded, LoadError> {
     Ok(Loaded { source, files })
 }
 
+/// The files of the chart in a directory or `.tgz` file, by their paths in it, without what its `.helmignore` leaves out.
+///
+/// # Errors
+///
+/// The path cannot be read, or the files exceed the limits for charts.
+pub fn files_of_chart(path: &Path) -> Result<BTreeMap<String, Vec<u8>>, LoadError> {
+    Ok(by_path(load(path)?))
+}
+
+/// [`files_of_chart`] of a `.tgz` archive that is in memory.
+///
+/// # Errors
+///
+/// The archive is broken, or its files exceed the limits for charts.
+pub fn files_of_archive(content: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, LoadError> {
+    Ok(by_path(load_archive(content)?))
+}
+
+fn by_path(loaded: Loaded) -> BTreeMap<String, Vec<u8>> {
+    let files = loaded.files.into_iter();
+    files.map(|file| (file.name, file.content.to_vec())).collect()
+}
+
 /// The files of an archive, as they would be read from the folder that it is unpacked to.
 pub(crate) fn unpack(path: &Path) -> Result<Vec<File>, LoadError> {
     archive::read_file(path, &mut Budget::default())
