@@ -6,6 +6,7 @@
 pub mod bundle;
 mod custom_kind;
 pub mod definition;
+pub mod layout;
 mod operator_image;
 pub mod rbac;
 pub mod yaml;

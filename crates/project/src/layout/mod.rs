@@ -1,0 +1,96 @@
+//! The files of a project, laid out as operator-sdk's helm plugin does: names, keys and markers are those that
+//! operator-sdk, kubebuilder and existing kustomizations look for.
+//!
+//! ```text
+//! new_project    a name and a domain -> the files of a project without kinds
+//! api_files      a kind and its chart -> the files that are the kind's own
+//! register       the same, entered into the files that all kinds share
+//! ```
+//!
+//! All of it is texts by path; nothing here reads or writes a file.
+
+mod names;
+mod project_file;
+mod sample;
+mod shared;
+mod starter;
+mod templates;
+
+use std::collections::BTreeMap;
+
+use crate::CustomKind;
+
+pub use names::{check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart};
+pub use project_file::{ProjectFile, ProjectFileError, Resource};
+pub use shared::{LayoutError, SHARED, register, replace_rules, rules_of};
+pub use starter::starter_chart;
+
+/// Texts by their path in the project, with `/` between folders.
+pub type Files = BTreeMap<String, String>;
+
+/// What a project is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The name, such as `memcached-operator`: a part of all names in the cluster.
+    pub name: String,
+    /// What the groups of its kinds end in, such as `example.com`.
+    pub domain: String,
+}
+
+/// A kind of the project, and what follows from its chart.
+#[derive(Debug, Clone)]
+pub struct Api<'a> {
+    /// The kind, its group with the domain.
+    pub kind: &'a CustomKind,
+    /// The group without the domain.
+    pub group: &'a str,
+    /// The folder of the chart in `helm-charts/`.
+    pub chart: &'a str,
+    /// The text of the chart's `values.yaml`.
+    pub values: &'a str,
+    /// The `CustomResourceDefinition`.
+    pub definition: &'a str,
+    /// What the operator may do for this kind: items of a list of rules as YAML, under the heading that names the kind.
+    pub rules: &'a str,
+}
+
+impl Api<'_> {
+    /// Where the `CustomResourceDefinition` is.
+    pub fn definition_path(&self) -> String {
+        format!("config/crd/bases/{}", self.definition_file())
+    }
+
+    fn definition_file(&self) -> String {
+        format!("{}_{}.yaml", self.kind.group, self.kind.plural)
+    }
+
+    /// Where the sample is.
+    pub fn sample_path(&self) -> String {
+        format!("config/samples/{}", self.sample_file())
+    }
+
+    fn sample_file(&self) -> String {
+        let group = if self.group.is_empty() {
+            String::new()
+        } else {
+            format!("{}_", self.group)
+        };
+        format!("{group}{}_{}.yaml", self.kind.version, self.kind.singular())
+    }
+}
+
+/// The files of a project without kinds. `base_rules` are what the operator may do whatever it watches: the items of a
+/// list of rules, as YAML, under their heading.
+pub fn new_project(project: &Project, base_rules: &str) -> Files {
+    let mut files = templates::project(project, base_rules);
+    files.insert("PROJECT".to_owned(), ProjectFile::new(project).to_text());
+    files
+}
+
+/// The files that are a kind's own: its definition, its sample, and roles for people.
+pub fn api_files(project: &Project, api: &Api<'_>) -> Files {
+    let mut files = templates::roles(project, api.kind);
+    files.insert(api.definition_path(), api.definition.to_owned());
+    files.insert(api.sample_path(), sample::sample(api));
+    files
+}

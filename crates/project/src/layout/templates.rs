@@ -1,0 +1,106 @@
+//! The texts of the files, with names in the place of `%name%`.
+
+use super::{Files, Project};
+use crate::CustomKind;
+
+macro_rules! texts {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("files/", $path)))),*]
+    };
+}
+
+/// The files of a project, by their path.
+const PROJECT: &[(&str, &str)] = texts![
+    "Dockerfile",
+    "Makefile",
+    "config/crd/kustomization.yaml",
+    "config/default/kustomization.yaml",
+    "config/default/manager_metrics_patch.yaml",
+    "config/default/metrics_service.yaml",
+    "config/manager/kustomization.yaml",
+    "config/manager/manager.yaml",
+    "config/manager/pod_disruption_budget.yaml",
+    "config/manifests/kustomization.yaml",
+    "config/network-policy/allow-metrics-traffic.yaml",
+    "config/network-policy/kustomization.yaml",
+    "config/prometheus/kustomization.yaml",
+    "config/prometheus/monitor.yaml",
+    "config/rbac/kustomization.yaml",
+    "config/rbac/leader_election_role.yaml",
+    "config/rbac/leader_election_role_binding.yaml",
+    "config/rbac/metrics_auth_role.yaml",
+    "config/rbac/metrics_auth_role_binding.yaml",
+    "config/rbac/metrics_reader_role.yaml",
+    "config/rbac/role.yaml",
+    "config/rbac/role_binding.yaml",
+    "config/rbac/service_account.yaml",
+    "config/samples/kustomization.yaml",
+    "config/scorecard/bases/config.yaml",
+    "config/scorecard/kustomization.yaml",
+    "config/scorecard/patches/basic.config.yaml",
+    "config/scorecard/patches/olm.config.yaml",
+    "watches.yaml",
+];
+
+/// The roles for people who work with resources of a kind.
+const ROLES: &[(&str, &str)] = &[
+    ("admin", include_str!("files/config/rbac/admin_role.yaml")),
+    ("editor", include_str!("files/config/rbac/editor_role.yaml")),
+    ("viewer", include_str!("files/config/rbac/viewer_role.yaml")),
+];
+
+pub(super) fn project(project: &Project, base_rules: &str) -> Files {
+    let fill = |text: &str| {
+        filled(
+            text,
+            &[
+                ("project", &project.name),
+                ("domain", &project.domain),
+                ("version", concat!("v", env!("CARGO_PKG_VERSION"))),
+                ("base", base_rules.trim_end()),
+            ],
+        )
+    };
+    let mut files: Files = PROJECT
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), fill(text)))
+        .collect();
+    files.insert(
+        ".gitignore".to_owned(),
+        include_str!("files/gitignore").to_owned(),
+    );
+    files
+}
+
+pub(super) fn roles(project: &Project, kind: &CustomKind) -> Files {
+    let values = [
+        ("project", project.name.as_str()),
+        ("kind", &kind.kind),
+        ("group", &kind.group),
+        ("plural", &kind.plural),
+        ("singular", &kind.singular()),
+    ];
+    ROLES
+        .iter()
+        .map(|(role, text)| (role_path(kind, role), filled(text, &values)))
+        .collect()
+}
+
+fn role_path(kind: &CustomKind, role: &str) -> String {
+    format!("config/rbac/{}", role_file(kind, role))
+}
+
+fn role_file(kind: &CustomKind, role: &str) -> String {
+    format!("{}_{role}_role.yaml", kind.singular())
+}
+
+/// The files of the roles for people, in the order in which they are named.
+pub(super) fn role_files(kind: &CustomKind) -> impl Iterator<Item = String> {
+    ROLES.iter().map(|(role, _)| role_file(kind, role))
+}
+
+pub(super) fn filled(text: &str, values: &[(&str, &str)]) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(&format!("%{name}%"), value)
+    })
+}
