@@ -6,11 +6,13 @@ mod bundle;
 mod cluster;
 mod completion;
 mod crd;
+mod create;
 mod dependency;
 mod deploy;
 mod diff;
 mod functions;
 mod helm;
+mod init;
 mod lint;
 mod man;
 mod manifests;
@@ -18,6 +20,7 @@ mod migrate;
 mod overview;
 mod report;
 mod run;
+mod scaffold;
 mod show;
 mod status;
 mod style;
@@ -69,6 +72,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make a project: an operator for a chart
+    Init(Box<init::Args>),
+    /// Add a kind to a project, or take a newer chart into one
+    Create(create::Args),
     /// Run the operator: release a chart for each custom resource that watches.yaml names
     Run(Box<run::Args>),
     /// Show what the operator would change in the cluster
@@ -157,6 +164,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let environment = Environment::of_process();
     let result = match cli.command {
+        Command::Init(arguments) => init::exec(&arguments, &environment),
+        Command::Create(arguments) => create::exec(arguments, &environment),
         Command::Run(arguments) => run::exec(*arguments, &environment),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),

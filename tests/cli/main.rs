@@ -17,6 +17,7 @@ mod man;
 mod program;
 mod repository;
 mod run;
+mod scaffold;
 mod show;
 mod template;
 mod version;

@@ -27,3 +27,14 @@ pub fn find(set: &str, program: &str) -> Result<PathBuf, String> {
         }
     }
 }
+
+/// operator-sdk, the program that `OPERATOR_SDK` names. `None` where it names none, which has been said on one line, with
+/// the name of the test: nothing here builds it.
+#[must_use]
+pub fn operator_sdk_or_say(test: &str) -> Option<PathBuf> {
+    let binary = crate::environment::path_variable("OPERATOR_SDK");
+    if binary.is_none() {
+        crate::skip::not_judged(test, "OPERATOR_SDK names no binary of operator-sdk");
+    }
+    binary
+}

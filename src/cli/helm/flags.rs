@@ -128,8 +128,24 @@ pub(in crate::cli) struct ChartFlags {
     pub(super) keyring: Option<PathBuf>,
 }
 
+impl ChartFlags {
+    /// A version of a chart, in a repository where one is given.
+    pub(in crate::cli) fn of(
+        version: Option<String>,
+        repo: Option<String>,
+        connection: ConnectionFlags,
+    ) -> Self {
+        Self {
+            version,
+            repo,
+            connection,
+            ..Self::default()
+        }
+    }
+}
+
 /// How repositories and registries are talked to.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub(in crate::cli) struct ConnectionFlags {
     /// User name for the repository or registry
     #[arg(long, value_name = "NAME")]

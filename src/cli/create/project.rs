@@ -1,0 +1,40 @@
+//! The project in a folder.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use steersman_project::layout::{Files, Project, ProjectFile, SHARED};
+
+use super::super::Failure;
+use super::super::scaffold::wrong;
+
+const HINT: &str = "run the command in the folder of a project; `steersman init` makes one";
+
+/// What the project is called, and the files that its kinds share.
+pub(super) fn read(folder: &Path) -> Result<(Project, Files), Failure> {
+    let mut files = Files::new();
+    for path in SHARED {
+        if let Some(text) = read_text(folder, path)? {
+            files.insert((*path).to_owned(), text);
+        }
+    }
+    let Some(text) = files.get("PROJECT") else {
+        return Err(wrong("there is no PROJECT file in this folder", HINT));
+    };
+    let project = ProjectFile::parse(text).and_then(|file| file.project());
+    let project = project.map_err(|error| wrong(error.to_string(), HINT))?;
+    Ok((project, files))
+}
+
+/// The text of a file of the project, if it is there.
+pub(super) fn read_text(folder: &Path, path: &str) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(folder.join(path)) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::failed(
+            anyhow::Error::new(error).context(format!("failed to read `{path}`")),
+            None,
+        )),
+    }
+}

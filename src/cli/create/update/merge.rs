@@ -1,0 +1,96 @@
+//! Three versions of a file become one.
+
+/// What becomes of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It stays as it is.
+    Keep,
+    /// It gets this content.
+    Take(Vec<u8>),
+    /// It goes.
+    Remove,
+    /// Both sides have changed the same place.
+    Conflict {
+        /// The new version, if there is one.
+        theirs: Option<Vec<u8>>,
+        /// Both sides with markers between them, where they are texts.
+        marked: Option<String>,
+    },
+}
+
+/// Merges what was changed from `base` to `theirs` into `ours`; `None` stands for a file that is not there.
+pub(super) fn merge(base: Option<&[u8]>, ours: Option<&[u8]>, theirs: Option<&[u8]>) -> Outcome {
+    if theirs == base || theirs == ours {
+        return Outcome::Keep;
+    }
+    if ours == base {
+        return theirs.map_or(Outcome::Remove, |theirs| Outcome::Take(theirs.to_vec()));
+    }
+    let text = |content: Option<&[u8]>| {
+        content.and_then(|content| std::str::from_utf8(content).ok().map(str::to_owned))
+    };
+    let marked = match (text(base), text(ours), text(theirs)) {
+        (base, Some(ours), Some(theirs)) => match diffy::merge(&base.unwrap_or_default(), &ours, &theirs) {
+            Ok(merged) => return Outcome::Take(merged.into_bytes()),
+            Err(marked) => Some(marked),
+        },
+        _ => None,
+    };
+    Outcome::Conflict {
+        theirs: theirs.map(<[u8]>::to_vec),
+        marked,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, merge};
+
+    fn merged(base: &str, ours: &str, theirs: &str) -> Outcome {
+        let part = |text: &str| (text != "-").then(|| text.as_bytes().to_vec());
+        merge(
+            part(base).as_deref(),
+            part(ours).as_deref(),
+            part(theirs).as_deref(),
+        )
+    }
+
+    fn take(text: &str) -> Outcome {
+        Outcome::Take(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn edits_stay_and_changes_come() {
+        assert_eq!(merged("a\n", "a\n", "b\n"), take("b\n"));
+        assert_eq!(merged("a\n", "mine\n", "a\n"), Outcome::Keep);
+        assert_eq!(merged("a\n", "b\n", "b\n"), Outcome::Keep);
+        assert_eq!(merged("-", "-", "new\n"), take("new\n"));
+        assert_eq!(merged("a\n", "a\n", "-"), Outcome::Remove);
+        assert_eq!(merged("a\n", "-", "a\n"), Outcome::Keep);
+        assert_eq!(
+            merged("1\n2\n3\n4\n5\n", "mine\n2\n3\n4\n5\n", "1\n2\n3\n4\ntheirs\n"),
+            take("mine\n2\n3\n4\ntheirs\n")
+        );
+    }
+
+    #[test]
+    fn nothing_of_either_side_is_lost() {
+        let Outcome::Conflict { theirs, marked } = merged("a\n", "mine\n", "theirs\n") else {
+            panic!("a conflict");
+        };
+        assert_eq!(theirs.unwrap(), b"theirs\n");
+        let marked = marked.unwrap();
+        assert!(
+            marked.contains("mine\n") && marked.contains("theirs\n"),
+            "{marked}"
+        );
+        assert!(matches!(
+            merged("a\n", "mine\n", "-"),
+            Outcome::Conflict { theirs: None, .. }
+        ));
+        assert!(matches!(
+            merged("a\n", "-", "b\n"),
+            Outcome::Conflict { marked: None, .. }
+        ));
+    }
+}

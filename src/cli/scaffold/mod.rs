@@ -1,0 +1,29 @@
+//! What `init` and `create api` share: where a chart comes from, what follows from it, and how files come into a project.
+
+mod api;
+mod changes;
+mod chart;
+
+pub(super) use api::{ApiFlags, Generated, generate, plan};
+pub(super) use changes::Changes;
+pub(super) use chart::{Fetched, SourceFlags, digest};
+
+use super::Failure;
+use super::style::harmless;
+
+/// The exit codes of both commands.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  the files are written
+  1  something cannot be fetched or written
+  2  the arguments or the project are wrong; nothing was written";
+
+/// Says what was done.
+pub(super) fn say(line: &str) {
+    super::report::print_progress(&harmless(line));
+}
+
+/// A wrong argument or project, with what to do about it.
+pub(super) fn wrong(problem: impl Into<String>, hint: &str) -> Failure {
+    Failure::usage(anyhow::anyhow!(problem.into()), Some(hint.to_owned()))
+}

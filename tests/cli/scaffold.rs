@@ -1,0 +1,635 @@
+//! Projects: what `init` and `create api` write, judged by kubectl and, where `OPERATOR_SDK` names it, by operator-sdk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use steersman_testkit::program::operator_sdk_or_say;
+use steersman_testkit::skip::not_judged;
+
+/// A folder with charts beside a project.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+const MEMCACHED: &[&str] = &[
+    "init",
+    "--plugins",
+    "helm",
+    "--domain",
+    "example.com",
+    "--group",
+    "cache",
+    "--version",
+    "v1alpha1",
+    "--kind",
+    "Memcached",
+    "--helm-chart",
+    "../charts/memcached",
+];
+
+impl Place {
+    fn new() -> Self {
+        let place = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        place.write_chart(
+            "charts/memcached",
+            "0.0.2",
+            "# -- Number of pods\nreplicaCount: 3\n\n# -- The image\nimage: memcached:1.5\n",
+        );
+        fs::create_dir(place.project()).unwrap();
+        place
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn project(&self) -> PathBuf {
+        self.path("memcached-operator")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn write_chart(&self, folder: &str, version: &str, values: &str) {
+        self.write(
+            &format!("{folder}/Chart.yaml"),
+            &format!("apiVersion: v2\nname: memcached\nversion: {version}\n"),
+        );
+        self.write(&format!("{folder}/values.yaml"), values);
+        self.write(
+            &format!("{folder}/templates/deployment.yaml"),
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: '{{ .Release.Name }}'}\nspec:\n  replicas: {{ \
+             .Values.replicaCount }}\n  selector: {matchLabels: {app: a}}\n  template:\n    metadata: {labels: {app: \
+             a}}\n    spec:\n      containers: [{name: a, image: '{{ .Values.image }}'}]\n",
+        );
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.project().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn edit(&self, path: &str, from: &str, to: &str) {
+        let text = self.read(path);
+        assert!(text.contains(from), "{path}: {text}");
+        fs::write(self.project().join(path), text.replace(from, to)).unwrap();
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        run(
+            Path::new(env!("CARGO_BIN_EXE_steersman")),
+            &self.project(),
+            arguments,
+        )
+    }
+
+    #[track_caller]
+    fn succeed(&self, arguments: &[&str]) -> Said {
+        let said = self.run(arguments);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        said
+    }
+
+    #[track_caller]
+    fn refuse(&self, arguments: &[&str], expect: &str) {
+        let said = self.run(arguments);
+        assert_eq!(said.code, Some(2), "{}{}", said.stdout, said.stderr);
+        assert!(said.stderr.contains(expect), "{}", said.stderr);
+        assert!(said.stderr.contains("\nhint: "), "{}", said.stderr);
+    }
+}
+
+fn run(program: &Path, folder: &Path, arguments: &[&str]) -> Said {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .envs([
+            ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+            ("HOME", folder.to_str().unwrap()),
+        ])
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Said {
+        code: output.status.code(),
+        stdout: text(&output.stdout),
+        stderr: text(&output.stderr),
+    }
+}
+
+/// The texts of all files below a folder, by path.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                files.insert(name, fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// What `config/FOLDER` builds to, by kubectl's word, too, where there is one.
+fn built(project: &Path, folder: &str) -> Vec<Value> {
+    let folder = project.join("config").join(folder);
+    let objects = steersman_kustomize::build(&folder).unwrap();
+    match Command::new("kubectl").arg("kustomize").arg(&folder).output() {
+        Ok(output) => {
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            let expect = String::from_utf8(output.stdout).unwrap();
+            assert_eq!(
+                steersman_kustomize::to_yaml(&objects).unwrap(),
+                expect,
+                "{}",
+                folder.display()
+            );
+        }
+        Err(_) => not_judged("a project's kustomization", "there is no kubectl"),
+    }
+    objects
+}
+
+fn names(objects: &[Value]) -> BTreeSet<String> {
+    objects
+        .iter()
+        .map(|object| {
+            format!(
+                "{} {}",
+                object["kind"].as_str().unwrap(),
+                object["metadata"]["name"].as_str().unwrap()
+            )
+        })
+        .collect()
+}
+
+/// The lines that programs look for.
+fn markers(files: &BTreeMap<String, String>) -> BTreeSet<String> {
+    files
+        .iter()
+        .flat_map(|(path, text)| text.lines().map(move |line| (path, line)))
+        .filter(|(_, line)| line.contains("+kubebuilder:"))
+        .map(|(path, line)| format!("{path}: {line}"))
+        .collect()
+}
+
+/// The targets and variables of a Makefile.
+fn targets_and_variables(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in text.lines() {
+        if let Some((name, _)) = line.split_once(" ?= ") {
+            found.insert(name.to_owned());
+        } else if let Some(names) = line.strip_prefix(".PHONY: ") {
+            found.extend(names.split(' ').map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[test]
+fn the_memcached_example_is_laid_out_as_by_operator_sdk() {
+    let place = Place::new();
+    let said = place.succeed(MEMCACHED);
+    assert!(said.stderr.contains("next: "), "{}", said.stderr);
+    let files = files(&place.project());
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    assert_eq!(names, FILES);
+    assert_eq!(
+        files["watches.yaml"],
+        "# Use the 'create api' subcommand to add watches to this file.\n- group: cache.example.com\n  version: v1alpha1\n  \
+         kind: Memcached\n  chart: helm-charts/memcached\n# +kubebuilder:scaffold:watch\n"
+    );
+    assert_eq!(
+        files["config/samples/cache_v1alpha1_memcached.yaml"],
+        "apiVersion: cache.example.com/v1alpha1\nkind: Memcached\nmetadata:\n  name: memcached-sample\nspec:\n  # Default \
+         values copied from <project_dir>/helm-charts/memcached/values.yaml\n  # -- Number of pods\n  replicaCount: 3\n\n  # \
+         -- The image\n  image: memcached:1.5\n"
+    );
+    assert_eq!(
+        markers(&files),
+        BTreeSet::from_iter(
+            [
+                "config/crd/kustomization.yaml: # +kubebuilder:scaffold:crdkustomizeresource",
+                "config/rbac/role.yaml: # +kubebuilder:scaffold:rules",
+                "config/samples/kustomization.yaml: # +kubebuilder:scaffold:manifestskustomizesamples",
+                "config/scorecard/kustomization.yaml: # +kubebuilder:scaffold:patches",
+                "watches.yaml: # +kubebuilder:scaffold:watch",
+            ]
+            .map(str::to_owned)
+        )
+    );
+    for folder in [
+        "crd",
+        "manager",
+        "network-policy",
+        "prometheus",
+        "rbac",
+        "samples",
+        "scorecard",
+    ] {
+        built(&place.project(), folder);
+    }
+    let objects = built(&place.project(), "default");
+    let find = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let deployment = find("Deployment");
+    assert_eq!(
+        deployment["metadata"]["name"],
+        "memcached-operator-controller-manager"
+    );
+    assert_eq!(deployment["metadata"]["namespace"], "memcached-operator-system");
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(pod["containers"][0]["name"], "manager");
+    assert_eq!(pod["serviceAccountName"], "memcached-operator-controller-manager");
+    assert_eq!(
+        pod["containers"][0]["args"],
+        serde_json::json!([
+            "--metrics-require-rbac",
+            "--metrics-secure",
+            "--metrics-bind-address=:8443",
+            "--leader-elect",
+            "--leader-election-id=memcached-operator",
+            "--health-probe-bind-address=:8081",
+        ])
+    );
+    // What `manifests` prints is the same.
+    let printed = place
+        .succeed(&["manifests", "--kustomize-dir", "config/crd"])
+        .stdout;
+    assert!(
+        printed.contains("name: memcacheds.cache.example.com\n"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn operator_sdk_writes_the_same_and_takes_what_is_written() {
+    let Some(sdk) = operator_sdk_or_say("the layout of a project") else {
+        return;
+    };
+    let place = Place::new();
+    place.succeed(MEMCACHED);
+    let ours = files(&place.project());
+    let sdk_place = Place::new();
+    let said = run(&sdk, &sdk_place.project(), MEMCACHED);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let theirs = files(&sdk_place.project());
+
+    let missing: Vec<&String> = theirs.keys().filter(|path| !ours.contains_key(*path)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let more: Vec<&String> = ours.keys().filter(|path| !theirs.contains_key(*path)).collect();
+    assert_eq!(more, ["config/manager/pod_disruption_budget.yaml"]);
+    assert_eq!(ours["watches.yaml"], theirs["watches.yaml"]);
+    assert_eq!(markers(&ours), markers(&theirs));
+    let (own, other) = (
+        targets_and_variables(&ours["Makefile"]),
+        targets_and_variables(&theirs["Makefile"]),
+    );
+    let lacking: Vec<&String> = other.difference(&own).collect();
+    assert!(lacking.is_empty(), "{lacking:?}");
+    for path in [
+        "config/samples/cache_v1alpha1_memcached.yaml",
+        "PROJECT",
+        "config/manager/manager.yaml",
+    ] {
+        for line in theirs[path]
+            .lines()
+            .filter(|line| !line.trim().is_empty() && !line.contains('#'))
+        {
+            // What differs on purpose is in COMPATIBILITY.md.
+            let is_meant =
+                line.contains("memory: 64Mi") || line.trim().starts_with("image:") || line.trim() == "-";
+            let is_there = ours[path].lines().any(|other| other.trim() == line.trim());
+            assert!(is_there || is_meant, "{path}: {line}");
+        }
+    }
+    let (own, other) = (
+        built(&place.project(), "default"),
+        built(&sdk_place.project(), "default"),
+    );
+    let (own, other) = (names(&own), names(&other));
+    assert_eq!(other.difference(&own).count(), 0, "{other:?}");
+    assert_eq!(
+        own.difference(&other).collect::<Vec<_>>(),
+        [
+            "NetworkPolicy memcached-operator-allow-metrics-traffic",
+            "PodDisruptionBudget memcached-operator-controller-manager",
+        ]
+    );
+
+    // operator-sdk goes on with our project.
+    let project = place.project();
+    for arguments in [
+        &["generate", "kustomize", "manifests", "--interactive=false", "-q"][..],
+        &[
+            "create",
+            "api",
+            "--group",
+            "cache",
+            "--version",
+            "v1alpha1",
+            "--kind",
+            "Other",
+        ],
+    ] {
+        let said = run(&sdk, &project, arguments);
+        assert_eq!(said.code, Some(0), "{arguments:?}: {}", said.stderr);
+    }
+    let manifests = steersman_kustomize::to_yaml(&built(&project, "manifests")).unwrap();
+    place.write("manifests.yaml", &manifests);
+    let script = format!(
+        "cat ../manifests.yaml | {0} generate bundle -q --overwrite --version 0.0.1 && {0} bundle validate ./bundle",
+        sdk.display()
+    );
+    let said = run(Path::new("sh"), &project, &["-c", &script]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("All validation tests have completed successfully"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_project_grows_kind_by_kind() {
+    let place = Place::new();
+    place.succeed(&["init", "--domain", "example.com"]);
+    place.refuse(
+        &["create", "api"],
+        "either --kind or --helm-chart need to be provided",
+    );
+    place.succeed(&["create", "api", "--kind", "Shop"]);
+    place.succeed(&[
+        "create",
+        "api",
+        "--version",
+        "v1",
+        "--helm-chart",
+        "../charts/memcached",
+    ]);
+    assert_eq!(names(&built(&place.project(), "crd")).len(), 2);
+    built(&place.project(), "default");
+    assert!(place.read("watches.yaml").contains("kind: Memcached\n"));
+    // The chart to begin with renders, and keeps to the strictest of Pod Security Standards.
+    let rendered = place.succeed(&["template", "one", "helm-charts/shop"]).stdout;
+    for setting in [
+        "runAsNonRoot: true",
+        "readOnlyRootFilesystem: true",
+        "type: RuntimeDefault",
+        "- ALL",
+    ] {
+        assert!(rendered.contains(setting), "{rendered}");
+    }
+
+    let before = files(&place.project());
+    place.refuse(
+        &["create", "api", "--kind", "Shop"],
+        "the API resource already exists",
+    );
+    place.refuse(
+        &["create", "api", "--kind", "Other", "--group", "other"],
+        "multiple groups are not allowed",
+    );
+    place.refuse(
+        &[
+            "create",
+            "api",
+            "--kind",
+            "Another",
+            "--helm-chart",
+            "../charts/memcached",
+        ],
+        "helm-charts/memcached/Chart.yaml",
+    );
+    place.refuse(
+        &["create", "api", "--helm-chart-version", "1"],
+        "can only be used with --helm-chart",
+    );
+    place.refuse(&["create", "api", "--kind", "shop"], "the kind `shop`");
+    place.refuse(&["init", "--domain", "example.com"], "these files exist");
+    place.refuse(&["init", "--plugins", "go"], "plugins");
+    place.edit("PROJECT", "projectName:", "multigroup: true\nprojectName:");
+    assert_eq!(files(&place.project()).len(), before.len());
+    place.succeed(&["create", "api", "--kind", "Other", "--group", "other"]);
+}
+
+#[test]
+fn commands_of_a_project_need_one() {
+    let place = Place::new();
+    place.refuse(&["create", "api", "--kind", "Shop"], "there is no PROJECT file");
+    let said = place.run(&["create", "api", "--kind", "Shop", "--helm-chart", "missing/chart"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+}
+
+#[test]
+fn archives_of_charts_are_unpacked() {
+    let place = Place::new();
+    let chart = steersman_chart::Chart::load(&place.path("charts/memcached")).unwrap();
+    fs::write(place.path("chart.tgz"), chart.package(0).unwrap()).unwrap();
+    place.succeed(&["init", "--domain", "example.com", "--helm-chart", "../chart.tgz"]);
+    assert!(
+        place
+            .read("helm-charts/memcached/values.yaml")
+            .contains("# -- The image\n")
+    );
+    assert!(place.read("PROJECT").contains("kind: Memcached\n"));
+}
+
+const UPDATE: &[&str] = &["create", "api", "--update", "--helm-chart", "../charts/newer"];
+
+/// A project of the memcached chart, and a newer chart beside it.
+fn outdated() -> Place {
+    let place = Place::new();
+    place.succeed(MEMCACHED);
+    place.write_chart(
+        "charts/newer",
+        "0.0.3",
+        "# -- Number of pods\nreplicaCount: 3\n\n# -- The image\nimage: memcached:1.6\n\n# -- New\nfresh: true\n",
+    );
+    place.write(
+        "charts/newer/templates/map.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+    );
+    place
+}
+
+#[test]
+fn a_newer_chart_changes_what_nobody_has_edited() {
+    let place = outdated();
+    place.edit(
+        "config/samples/cache_v1alpha1_memcached.yaml",
+        "replicaCount: 3",
+        "replicaCount: 1",
+    );
+    place.edit(
+        "config/rbac/role.yaml",
+        "##\n## Rules for",
+        "# ours\n##\n## Rules for",
+    );
+    let before = files(&place.project());
+    let shown = place.succeed(&[UPDATE, &["--dry-run"]].concat()).stdout;
+    assert!(shown.contains("+  fresh: true\n"), "{shown}");
+    assert_eq!(files(&place.project()), before);
+
+    place.succeed(UPDATE);
+    let sample = place.read("config/samples/cache_v1alpha1_memcached.yaml");
+    assert!(
+        sample.contains("replicaCount: 1\n") && sample.contains("memcached:1.6\n"),
+        "{sample}"
+    );
+    assert!(
+        place
+            .read("config/crd/bases/cache.example.com_memcacheds.yaml")
+            .contains("fresh:\n")
+    );
+    let role = place.read("config/rbac/role.yaml");
+    assert!(
+        role.contains("- configmaps\n") && role.contains("# ours\n"),
+        "{role}"
+    );
+    assert!(
+        place
+            .read("helm-charts/memcached/Chart.yaml")
+            .contains("version: 0.0.3\n")
+    );
+    built(&place.project(), "default");
+    // A second time there is nothing to do.
+    let before = files(&place.project());
+    place.succeed(UPDATE);
+    assert_eq!(files(&place.project()), before);
+}
+
+#[test]
+fn no_edit_is_lost_to_a_newer_chart() {
+    let place = outdated();
+    place.edit(
+        "config/samples/cache_v1alpha1_memcached.yaml",
+        "memcached:1.5",
+        "mine:1",
+    );
+    let said = place.run(UPDATE);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(
+        said.stderr
+            .contains("\n  config/samples/cache_v1alpha1_memcached.yaml\n"),
+        "{}",
+        said.stderr
+    );
+    assert!(
+        place
+            .read("config/samples/cache_v1alpha1_memcached.yaml")
+            .contains("mine:1\n")
+    );
+    assert!(
+        place
+            .read("config/samples/cache_v1alpha1_memcached.yaml.new")
+            .contains("memcached:1.6\n")
+    );
+
+    let place = outdated();
+    place.edit(
+        "config/samples/cache_v1alpha1_memcached.yaml",
+        "memcached:1.5",
+        "mine:1",
+    );
+    let said = place.run(&[UPDATE, &["--conflict-markers"]].concat());
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    let sample = place.read("config/samples/cache_v1alpha1_memcached.yaml");
+    assert!(
+        sample.contains("mine:1\n") && sample.contains("memcached:1.6\n"),
+        "{sample}"
+    );
+}
+
+#[test]
+fn an_edited_chart_is_noticed_and_merged() {
+    let place = outdated();
+    place.edit(
+        "helm-charts/memcached/values.yaml",
+        "replicaCount: 3",
+        "replicaCount: 7",
+    );
+    place.write(
+        "memcached-operator/helm-charts/memcached/templates/own.yaml",
+        "# ours\n",
+    );
+    place.refuse(UPDATE, "files of helm-charts/memcached were edited");
+    place.succeed(&[UPDATE, &["--base-chart", "../charts/memcached"]].concat());
+    let values = place.read("helm-charts/memcached/values.yaml");
+    assert!(
+        values.contains("replicaCount: 7\n") && values.contains("fresh: true\n"),
+        "{values}"
+    );
+    assert_eq!(place.read("helm-charts/memcached/templates/own.yaml"), "# ours\n");
+    place.refuse(&["create", "api", "--update"], "the newer chart is missing");
+    place.refuse(
+        &[UPDATE, &["--kind", "Other"]].concat(),
+        "no kind of the project is called so",
+    );
+}
+
+/// What operator-sdk writes for the example, and `config/manager/pod_disruption_budget.yaml`.
+const FILES: &[&str] = &[
+    ".gitignore",
+    "Dockerfile",
+    "Makefile",
+    "PROJECT",
+    "config/crd/bases/cache.example.com_memcacheds.yaml",
+    "config/crd/kustomization.yaml",
+    "config/default/kustomization.yaml",
+    "config/default/manager_metrics_patch.yaml",
+    "config/default/metrics_service.yaml",
+    "config/manager/kustomization.yaml",
+    "config/manager/manager.yaml",
+    "config/manager/pod_disruption_budget.yaml",
+    "config/manifests/kustomization.yaml",
+    "config/network-policy/allow-metrics-traffic.yaml",
+    "config/network-policy/kustomization.yaml",
+    "config/prometheus/kustomization.yaml",
+    "config/prometheus/monitor.yaml",
+    "config/rbac/kustomization.yaml",
+    "config/rbac/leader_election_role.yaml",
+    "config/rbac/leader_election_role_binding.yaml",
+    "config/rbac/memcached_admin_role.yaml",
+    "config/rbac/memcached_editor_role.yaml",
+    "config/rbac/memcached_viewer_role.yaml",
+    "config/rbac/metrics_auth_role.yaml",
+    "config/rbac/metrics_auth_role_binding.yaml",
+    "config/rbac/metrics_reader_role.yaml",
+    "config/rbac/role.yaml",
+    "config/rbac/role_binding.yaml",
+    "config/rbac/service_account.yaml",
+    "config/samples/cache_v1alpha1_memcached.yaml",
+    "config/samples/kustomization.yaml",
+    "config/scorecard/bases/config.yaml",
+    "config/scorecard/kustomization.yaml",
+    "config/scorecard/patches/basic.config.yaml",
+    "config/scorecard/patches/olm.config.yaml",
+    "helm-charts/memcached/Chart.yaml",
+    "helm-charts/memcached/templates/deployment.yaml",
+    "helm-charts/memcached/values.yaml",
+    "watches.yaml",
+];
