@@ -3,6 +3,7 @@
 mod arguments;
 mod build;
 mod bundle;
+mod check;
 mod cluster;
 mod completion;
 mod crd;
@@ -92,6 +93,8 @@ enum Command {
     Migrate(migrate::Args),
     /// Make the operator's container image, without a container engine
     Build(Box<build::Args>),
+    /// Look for what is wrong with a project, without a cluster
+    Check(check::Args),
     /// Print the definition of each kind, with a schema from its chart
     Crd(Box<crd::Args>),
     /// Render a chart on this machine
@@ -174,6 +177,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),
         Command::Migrate(arguments) => migrate::exec(arguments, &environment),
         Command::Build(arguments) => build::exec(*arguments, &environment),
+        Command::Check(arguments) => check::exec(&arguments, &environment),
         Command::Crd(arguments) => crd::exec(&arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),

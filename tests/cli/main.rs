@@ -4,6 +4,7 @@
 
 mod build;
 mod bundle;
+mod check;
 mod cluster;
 mod completion;
 mod crd;

@@ -67,10 +67,10 @@ impl Outline {
         &self.source.values
     }
 
-    /// The texts of the templates; what is not UTF-8 is left out.
-    pub fn templates(&self) -> impl Iterator<Item = &str> {
-        let texts = self.source.templates.iter();
-        texts.filter_map(|file| std::str::from_utf8(&file.content).ok())
+    /// The templates: their paths in the chart, and their texts. What is not UTF-8 is left out.
+    pub fn templates(&self) -> impl Iterator<Item = (&str, &str)> {
+        let files = self.source.templates.iter();
+        files.filter_map(|file| Some((file.name.as_str(), std::str::from_utf8(&file.content).ok()?)))
     }
 
     /// The charts in `charts/`.

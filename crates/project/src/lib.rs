@@ -4,6 +4,7 @@
 //! here asks a cluster or the network.
 
 pub mod bundle;
+pub mod check;
 mod custom_kind;
 pub mod definition;
 pub mod layout;

@@ -20,6 +20,16 @@ impl Deprecation {
         })
     }
 
+    /// The minor version of Kubernetes 1 that serves it no longer.
+    pub(super) fn removed(&self) -> u64 {
+        self.removed
+    }
+
+    /// The kind in its place; may be empty.
+    pub(super) fn replacement(&self) -> &'static str {
+        self.replacement
+    }
+
     /// What Kubernetes says of it.
     pub(super) fn message(&self) -> String {
         let Self {

@@ -118,6 +118,29 @@ impl Report {
     }
 }
 
+/// A kind that Kubernetes gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// The minor version of Kubernetes 1 that serves it no longer.
+    pub removed: u64,
+    /// Whether that has come already.
+    pub is_removed: bool,
+    /// The kind in its place; may be empty.
+    pub replacement: &'static str,
+}
+
+/// Whether a version of Kubernetes has deprecated or removed a kind.
+pub fn given_up(api_version: &str, kind: &str, kubernetes: &KubeVersion) -> Option<GivenUp> {
+    let number = |text: &str| text.trim_end_matches('+').parse().unwrap_or_default();
+    let (major, minor) = (number(&kubernetes.major), number(&kubernetes.minor));
+    let row = deprecation::Deprecation::find(api_version, kind, major, minor)?;
+    Some(GivenUp {
+        removed: row.removed(),
+        is_removed: (major, minor) >= (1, row.removed()),
+        replacement: row.replacement(),
+    })
+}
+
 /// Lints the chart in a folder or archive.
 ///
 /// # Errors

@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use steersman_chart::{Chart, Values};
 
 pub use names::DefinitionError;
+pub(crate) use node::plain_value;
 pub use notice::Notice;
 
 use crate::{CustomKind, Scope};

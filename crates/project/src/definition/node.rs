@@ -182,7 +182,7 @@ pub(super) fn plain(number: &Number) -> Number {
 }
 
 /// A value with its numbers written plainly.
-pub(super) fn plain_value(value: &Value) -> Value {
+pub(crate) fn plain_value(value: &Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(plain(number)),
         Value::Array(items) => Value::Array(items.iter().map(plain_value).collect()),

@@ -26,7 +26,7 @@ pub(super) fn varied(outline: &Outline) -> BTreeSet<String> {
 }
 
 fn collect(outline: &Outline, names: &mut BTreeSet<String>) {
-    for text in outline.templates() {
+    for (_, text) in outline.templates() {
         for question in QUESTION.find_iter(text) {
             names.extend(
                 FIELD

@@ -1,0 +1,82 @@
+//! What is wrong with a project, as far as that can be told without a cluster.
+//!
+//! ```text
+//! charts       lint, dependencies, rendering with the defaults and with each sample, kinds that Kubernetes gives up
+//! definitions  one for each watch, of the right scope, that takes the chart's defaults
+//! roles        hold what the operator needs for the charts
+//! samples      fit their definitions, and nothing in them is dropped
+//! ```
+
+mod charts;
+mod definitions;
+mod finding;
+mod manifests;
+mod roles;
+mod samples;
+mod structural;
+
+use steersman_chart::{Chart, KubeVersion, Values, World};
+
+pub use finding::{Finding, Severity};
+pub use manifests::{Manifests, ReadError};
+
+use crate::CustomKind;
+
+/// How many findings of one kind are listed for one file.
+const LISTED: usize = 10;
+
+/// A project.
+#[derive(Clone, Copy)]
+pub struct Project<'a> {
+    /// The checked entries of watches.yaml.
+    pub watches: &'a [Watched],
+    /// The manifests in the project's folders.
+    pub manifests: &'a Manifests,
+    /// The version of Kubernetes that it is for.
+    pub kube_version: &'a KubeVersion,
+    /// Clock and randomness of templates.
+    pub world: &'a dyn World,
+    /// Asked from time to time whether the rendering of a chart has lasted too long.
+    pub expired: Option<&'a dyn Fn() -> bool>,
+}
+
+impl std::fmt::Debug for Project<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Project")
+            .field("watches", &self.watches)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An entry of watches.yaml.
+#[derive(Clone, Debug)]
+pub struct Watched {
+    /// Its kind.
+    pub kind: CustomKind,
+    /// Its chart.
+    pub chart: Chart,
+    /// The chart's path, as the file has it.
+    pub chart_path: String,
+    /// The values that the operator sets over those of a resource.
+    pub overrides: Values,
+    /// The namespace of releases of resources that are in none, if the entry names one.
+    pub release_namespace: Option<String>,
+    /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
+    pub ignores_dependents: bool,
+    /// The line of the entry.
+    pub line: u32,
+}
+
+/// What is wrong with a project, in the order of the files.
+pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for watched in project.watches {
+        charts::check(project, watched, &mut findings);
+        definitions::check(project, watched, watches_file, &mut findings);
+        samples::check(project, watched, &mut findings);
+        roles::check(project, watched, &mut findings);
+    }
+    findings.sort();
+    findings.dedup();
+    findings
+}

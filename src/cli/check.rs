@@ -1,0 +1,213 @@
+//! `check`: what is wrong with a project, without a cluster.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use steersman_chart::{Capabilities, KubeVersion};
+use steersman_project::check::{Finding, Manifests, Project, Severity, Watched, check};
+use steersman_project::{CustomKind, Scope};
+
+use super::Failure;
+use super::report::print_text;
+use super::style::{Style, Tone, harmless};
+use crate::config::Environment;
+use crate::values::user_values;
+use crate::watches::{Watch, Watches, WatchesError};
+use crate::world::SystemWorld;
+
+const EXAMPLES: &str = "\
+Examples:
+  # The project in this directory
+  steersman check
+
+  # Would it work with another version of Kubernetes? Warnings count, too
+  steersman check --kube-version 1.38 --strict
+
+What is checked:
+  watches.yaml       every field, and what it names
+  charts             dependencies, lint, rendering with the defaults and with each sample
+  definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the chart's defaults
+  samples            in config/samples and deploy/samples: against the definitions
+  roles              in config/rbac and deploy/rbac: whether they hold what the charts need
+  Kubernetes' kinds  those of the charts that are deprecated or gone
+
+Exit codes:
+  0  nothing is wrong
+  1  something is wrong
+  2  that could not be found out";
+
+/// How long all charts may be rendered.
+const RENDERED_WITHIN: Duration = Duration::from_mins(5);
+
+/// What `check` takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The watches.yaml of the project; its other files are looked for in the working directory
+    #[arg(long, short, value_name = "FILE", default_value = "./watches.yaml")]
+    watches_file: PathBuf,
+    /// The version of Kubernetes that the project is for
+    #[arg(long, value_name = "VERSION")]
+    kube_version: Option<String>,
+    /// Fail on warnings, too
+    #[arg(long)]
+    strict: bool,
+    /// Form of the output
+    #[arg(long, short, value_enum, default_value_t = Form::Text)]
+    output: Form,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Form {
+    /// For people
+    Text,
+    /// A list of objects
+    Json,
+}
+
+/// Prints what is wrong.
+pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
+    // The exit code 1 says that something is wrong, so it can't say that something failed.
+    let findings = findings(arguments, environment).map_err(Failure::into_trouble)?;
+    let text = match arguments.output {
+        Form::Text => text_of(&findings, Style::of(&io::stdout(), environment)),
+        Form::Json => format!("{:#}\n", Value::Array(findings.iter().map(json_of).collect())),
+    };
+    print_text(&text)?;
+    let fails = |finding: &Finding| arguments.strict || finding.severity == Severity::Error;
+    if findings.iter().any(fails) {
+        return Err(Failure::Silent);
+    }
+    Ok(())
+}
+
+fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>, Failure> {
+    let kube_version = match &arguments.kube_version {
+        None => Capabilities::default().kube_version,
+        Some(version) => KubeVersion::parse(version)
+            .map_err(|error| anyhow::anyhow!("{error}"))
+            .with_context(|| format!("`{version}` is not a version of Kubernetes"))
+            .map_err(|error| Failure::usage(error, None))?,
+    };
+    let file = arguments.watches_file.display().to_string();
+    let file = file.trim_start_matches("./");
+    let manifests = Manifests::read(Path::new("")).map_err(|error| Failure::usage(error, None))?;
+    let mut findings = manifests.findings().to_vec();
+    let watches = match Watches::load(&arguments.watches_file, environment) {
+        Ok(watches) => watches,
+        Err(WatchesError::Invalid { problems, .. }) => {
+            findings.extend(problems.into_iter().map(|problem| Finding {
+                file: file.to_owned(),
+                line: problem.line,
+                severity: Severity::Error,
+                message: keyed(&problem.key, &problem.message),
+                hint: problem.hint,
+            }));
+            return Ok(findings);
+        }
+        Err(error) => {
+            let hint = error.hint();
+            return Err(Failure::usage(error, hint));
+        }
+    };
+    findings.extend(watches.notices().iter().map(|notice| Finding {
+        file: file.to_owned(),
+        line: notice.line,
+        severity: Severity::Warning,
+        message: keyed(&notice.key, &notice.message),
+        hint: None,
+    }));
+    let entries: Vec<Watched> = watches.iter().map(watched).collect();
+    let begun = Instant::now();
+    let project = Project {
+        watches: &entries,
+        manifests: &manifests,
+        kube_version: &kube_version,
+        world: &SystemWorld,
+        expired: Some(&|| begun.elapsed() > RENDERED_WITHIN),
+    };
+    findings.extend(check(&project, file));
+    Ok(findings)
+}
+
+fn keyed(key: &str, message: &str) -> String {
+    if key.is_empty() {
+        message.to_owned()
+    } else {
+        format!("{key}: {message}")
+    }
+}
+
+fn watched(watch: &Watch) -> Watched {
+    let mut kind = CustomKind::new(&watch.gvk.group, &watch.gvk.version, &watch.gvk.kind);
+    if watch.release_namespace.is_some() {
+        kind.scope = Scope::Cluster;
+    }
+    Watched {
+        kind,
+        chart: watch.chart.clone(),
+        chart_path: watch.chart_path.display().to_string(),
+        // What can't be read is reported when the operator needs it.
+        overrides: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
+        release_namespace: watch.release_namespace.clone(),
+        ignores_dependents: !watch.watch_dependents,
+        line: watch.line,
+    }
+}
+
+fn text_of(findings: &[Finding], style: Style) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let place = match finding.line {
+            0 => format!("{}:", finding.file),
+            line => format!("{}:{line}:", finding.file),
+        };
+        let tone = match finding.severity {
+            Severity::Error => Tone::Bad,
+            Severity::Warning => Tone::Doubtful,
+        };
+        let severity = style.paint(tone, &format!("{}:", finding.severity.as_str()));
+        let message = harmless(&finding.message).replace('\n', "\n    ");
+        let _ = writeln!(
+            text,
+            "{} {severity} {message}",
+            style.paint(Tone::Place, &harmless(&place))
+        );
+        if let Some(hint) = &finding.hint {
+            let hint = harmless(hint).replace('\n', "\n    ");
+            let _ = writeln!(text, "  {} {hint}", style.paint(Tone::Faint, "hint:"));
+        }
+    }
+    let count = |severity| {
+        findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
+    };
+    let summary = match (count(Severity::Error), count(Severity::Warning)) {
+        (0, 0) => style.paint(Tone::Good, "nothing is wrong"),
+        (errors, warnings) => style.paint(Tone::Bold, &format!("errors: {errors}, warnings: {warnings}")),
+    };
+    let _ = writeln!(text, "{summary}");
+    text
+}
+
+fn json_of(finding: &Finding) -> Value {
+    let mut object = json!({
+        "file": finding.file,
+        "severity": finding.severity.as_str(),
+        "message": finding.message,
+    });
+    if finding.line > 0 {
+        object["line"] = json!(finding.line);
+    }
+    if let Some(hint) = &finding.hint {
+        object["hint"] = json!(hint);
+    }
+    object
+}

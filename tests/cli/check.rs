@@ -1,0 +1,159 @@
+//! `check`.
+
+use std::path::PathBuf;
+
+use crate::program::Project;
+
+fn project() -> Project {
+    let project = Project::new();
+    project.write("charts/web/values.yaml", "replicas: 1\nhost: web\n");
+    project.write(
+        "charts/web/values.schema.json",
+        r#"{"type": "object", "additionalProperties": false, "properties": {"replicas": {"type": "integer"}, "host": {"type": "string"}}}"#,
+    );
+    project.write(
+        "charts/web/templates/config.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\ndata: {host: '{{ .Values.host }}'}\n",
+    );
+    project
+}
+
+/// What is printed, with this exit code.
+fn found(project: &Project, arguments: &[&str], code: i32) -> String {
+    let ended = project.run(&[&["check"], arguments].concat());
+    assert_eq!(ended.code, Some(code), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.stderr, "");
+    ended.stdout
+}
+
+#[test]
+fn nothing_is_wrong_with_a_project_and_its_own_definition() {
+    let project = project();
+    assert!(found(&project, &[], 0).contains("the project has no definition of example.com/v1, kind Web"));
+    assert_eq!(
+        project.run(&["crd", "--output-dir", "config/crd/bases"]).code,
+        Some(0)
+    );
+    project.write(
+        "config/samples/web.yaml",
+        "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: a}\nspec: {replicas: 2}\n",
+    );
+    assert_eq!(found(&project, &["--strict"], 0), "nothing is wrong\n");
+    assert_eq!(found(&project, &["-o", "json"], 0), "[]\n");
+}
+
+#[test]
+fn samples_are_judged_by_the_definition_and_by_the_chart() {
+    let project = project();
+    assert_eq!(
+        project.run(&["crd", "--output-dir", "config/crd/bases"]).code,
+        Some(0)
+    );
+    project.write(
+        "config/samples/web.yaml",
+        "apiVersion: example.com/v1\nkind: Web\nmetadata:\n  name: a\nspec:\n  replicas: two\n  hosts: x\n",
+    );
+    let text = found(&project, &[], 1);
+    for expect in [
+        "config/samples/web.yaml:5: error: the chart can't be rendered with it: values don't meet the specifications of the \
+         schema(s) in the following chart(s):\n    web:\n",
+        "    - at '': additional properties 'hosts' not allowed\n",
+        "config/samples/web.yaml:6: error: spec.replicas: want null or integer, but got string\n",
+        "config/samples/web.yaml:7: error: spec.hosts is unknown: the API server drops it\n  \
+         hint: `kubectl explain webs` tells what there is\n",
+    ] {
+        assert!(text.contains(expect), "{expect}\n{text}");
+    }
+    assert!(text.ends_with("errors: 3, warnings: 0\n"), "{text}");
+}
+
+#[test]
+fn kinds_that_kubernetes_gave_up_are_named() {
+    let project = project();
+    project.write(
+        "charts/web/templates/job.yaml",
+        "apiVersion: batch/v1beta1\nkind: CronJob\nmetadata: {name: a}\n",
+    );
+    let text = found(&project, &["--kube-version", "1.25"], 1);
+    assert!(
+        text.contains(
+            "charts/web/templates/job.yaml: error: batch/v1beta1 CronJob is not served by Kubernetes 1.25 and later\n  \
+             hint: use batch/v1 CronJob\n"
+        ),
+        "{text}"
+    );
+    let text = found(&project, &["--kube-version", "1.24"], 0);
+    assert!(
+        text.contains("warning: batch/v1beta1 CronJob is deprecated, and goes with Kubernetes 1.25\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn definitions_have_to_take_what_the_chart_takes() {
+    let project = project();
+    project.write(
+        "config/crd/bases/web.yaml",
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: webs.example.com}\nspec:\n  \
+         group: example.com\n  names: {kind: Web, plural: webs}\n  scope: Namespaced\n  versions:\n  - name: v1\n    served: true\n    \
+         storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          spec:\n            \
+         type: object\n            properties: {host: {type: integer}}\n",
+    );
+    let text = found(&project, &["--strict"], 1);
+    for expect in [
+        "web.yaml:1: warning: spec.host is refused, though it is a default of the chart: want integer, but got string\n",
+        "web.yaml:1: warning: spec.replicas is dropped, though it is a default of the chart\n",
+        "web.yaml:9: warning: there is no status subresource",
+        "hint: `steersman crd` prints a definition that takes the chart's values\n",
+    ] {
+        assert!(text.contains(expect), "{expect}\n{text}");
+    }
+}
+
+#[test]
+fn roles_have_to_hold_what_the_chart_needs() {
+    let project = project();
+    project.write(
+        "config/rbac/role.yaml",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: manager-role}\nrules:\n\
+         - apiGroups: [example.com]\n  resources: [webs, webs/status, webs/finalizers]\n  verbs: ['*']\n\
+         - apiGroups: ['']\n  resources: [secrets, events]\n  verbs: ['*']\n\
+         - apiGroups: [apiextensions.k8s.io]\n  resources: [customresourcedefinitions]\n  verbs: [get, list, watch]\n",
+    );
+    // No operator runs tests.
+    project.write(
+        "charts/web/templates/tests/test.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations:\n    \"helm.sh/hook\": test\n",
+    );
+    let text = found(&project, &[], 1);
+    let expect = "config/rbac/role.yaml:4: error: manager-role may not create, delete, get, list, patch, watch configmaps, which \
+                  example.com/v1 Web needs\n";
+    assert!(text.contains(expect), "{text}");
+    assert!(text.contains("errors: 1,"), "{text}");
+}
+
+#[test]
+fn what_is_wrong_with_watches_is_told_with_its_line() {
+    let project = project();
+    project.write(
+        "watches.yaml",
+        "- group: example.com\n  version: 1\n  kind: Web\n  chart: charts/web\n",
+    );
+    let text = found(&project, &[], 1);
+    assert!(text.starts_with("watches.yaml:2: error: [0].version: "), "{text}");
+    let ended = project.run(&["check", "-w", "nowhere.yaml"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("nowhere.yaml"), "{}", ended.stderr);
+}
+
+#[test]
+fn nothing_is_wrong_with_the_example() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_steersman"))
+        .args(["check", "--strict"])
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "nothing is wrong\n");
+    assert!(output.status.success());
+}
