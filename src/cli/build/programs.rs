@@ -95,8 +95,9 @@ fn read_one(path: &Path) -> Result<Binary, Failure> {
 /// What makes the program for a platform. No toolchain for other processors is assumed to be here.
 fn how_to_make(platform: &Platform) -> String {
     format!(
-        "in Steersman's sources, on a machine with that processor or with a C compiler for it: `make build-static \
-         TARGET={}`; then --binary {platform}=FILE",
+        "in Steersman's sources, `make build-static` on a machine with that processor makes it, or `make build-static \
+         TARGET={}` where that target of Rust, a C compiler and a linker for it are installed; then --binary \
+         {platform}=FILE",
         platform.rust_target()
     )
 }
