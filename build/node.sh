@@ -3,7 +3,7 @@
 #
 # It builds what is missing (the control plane, kubelet, containerd, the static program), takes runc and the CNI plugins of
 # Debian where the system has none (downloaded, not installed), makes the images, and runs tests/node/test.sh as the first
-# process of a network, mount and process namespace: whatever it starts ends with it, and nothing outside of them changes.
+# process of a network, mount, process and cgroup namespace: whatever it starts ends with it, and nothing outside of them changes.
 #
 #   BINARY     a static program to put into the image, instead of building one
 #
@@ -55,7 +55,7 @@ trap 'exit 130' INT TERM HUP
 # What a container is made of: namespaces, mounts of files over each other, a network device, a cgroup.
 probe() {
     mkdir "$work/low" "$work/up" "$work/tmp" "$work/over"
-    unshare --net --mount --pid --fork --kill-child --mount-proc sh -c "mount -t tmpfs tmpfs /run &&
+    unshare --cgroup --net --mount --pid --fork --kill-child --mount-proc sh -c "mount -t tmpfs tmpfs /run &&
         mount -t overlay -o lowerdir=$work/low,upperdir=$work/up,workdir=$work/tmp overlay $work/over &&
         ip link add node0 type veth peer name node1" || return
     local root=/sys/fs/cgroup controller
@@ -149,8 +149,23 @@ for file in "$program" "$work/images/operator-v1.tar"; do
 done
 
 export assets node cni work cgroup steersman="$program"
-# In a session of its own: Ctrl-C is for this process, which ends all of it at once.
-PATH="$work/bin:$PATH" setsid unshare --net --mount --pid --fork --kill-child --mount-proc bash tests/node/test.sh &
+# In a session of its own: Ctrl-C is for this process, which ends all of it at once. In cgroups of its own, which are the
+# roots of what is seen from within.
+# shellcheck disable=SC2016 # it is the inner shell that expands them
+PATH="$work/bin:$PATH" setsid bash -c '
+    set -e
+    for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/*; do
+        [ -w "$hierarchy/cgroup.procs" ] && mountpoint -q "$hierarchy" || continue
+        mkdir "$hierarchy/$cgroup"
+        # A set of processors is empty at first, and takes no process so.
+        for file in cpuset.cpus cpuset.mems; do
+            [ ! -e "$hierarchy/cgroup.clone_children" ] || [ ! -e "$hierarchy/$file" ] ||
+                cat "$hierarchy/$file" >"$hierarchy/$cgroup/$file"
+        done
+        echo $$ >"$hierarchy/$cgroup/cgroup.procs"
+    done
+    exec unshare --cgroup --net --mount --pid --fork --kill-child --mount-proc bash tests/node/test.sh
+' &
 child=$!
 wait "$child"
 child=

@@ -5,7 +5,6 @@
 #   node     folder with kubelet, kube-scheduler, containerd, its shim, ctr, runc
 #   cni      folder with the CNI plugins ptp, host-local and loopback
 #   work     folder for everything that is written
-#   cgroup   name of the cgroup for all containers
 
 node_name=node-1
 node_address=10.99.0.1
@@ -51,6 +50,36 @@ start_cluster() {
     start_kubelet
     until_true 60 "the node is ready" kubectl wait --for=condition=Ready "node/$node_name" --timeout=10s
     until_true 30 "the ServiceAccount default" kubectl get serviceaccount default
+}
+
+# Shows the cgroups that these processes are in as the roots: what containers get is below them, and goes with them.
+own_cgroups() {
+    local kind place options controller
+    # The last ones first: they may be mounted in the first ones.
+    while read -r kind place options; do
+        umount "$place"
+        case $kind in
+            cgroup2) mount -t cgroup2 cgroup2 "$place" ;;
+            *) mount -t cgroup -o "$options" cgroup "$place" ;;
+        esac
+    done < <(awk '$3 ~ /^cgroup/ {
+        controllers = ""
+        count = split($4, option, ",")
+        for (i = 1; i <= count; i++)
+            if (option[i] !~ /^(rw|ro|nosuid|nodev|noexec|relatime|xattr|nsdelegate|memory_recursiveprot|release_agent=.*|clone_children)$/)
+                controllers = controllers "," option[i]
+        sub(/^,name=/, ",none,name=", controllers)
+        print $3, $2, substr(controllers, 2)
+    }' /proc/self/mounts | tac)
+    [ -e /sys/fs/cgroup/cgroup.subtree_control ] || return 0
+    # Of the second version: who hands controllers down has no processes of its own.
+    mkdir /sys/fs/cgroup/node
+    xargs -n 1 <"/sys/fs/cgroup/cgroup.procs" | while read -r process; do
+        echo "$process" >/sys/fs/cgroup/node/cgroup.procs || true
+    done
+    for controller in cpu memory pids; do
+        echo "+$controller" >/sys/fs/cgroup/cgroup.subtree_control
+    done
 }
 
 # kubelet wants an address that is not the machine's own, and containers a way to it.
@@ -148,7 +177,6 @@ containerRuntimeEndpoint: unix://$CONTAINERD_ADDRESS
 authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: $work/ca.crt}}
 authorization: {mode: Webhook}
 address: $node_address
-cgroupRoot: /$cgroup
 cgroupDriver: cgroupfs
 # The machine's own cgroups are left alone: containers get one each, and that is all.
 cgroupsPerQOS: false
