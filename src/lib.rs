@@ -23,6 +23,7 @@ pub mod kubernetes;
 pub mod leader;
 pub mod lookup;
 pub mod metrics;
+pub mod permissions;
 pub mod reconcile;
 pub mod release;
 pub mod repository;

@@ -44,11 +44,21 @@ pub(super) struct Named {
 impl ClusterFlags {
     /// Connects to the cluster.
     pub(super) async fn connect(&self, environment: &Environment) -> Result<Cluster, Failure> {
+        self.connect_as(environment, None).await
+    }
+
+    /// Connects to the cluster, to act as a user.
+    pub(super) async fn connect_as(
+        &self,
+        environment: &Environment,
+        user: Option<String>,
+    ) -> Result<Cluster, Failure> {
         let target = Target {
             kubeconfig: self.kubeconfig.clone(),
             overrides: Overrides {
                 namespace: self.namespace.clone(),
                 context: self.context.clone(),
+                user,
                 ..Overrides::default()
             },
         };

@@ -19,6 +19,7 @@ mod man;
 mod manifests;
 mod migrate;
 mod overview;
+mod rbac;
 mod report;
 mod run;
 mod scaffold;
@@ -97,6 +98,8 @@ enum Command {
     Check(check::Args),
     /// Print the definition of each kind, with a schema from its chart
     Crd(Box<crd::Args>),
+    /// Write or check the permissions that the operator needs
+    Rbac(rbac::Args),
     /// Render a chart on this machine
     Template(Box<template::Args>),
     /// Look for what is wrong with a chart
@@ -179,6 +182,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Build(arguments) => build::exec(*arguments, &environment),
         Command::Check(arguments) => check::exec(&arguments, &environment),
         Command::Crd(arguments) => crd::exec(&arguments, &environment),
+        Command::Rbac(arguments) => rbac::exec(&arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),
         Command::Show(arguments) => show::exec(*arguments, &environment),

@@ -16,6 +16,7 @@ mod hostile;
 mod lint;
 mod man;
 mod program;
+mod rbac;
 mod repository;
 mod run;
 mod scaffold;

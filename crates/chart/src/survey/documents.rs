@@ -380,12 +380,20 @@ impl Text<'_> {
 
     /// The ends of the line after a byte of a piece, one for each way through the branches.
     fn endings(&self, (index, byte): (usize, usize), path: &Path) -> Vec<String> {
+        let mut found: Vec<String> = self
+            .raw_endings((index, byte), path)
+            .iter()
+            .map(|text| plain(text))
+            .collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn raw_endings(&self, (index, byte): (usize, usize), path: &Path) -> Vec<String> {
         let mut chosen: Vec<(u32, u32)> = path.to_vec();
         let mut found = Vec::new();
         self.follow(index, byte, &mut chosen, String::new(), &mut found);
-        let mut found: Vec<String> = found.iter().map(|text| plain(text)).collect();
-        found.sort();
-        found.dedup();
         found
     }
 
@@ -445,24 +453,35 @@ impl Text<'_> {
         found.push(text);
     }
 
-    /// The text after a byte of a piece, without telling branches apart, as far as it can go with `path`.
+    /// The lines after a byte of a piece up to the end of the document, as far as they go with `path`. A line that
+    /// differs from branch to branch is there in each form.
     pub(super) fn lines_after(&self, (index, byte): (usize, usize), path: &Path) -> Vec<String> {
-        let mut text = String::new();
-        let mut byte = byte;
-        for piece in self.pieces.all.iter().skip(index) {
-            if is_compatible(&piece.path, path) {
-                match &piece.content {
-                    Content::Text(more) => text.push_str(more.get(byte..).unwrap_or_default()),
-                    Content::Open(_) => text.push(UNKNOWN),
-                }
-                if text.len() > 1 << 20 || text.contains("\n---") {
-                    break;
-                }
+        const MAX_LINES: usize = 20_000;
+        let mut lines = Vec::new();
+        let mut begin = Some((index, byte));
+        for (index, piece) in self.pieces.all.iter().enumerate().skip(index) {
+            let Content::Text(text) = &piece.content else {
+                continue;
+            };
+            if !is_compatible(&piece.path, path) {
+                continue;
             }
-            byte = 0;
+            let first = begin.take().map(|(_, byte)| byte);
+            let from = first.unwrap_or(0);
+            let starts = text.get(from..).unwrap_or_default().match_indices('\n');
+            let starts = first.into_iter().chain(starts.map(|(at, _)| from + at + 1));
+            for start in starts {
+                let mut found = self.raw_endings((index, start), &piece.path);
+                found.sort();
+                found.dedup();
+                let ends = found.iter().any(|line| line.starts_with("---")) && is_around(&piece.path, path);
+                if ends || lines.len() > MAX_LINES {
+                    return lines;
+                }
+                lines.extend(found);
+            }
         }
-        let is_inside = |line: &&str| !line.starts_with("---");
-        text.lines().take_while(is_inside).map(str::to_owned).collect()
+        lines
     }
 }
 

@@ -140,6 +140,7 @@ pub struct Lookup {
 
 /// A `Role` or `ClusterRole` that a chart ships.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Role {
     /// Whether it is a `ClusterRole`.
     pub is_cluster_role: bool,
@@ -147,8 +148,10 @@ pub struct Role {
     pub rules: Vec<PolicyRule>,
     /// Whether other roles' rules are added to it by the server.
     pub is_aggregated: bool,
-    /// Why the rules are not all of them, if so.
-    pub incomplete: Option<String>,
+    /// Whether there are rules, or parts of them, that follow from values or from the release.
+    pub is_incomplete: bool,
+    /// Whether a rule here is for all names where the chart's is for names that follow from values or from the release.
+    pub is_widened: bool,
     /// Where.
     pub place: Place,
 }

@@ -14,7 +14,8 @@ pub(super) fn role(text: &Text<'_>, mark: &Mark, around: &[&Mark], is_cluster_ro
         is_cluster_role,
         rules: Vec::new(),
         is_aggregated: at(Word::AggregationRule).next().is_some(),
-        incomplete: None,
+        is_incomplete: false,
+        is_widened: false,
         place: mark.place.clone(),
     };
     for rules in at(Word::Rules) {
@@ -50,7 +51,7 @@ impl Reader<'_> {
         if let Some(first) = lines.next()
             && first.contains(UNKNOWN)
         {
-            self.miss(first);
+            self.miss();
         }
         let mut open_list = String::new();
         for line in lines {
@@ -73,7 +74,7 @@ impl Reader<'_> {
                 if !trimmed.starts_with(UNKNOWN) {
                     break;
                 }
-                self.miss(trimmed);
+                self.miss();
                 continue;
             }
             let inner = trimmed.strip_prefix('-').map(str::trim_start);
@@ -95,7 +96,7 @@ impl Reader<'_> {
                     }
                 }
                 None if inner.is_some() => self.value(content),
-                None if content.contains(UNKNOWN) => self.miss(content),
+                None if content.contains(UNKNOWN) => self.miss(),
                 None => {}
             }
         }
@@ -118,7 +119,7 @@ impl Reader<'_> {
 
     fn value(&mut self, text: &str) {
         if text.contains(UNKNOWN) {
-            self.miss(text);
+            self.miss();
             return;
         }
         let value = plain(text);
@@ -137,22 +138,22 @@ impl Reader<'_> {
         }
     }
 
-    fn miss(&mut self, text: &str) {
-        // A name in `resourceNames` bounds a rule. Where it is not known, the rule without it would say too much.
-        let _ = text;
-        self.role
-            .incomplete
-            .get_or_insert_with(|| "some of its rules follow from values or from the release".to_owned());
+    fn miss(&mut self) {
         if let Some((rule, Some("resourceNames"))) = &mut self.rule {
             rule.resource_names.push(UNKNOWN.to_string());
+            return;
         }
+        self.role.is_incomplete = true;
     }
 
     fn finish(&mut self) {
         let Some((mut rule, _)) = self.rule.take() else {
             return;
         };
-        rule.resource_names.retain(|name| !name.contains(UNKNOWN));
+        if rule.resource_names.iter().any(|name| name.contains(UNKNOWN)) {
+            rule.resource_names.clear();
+            self.role.is_widened = true;
+        }
         for list in [
             &mut rule.api_groups,
             &mut rule.resources,
@@ -161,6 +162,10 @@ impl Reader<'_> {
             &mut rule.verbs,
         ] {
             list.sort();
+        }
+        if !rule.resources.is_empty() && rule.api_groups.is_empty() {
+            self.role.is_incomplete = true;
+            return;
         }
         let grants = !rule.resources.is_empty() || !rule.non_resource_urls.is_empty();
         if grants && !rule.verbs.is_empty() {

@@ -72,6 +72,7 @@ pub(super) fn custom_resource(kind: &CustomKind) -> Vec<Rule> {
             &format!("{plural}/finalizers"),
             &["update"],
             "objects name their custom resource as an owner whose deletion waits for theirs",
-        ),
+        )
+        .held(),
     ]
 }

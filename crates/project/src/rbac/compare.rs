@@ -97,7 +97,48 @@ impl Rule {
     }
 }
 
+/// A manifest grants nothing that can be told.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind} {name} is aggregated from other roles: what it grants is not in the file")]
+pub struct AggregatedRole {
+    kind: String,
+    name: String,
+}
+
 impl Granted {
+    /// What the roles in a text of YAML documents grant, whoever they are bound to. Other objects are left out.
+    ///
+    /// # Errors
+    /// A role takes its rules from others.
+    pub fn of_manifests(text: &str) -> Result<Vec<Self>, AggregatedRole> {
+        let mut found = Vec::new();
+        for document in super::documents(text) {
+            let text = |path: &str| document.pointer(path).and_then(Json::as_str).unwrap_or_default();
+            let kind = text("/kind");
+            if kind != "Role" && kind != "ClusterRole" {
+                continue;
+            }
+            if document
+                .get("aggregationRule")
+                .is_some_and(|rule| !rule.is_null())
+            {
+                let (kind, name) = (kind.to_owned(), text("/metadata/name").to_owned());
+                return Err(AggregatedRole { kind, name });
+            }
+            let namespace = (kind == "Role").then(|| text("/metadata/namespace").to_owned());
+            let rules = document
+                .get("rules")
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten();
+            found.extend(rules.map(|rule| Self {
+                rule: Rule::from_json(rule),
+                namespace: namespace.clone(),
+            }));
+        }
+        Ok(found)
+    }
+
     /// Whether this allows it there.
     pub fn allows(&self, asked: &Asked) -> bool {
         let is_there = self.namespace.is_none() || self.namespace == asked.namespace;

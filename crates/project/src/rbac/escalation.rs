@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use steersman_chart::survey::{PolicyRule, Survey};
 
-use super::{Options, Reach, Rule, Rules};
+use super::{Options, Purpose, Reach, Rule, Rules};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -30,7 +30,7 @@ fn allow(survey: &Survey, rules: &mut Rules) {
             .any(|role| role.is_cluster_role == is_cluster_role)
         {
             let reason = "the chart's roles, which grant what the operator does not have; their names follow from the release";
-            let mut rule = Rule::new(GROUP, &[resource], &["bind", "escalate"], reason);
+            let mut rule = Rule::new(GROUP, &[resource], &["bind", "escalate"], reason).held();
             rule.reach = if is_cluster_role {
                 Reach::Cluster
             } else {
@@ -61,9 +61,17 @@ fn copy(survey: &Survey, rules: &mut Rules) {
                 rules,
             );
         }
-        if let Some(why) = &role.incomplete {
+        if role.is_incomplete {
             rules.notice(format!(
-                "{}: the operator has to have all rules of this {what}, and {why}; add them, or use --allow-escalation",
+                "{}: the operator has to have all rules of this {what}, and some follow from values or from the release; \
+                 add them, or use --allow-escalation",
+                role.place
+            ));
+        }
+        if role.is_widened {
+            rules.notice(format!(
+                "{}: this {what} is for objects whose names follow from values or from the release; the operator has its \
+                 rules for all names",
                 role.place
             ));
         }
@@ -85,6 +93,7 @@ fn grant(rule: &PolicyRule, reach: Reach, reason: String, rules: &mut Rules) {
         non_resource_urls: rule.non_resource_urls.clone(),
         verbs: rule.verbs.clone(),
         reasons: vec![reason],
+        purpose: Purpose::Held,
         reach: if rule.non_resource_urls.is_empty() {
             reach
         } else {
@@ -124,7 +133,8 @@ fn bind(survey: &Survey, options: &Options, rules: &mut Rules) {
                 &[resource],
                 &["bind"],
                 format!("bound in {}", places.join(", ")),
-            );
+            )
+            .held();
             rule.resource_names = names.into_iter().cloned().collect();
             rule.reach = if is_cluster_role {
                 Reach::Cluster

@@ -20,18 +20,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod audit;
 mod base;
 mod chart;
 mod compare;
 mod escalation;
+mod manifest;
 mod resources;
 mod rule;
 pub mod write;
 
+pub use audit::Audited;
 pub use base::{base_rules, leader_election_rules, metrics_rules};
-pub use compare::{Asked, Comparison, Granted, compare};
+pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare};
+pub use manifest::{RoleOptions, roles};
 pub use resources::{KUBERNETES, Known, ResourceName};
-pub use rule::{Reach, Rule};
+pub use rule::{Purpose, Reach, Rule};
 
 use std::collections::BTreeMap;
 
@@ -97,6 +101,21 @@ impl Rules {
     pub fn cluster(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter(|rule| rule.reach == Reach::Cluster)
     }
+}
+
+/// The documents of a text that are YAML.
+fn documents(text: &str) -> Vec<serde_json::Value> {
+    let mut documents = vec![String::new()];
+    for line in text.lines() {
+        if line.starts_with("---") {
+            documents.push(String::new());
+        } else if let Some(document) = documents.last_mut() {
+            document.push_str(line);
+            document.push('\n');
+        }
+    }
+    let read = |document: &String| steersman_yaml::to_json(document).ok();
+    documents.iter().filter_map(read).collect()
 }
 
 /// Rules with the same groups, verbs and names become one, with the reasons of both.

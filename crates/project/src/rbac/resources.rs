@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use serde_json::Value as Json;
 use steersman_chart::survey::Survey;
 
 use crate::CustomKind;
@@ -20,7 +21,58 @@ pub struct ResourceName {
 }
 
 /// Resources by group and kind.
-pub type Known = BTreeMap<(String, String), ResourceName>;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Known(BTreeMap<(String, String), ResourceName>);
+
+impl Known {
+    /// Nothing is known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The resources that the definitions in a text of YAML documents define. What is no definition is left out.
+    pub fn of_definitions(text: &str) -> Self {
+        let mut known = Self::new();
+        for document in super::documents(text) {
+            let text = |path: &str| document.pointer(path).and_then(Json::as_str);
+            let names = (
+                text("/spec/group"),
+                text("/spec/names/kind"),
+                text("/spec/names/plural"),
+            );
+            if let ("CustomResourceDefinition", (Some(group), Some(kind), Some(plural))) =
+                (text("/kind").unwrap_or_default(), names)
+            {
+                let is_namespaced = text("/spec/scope") == Some("Namespaced");
+                let plural = plural.to_owned();
+                known.insert(
+                    group,
+                    kind,
+                    ResourceName {
+                        plural,
+                        is_namespaced,
+                    },
+                );
+            }
+        }
+        known
+    }
+
+    /// Adds a resource.
+    pub fn insert(&mut self, group: &str, kind: &str, name: ResourceName) {
+        self.0.insert((group.to_owned(), kind.to_owned()), name);
+    }
+
+    /// Adds all resources of `other`.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// The resource of a kind.
+    pub fn get(&self, group: &str, kind: &str) -> Option<&ResourceName> {
+        self.0.get(&(group.to_owned(), kind.to_owned()))
+    }
+}
 
 /// What is known of a kind's resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +93,7 @@ static TABLE: LazyLock<Known> = LazyLock::new(|| {
     let lines = include_str!("kubernetes.tsv")
         .lines()
         .filter(|line| !line.starts_with('#'));
-    lines.filter_map(row).collect()
+    Known(lines.filter_map(row).collect())
 });
 
 fn row(line: &str) -> Option<((String, String), ResourceName)> {
@@ -56,8 +108,7 @@ fn row(line: &str) -> Option<((String, String), ResourceName)> {
 
 /// The resource of a kind: as the cluster, Kubernetes or the chart defines it, else by the rules of English.
 pub(super) fn resolve(group: &str, kind: &str, survey: &Survey, known: &Known) -> Resolved {
-    let key = (group.to_owned(), kind.to_owned());
-    if let Some(name) = known.get(&key).or_else(|| TABLE.get(&key)) {
+    if let Some(name) = known.get(group, kind).or_else(|| TABLE.get(group, kind)) {
         return Resolved::Is(name.clone());
     }
     let is_defined = |definition: &&steersman_chart::survey::Definition| {
@@ -69,7 +120,7 @@ pub(super) fn resolve(group: &str, kind: &str, survey: &Survey, known: &Known) -
             is_namespaced: definition.is_namespaced,
         });
     }
-    let is_of_kubernetes = TABLE.keys().any(|(own, _)| own == group);
+    let is_of_kubernetes = TABLE.0.keys().any(|(own, _)| own == group);
     if is_of_kubernetes || FORMER_GROUPS.contains(&group) {
         return Resolved::Removed;
     }

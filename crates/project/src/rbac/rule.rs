@@ -19,6 +19,18 @@ pub struct Rule {
     pub reasons: Vec<String>,
     /// Which kind of role can hold it.
     pub reach: Reach,
+    /// Whether requests need it.
+    pub purpose: Purpose,
+}
+
+/// When the API server looks whether a user has a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Purpose {
+    /// At requests of these verbs.
+    #[default]
+    Asked,
+    /// At other requests, as those that set an owner or grant something: an audit log does not show its use.
+    Held,
 }
 
 /// What a rule reaches.
@@ -32,7 +44,7 @@ pub enum Reach {
 }
 
 /// What two rules must have in common to be one.
-pub(super) type Key = (Reach, Vec<String>, Vec<String>, Vec<String>, Vec<String>);
+pub(super) type Key = (Reach, Purpose, Vec<String>, Vec<String>, Vec<String>, Vec<String>);
 
 impl Rule {
     /// A rule for resources of one group.
@@ -51,6 +63,13 @@ impl Rule {
     #[must_use]
     pub fn of_cluster(mut self) -> Self {
         self.reach = Reach::Cluster;
+        self
+    }
+
+    /// The same, needed for what other requests do.
+    #[must_use]
+    pub fn held(mut self) -> Self {
+        self.purpose = Purpose::Held;
         self
     }
 
@@ -74,6 +93,7 @@ impl Rule {
     pub(super) fn key(&self) -> Key {
         (
             self.reach,
+            self.purpose,
             self.api_groups.clone(),
             self.verbs.clone(),
             self.resource_names.clone(),

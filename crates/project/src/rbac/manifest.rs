@@ -1,0 +1,101 @@
+//! Roles as manifests: what `kubectl apply` takes.
+
+use std::fmt::Write as _;
+
+use super::write::{MARKER, base_block, block, block_of, items};
+use super::{Reach, Rules, leader_election_rules, metrics_rules};
+
+/// Whose roles they are, and where they hold.
+#[derive(Clone, Debug, Default)]
+pub struct RoleOptions {
+    /// The name of the roles, and the beginning of those that have another one.
+    pub name: String,
+    /// The operator's own namespace, in which its lease is.
+    pub namespace: String,
+    /// The operator's account there. With it, bindings are written, too.
+    pub service_account: Option<String>,
+    /// The namespaces that the operator watches (`WATCH_NAMESPACE`); none for all of them.
+    pub watch_namespaces: Vec<String>,
+    /// Whether the operator holds a lease (`--leader-elect`).
+    pub elects_leader: bool,
+    /// Whether the operator asks who may see /metrics (`--metrics-require-rbac`).
+    pub guards_metrics: bool,
+}
+
+/// The roles of an operator for these watches, and their bindings.
+///
+/// # Guarantees
+/// The same input gives the same text.
+pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
+    let mut documents = Vec::new();
+    let metrics = || {
+        if options.guards_metrics {
+            format!("##\n## Guarded metrics\n##\n{}", items(&metrics_rules()))
+        } else {
+            String::new()
+        }
+    };
+    if options.watch_namespaces.is_empty() {
+        let blocks: String = watches.iter().map(block).collect();
+        let rules = format!("{}{blocks}{}{MARKER}\n", base_block(), metrics());
+        documents.push(role("ClusterRole", &options.name, None, options, &rules));
+        documents.extend(binding("ClusterRole", &options.name, None, options));
+    } else {
+        let of_cluster: String = watches
+            .iter()
+            .map(|rules| block_of(rules, Reach::Cluster))
+            .collect();
+        let of_cluster = of_cluster + &metrics();
+        if !of_cluster.is_empty() {
+            documents.push(role("ClusterRole", &options.name, None, options, &of_cluster));
+            documents.extend(binding("ClusterRole", &options.name, None, options));
+        }
+        let blocks: String = watches
+            .iter()
+            .map(|rules| block_of(rules, Reach::Namespaces))
+            .collect();
+        let rules = format!("{}{blocks}{MARKER}\n", base_block());
+        for namespace in &options.watch_namespaces {
+            documents.push(role("Role", &options.name, Some(namespace), options, &rules));
+            documents.extend(binding("Role", &options.name, Some(namespace), options));
+        }
+    }
+    if options.elects_leader {
+        let name = format!("{}-leader-election", options.name);
+        let namespace = Some(options.namespace.as_str());
+        documents.push(role(
+            "Role",
+            &name,
+            namespace,
+            options,
+            &items(&leader_election_rules()),
+        ));
+        documents.extend(binding("Role", &name, namespace, options));
+    }
+    documents.join("---\n")
+}
+
+fn role(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions, rules: &str) -> String {
+    format!("{}rules:\n{rules}", head(kind, name, namespace, options))
+}
+
+fn binding(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions) -> Option<String> {
+    let account = options.service_account.as_ref()?;
+    let mut text = head(&format!("{kind}Binding"), name, namespace, options);
+    let _ = write!(
+        text,
+        "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {name}\nsubjects:\n\
+         - kind: ServiceAccount\n  name: {account}\n  namespace: {}\n",
+        options.namespace
+    );
+    Some(text)
+}
+
+fn head(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions) -> String {
+    let namespace = namespace.map_or_else(String::new, |namespace| format!("  namespace: {namespace}\n"));
+    format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata:\n  name: {name}\n{namespace}  labels:\n    \
+         app.kubernetes.io/name: {}\n",
+        options.name
+    )
+}

@@ -1,0 +1,248 @@
+//! `rbac generate`: the roles of the operator of watches.yaml.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use steersman_project::rbac::{
+    Asked, Known, Options, Reach, ResourceName, RoleOptions, Rules, base_rules, roles,
+};
+use steersman_project::{CustomKind, Scope};
+
+use crate::cli::cluster::{ClusterFlags, block_on, failed};
+use crate::cli::style::{Style, Tone, harmless};
+use crate::cli::{Failure, report};
+use crate::config::Environment;
+use crate::watches::{Watch, Watches};
+
+const EXAMPLES: &str = "\
+Examples:
+  # The roles for this project's watches.yaml
+  steersman rbac generate --name shop-operator --output config/rbac/role.yaml
+
+  # Roles in the two namespaces that the operator watches, with bindings
+  steersman rbac generate --watch-namespace shop,museum --service-account shop-operator";
+
+/// Where operator-sdk's projects have their definitions.
+const DEFINITIONS: &str = "config/crd/bases";
+
+/// What `rbac generate` takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(flatten)]
+    needs: NeedsFlags,
+    /// The name of the roles
+    #[arg(long, value_name = "NAME", default_value = "manager-role")]
+    name: String,
+    /// The operator's namespace, for its lease and its account
+    #[arg(long, value_name = "NAMESPACE", default_value = "system")]
+    operator_namespace: String,
+    /// The operator's account: bind the roles to it
+    #[arg(long, value_name = "NAME")]
+    service_account: Option<String>,
+    /// Leave out the role for leader election
+    #[arg(long)]
+    no_leader_election: bool,
+    /// Let the operator ask who may see /metrics (`--metrics-require-rbac`)
+    #[arg(long)]
+    metrics_require_rbac: bool,
+    /// The file to write [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: ClusterFlags,
+}
+
+/// What decides what an operator needs.
+#[derive(Debug, clap::Args)]
+pub(super) struct NeedsFlags {
+    /// The watches.yaml of the operator
+    #[arg(long, value_name = "FILE", default_value = "./watches.yaml")]
+    watches_file: PathBuf,
+    /// Files or directories with the definitions of kinds [default: config/crd/bases, where it exists]
+    #[arg(long, value_name = "PATH")]
+    crds: Vec<PathBuf>,
+    /// The namespaces that the operator watches (`WATCH_NAMESPACE`) [default: all]
+    #[arg(long, value_name = "NAMESPACE", value_delimiter = ',')]
+    watch_namespace: Vec<String>,
+    /// Ask the cluster what the resources of kinds are called that nothing here defines
+    #[arg(long)]
+    discover: bool,
+    /// Let the operator write the charts' roles without having their rules (`escalate`, `bind`)
+    #[arg(long)]
+    allow_escalation: bool,
+}
+
+/// Writes the roles.
+pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
+    let watches = arguments.needs.rules(&arguments.cluster, environment)?;
+    let style = Style::of(&io::stderr(), environment);
+    for rules in &watches {
+        for notice in &rules.notices {
+            say(style, &format!("{}: {notice}", rules.kind.kind));
+        }
+    }
+    let text = roles(
+        &watches,
+        &RoleOptions {
+            name: arguments.name.clone(),
+            namespace: arguments.operator_namespace.clone(),
+            service_account: arguments.service_account.clone(),
+            watch_namespaces: arguments.needs.watch_namespace.clone(),
+            elects_leader: !arguments.no_leader_election,
+            guards_metrics: arguments.metrics_require_rbac,
+        },
+    );
+    match &arguments.output {
+        None => report::print_text(&text),
+        Some(file) => fs::write(file, text)
+            .with_context(|| format!("failed to write {}", file.display()))
+            .map_err(Failure::from),
+    }
+}
+
+/// Something that people should know, beside the output.
+fn say(style: Style, text: &str) {
+    let line = format!("{} {}\n", style.paint(Tone::Doubtful, "note:"), harmless(text));
+    // Nobody may read any more (a closed pipe).
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+impl NeedsFlags {
+    /// The permissions for each entry of watches.yaml.
+    pub(super) fn rules(
+        &self,
+        cluster: &ClusterFlags,
+        environment: &Environment,
+    ) -> Result<Vec<Rules>, Failure> {
+        let watches = Watches::load(&self.watches_file, environment)
+            .map_err(|error| Failure::usage(anyhow!(error), None))?;
+        let mut known = self.defined()?;
+        if self.discover {
+            known.extend(block_on(discovered(cluster, environment))?);
+        }
+        watches.iter().map(|watch| self.of_watch(watch, &known)).collect()
+    }
+
+    /// Each verb on each resource, in the namespaces that are watched.
+    pub(super) fn asked(&self, watches: &[Rules]) -> Vec<Asked> {
+        let mut rules = base_rules();
+        rules.extend(watches.iter().flat_map(|watch| watch.rules.iter().cloned()));
+        let mut found = Vec::new();
+        for rule in &rules {
+            if rule.reach == Reach::Cluster || self.watch_namespace.is_empty() {
+                found.extend(rule.each(None));
+                continue;
+            }
+            let namespaces = self.watch_namespace.iter();
+            found.extend(namespaces.flat_map(|namespace| rule.each(Some(namespace))));
+        }
+        found
+    }
+
+    /// The namespaces that are watched; one to ask about where it is all of them.
+    pub(super) fn namespaces(&self, default: &str) -> Vec<String> {
+        if self.watch_namespace.is_empty() {
+            return vec![default.to_owned()];
+        }
+        self.watch_namespace.clone()
+    }
+
+    /// Whether only some namespaces are watched.
+    pub(super) fn has_namespaces(&self) -> bool {
+        !self.watch_namespace.is_empty()
+    }
+
+    fn of_watch(&self, watch: &Watch, known: &Known) -> Result<Rules, Failure> {
+        let options = Options {
+            allow_escalation: self.allow_escalation,
+            ignores_dependents: !watch.watch_dependents,
+            known: known.clone(),
+        };
+        let kind = custom_kind(watch, known);
+        Rules::of(&kind, &watch.chart, &options).map_err(|error| {
+            let error = anyhow!(error).context(format!(
+                "failed to survey the chart {}",
+                watch.chart_path.display()
+            ));
+            Failure::usage(error, None)
+        })
+    }
+
+    /// What the project's own definitions say.
+    fn defined(&self) -> Result<Known, Failure> {
+        let usual = PathBuf::from(DEFINITIONS);
+        let mut paths = self.crds.clone();
+        if paths.is_empty() && usual.is_dir() {
+            paths.push(usual);
+        }
+        let mut known = Known::new();
+        for path in paths {
+            for file in files(&path)? {
+                let text = fs::read_to_string(&file)
+                    .with_context(|| format!("failed to read {}", file.display()))
+                    .map_err(|error| Failure::usage(error, None))?;
+                known.extend(Known::of_definitions(&text));
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// The YAML files that a path means, in order.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = fs::read_dir(path)
+        .with_context(|| format!("failed to read the directory {}", path.display()))
+        .map_err(|error| Failure::usage(error, None))?;
+    let is_yaml = |file: &PathBuf| {
+        file.extension()
+            .is_some_and(|ending| ending == "yaml" || ending == "yml")
+    };
+    let mut found: Vec<PathBuf> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(is_yaml)
+        .collect();
+    found.sort();
+    Ok(found)
+}
+
+/// The kind of a watch, with the names that its definition gives it, where that is known.
+pub(super) fn custom_kind(watch: &Watch, known: &Known) -> CustomKind {
+    let gvk = &watch.gvk;
+    let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
+    if let Some(name) = known.get(&gvk.group, &gvk.kind) {
+        kind.plural.clone_from(&name.plural);
+        kind.scope = if name.is_namespaced {
+            Scope::Namespaced
+        } else {
+            Scope::Cluster
+        };
+    } else if watch.release_namespace.is_some() {
+        kind.scope = Scope::Cluster;
+    }
+    kind
+}
+
+/// What a cluster serves.
+async fn discovered(flags: &ClusterFlags, environment: &Environment) -> Result<Known, Failure> {
+    let cluster = flags.connect(environment).await?;
+    let served = cluster.discovery.served().await.map_err(failed)?;
+    let mut known = Known::new();
+    for resource in served.kinds() {
+        known.insert(
+            &resource.api.group,
+            &resource.api.kind,
+            ResourceName {
+                plural: resource.api.plural.clone(),
+                is_namespaced: resource.namespaced,
+            },
+        );
+    }
+    Ok(known)
+}
