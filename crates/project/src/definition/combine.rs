@@ -14,6 +14,9 @@ use super::varied::varied;
 
 const GLOBAL: &str = "global";
 
+/// So many of a map's defaults are held against what is known of all its values.
+const EXAMPLES: usize = 100;
+
 /// What is known of a chart's values where `given` are set anyway, such as a watch's `overrideValues`.
 pub(super) fn values_of(chart: &Chart, given: &Values, notices: &mut Notices) -> Node {
     let outline = chart.outline();
@@ -199,6 +202,7 @@ fn relax(node: &mut Node, default: Option<&Value>, notices: &mut Notices) {
             .into_iter()
             .flatten()
             .filter(|(key, _)| !node.properties.contains_key(*key))
+            .take(EXAMPLES)
         {
             relax(each, Some(value), notices);
             each.types = each.types.or(Types::NULL);

@@ -7,6 +7,12 @@ use serde_json::{Number, Value};
 use super::node::{Bound, Limits, Node, Rest, Types};
 use super::notice::Notices;
 
+/// What is known of the values of a map is taken over for each of its properties as long as it is no larger.
+const COPIED: usize = 8;
+
+/// So many alternatives of a value are kept. Those of real charts are one or two.
+const ALTERNATIVES: usize = 16;
+
 /// What holds where both hold.
 pub(super) fn both(first: Node, second: Node) -> Node {
     let types = first.types.and(second.types);
@@ -19,6 +25,8 @@ pub(super) fn both(first: Node, second: Node) -> Node {
     required.extend(second.required);
     let (limits, more) = both_limits(first.limits, second.limits);
     any_of.extend(more.map(|more| vec![more]));
+    any_of.truncate(ALTERNATIVES);
+    not.truncate(ALTERNATIVES);
     Node {
         types,
         description: first.description.or(second.description),
@@ -66,7 +74,16 @@ fn under(rest: &Rest, node: Node) -> Option<Node> {
     match rest {
         Rest::Open => Some(node),
         Rest::Closed => None,
-        Rest::Each(each) => Some(both(node, (**each).clone())),
+        Rest::Each(each) => Some(both(node, copied(each))),
+    }
+}
+
+/// What is known of the values of a map, for one of them; nothing where that is large, as there may be many of them.
+fn copied(each: &Node) -> Node {
+    if each.is_smaller_than(COPIED) {
+        each.clone()
+    } else {
+        Node::default()
     }
 }
 
@@ -248,7 +265,7 @@ fn parts_of_either(node: &mut Node, branches: Vec<Node>, notices: &mut Notices) 
             match (map.properties.get(key), &map.rest) {
                 (Some(property), _) => choices.push(property.clone()),
                 (None, Rest::Closed) => {}
-                (None, Rest::Each(each)) => choices.push((**each).clone()),
+                (None, Rest::Each(each)) => choices.push(copied(each)),
                 (None, Rest::Open) => choices.push(Node::default()),
             }
         }

@@ -157,6 +157,21 @@ impl Node {
         }
     }
 
+    /// Whether there are fewer nodes in this one than so many, itself included.
+    pub(super) fn is_smaller_than(&self, limit: usize) -> bool {
+        fn count(node: &Node, left: &mut usize) -> bool {
+            *left = left.saturating_sub(1);
+            let rest = match &node.rest {
+                Rest::Each(each) => Some(&**each),
+                Rest::Open | Rest::Closed => None,
+            };
+            let mut inner = node.properties.values().chain(node.items.as_deref()).chain(rest);
+            *left > 0 && inner.all(|node| count(node, left))
+        }
+        let mut left = limit;
+        count(self, &mut left)
+    }
+
     /// Whether a list or map is a possible value whose parts are limited.
     pub(super) fn describes_parts(&self) -> bool {
         self.items.is_some()

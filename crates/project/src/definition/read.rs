@@ -14,6 +14,9 @@ const MAX_NODES: usize = 20_000;
 /// How deep schemas may be nested, all references followed.
 const MAX_DEPTH: usize = 40;
 
+/// How many schemas are joined at one place.
+const MAX_BRANCHES: usize = 64;
+
 /// Formats that mean the same to Helm and to the API server. Others are said by a pattern, if at all.
 const FORMATS: [&str; 8] = [
     "int32",
@@ -140,13 +143,14 @@ impl<'a> Reader<'a, '_> {
         };
         self.properties(schema, &mut node);
         self.items(schema, &mut node);
-        for branch in array(schema, "allOf") {
+        for branch in self.branches(schema, "allOf") {
             let branch = self.node(branch);
             node = both(node, branch);
         }
         self.close(schema, &mut node);
         for keyword in ["anyOf", "oneOf"] {
-            let branches: Vec<Node> = array(schema, keyword)
+            let branches: Vec<Node> = self
+                .branches(schema, keyword)
                 .iter()
                 .map(|branch| self.node(branch))
                 .collect();
@@ -169,6 +173,18 @@ impl<'a> Reader<'a, '_> {
             ));
         }
         node
+    }
+
+    /// The schemas of a keyword, none where there are too many.
+    fn branches(&mut self, schema: &'a Map<String, Value>, keyword: &str) -> &'a [Value] {
+        let branches = array(schema, keyword);
+        if branches.len() > MAX_BRANCHES {
+            self.notices.add(format!(
+                "{keyword} has more than {MAX_BRANCHES} schemas and is not checked"
+            ));
+            return &[];
+        }
+        branches
     }
 
     fn types(schema: &Map<String, Value>) -> Types {

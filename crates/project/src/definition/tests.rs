@@ -281,6 +281,22 @@ fn references_that_multiply_have_an_end() {
 }
 
 #[test]
+fn schemas_of_strangers_do_not_multiply() {
+    let properties = |count: usize| -> serde_json::Map<String, Value> {
+        let property = |number| (format!("p{number}"), json!({"type": "string"}));
+        (0..count).map(property).collect()
+    };
+    let mut branches = vec![json!({"properties": properties(5000)})];
+    branches.push(json!({"additionalProperties": {"properties": properties(5000)}}));
+    branches.extend((0..60).map(|number| json!({"additionalProperties": {"pattern": format!("a{number}")}})));
+    for keyword in ["allOf", "anyOf"] {
+        let document = json!({"properties": {"a": {keyword: branches}}}).to_string();
+        let definition = definition(&[("values.schema.json", &document)]);
+        assert!(definition.value().to_string().len() < 256 * 1024);
+    }
+}
+
+#[test]
 fn all_of_is_merged() {
     check_schema(
         json!({"allOf": [
