@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/operator-framework/api v0.34.0
 	github.com/operator-framework/operator-registry v1.59.0
+	k8s.io/apimachinery v0.33.4
 )
 
 require (
@@ -80,7 +81,6 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 	k8s.io/api v0.33.4 // indirect
 	k8s.io/apiextensions-apiserver v0.33.4 // indirect
-	k8s.io/apimachinery v0.33.4 // indirect
 	k8s.io/apiserver v0.33.4 // indirect
 	k8s.io/client-go v0.33.4 // indirect
 	k8s.io/component-base v0.33.4 // indirect

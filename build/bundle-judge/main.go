@@ -15,12 +15,15 @@ import (
 	"sort"
 
 	"github.com/operator-framework/api/pkg/manifests"
+	"github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/api/pkg/validation"
 	apierrors "github.com/operator-framework/api/pkg/validation/errors"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 	"github.com/operator-framework/operator-registry/alpha/declcfg"
+	"github.com/operator-framework/operator-registry/alpha/property"
 	"github.com/operator-framework/operator-registry/pkg/image"
 	"github.com/operator-framework/operator-registry/pkg/registry"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 type finding struct {
@@ -99,6 +102,16 @@ func properties(dir, reference string) (any, error) {
 	_, found, err := registry.ObjectsAndPropertiesFromBundle(input.Bundle)
 	if err != nil {
 		return nil, err
+	}
+	for _, object := range input.Bundle.Objects {
+		if object.GetKind() != v1alpha1.ClusterServiceVersionKind {
+			continue
+		}
+		var csv v1alpha1.ClusterServiceVersion
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &csv); err != nil {
+			return nil, err
+		}
+		found = append(found, property.MustBuildCSVMetadata(csv))
 	}
 	images, err := input.Bundle.Images()
 	if err != nil {

@@ -99,16 +99,18 @@ fn properties_are_those_that_opm_takes_from_a_bundle() {
     let ours = objects_of(&catalog, "olm.bundle").remove(0);
     let theirs = judge.properties(&folder, &format!("{IMAGE}:v0.0.1"));
 
-    // Whole objects are what consoles of old needed; what stands for them is compared field by field below.
-    let without_objects = |properties: &[Value]| -> Vec<Value> {
-        let is_small = |property: &&Value| {
-            property["type"] != "olm.bundle.object" && property["type"] != "olm.csv.metadata"
-        };
-        properties.iter().filter(is_small).cloned().collect()
+    // Whole objects are what consoles of old needed; `olm.csv.metadata` stands for them, as `opm migrate` writes it.
+    let sorted = |properties: &[Value]| -> Vec<String> {
+        let others = properties
+            .iter()
+            .filter(|property| property["type"] != "olm.bundle.object");
+        let mut texts: Vec<String> = others.map(ToString::to_string).collect();
+        texts.sort();
+        texts
     };
     assert_eq!(
-        without_objects(ours["properties"].as_array().unwrap()),
-        without_objects(&theirs.properties)
+        sorted(ours["properties"].as_array().unwrap()),
+        sorted(&theirs.properties)
     );
     let images: Vec<&str> = ours["relatedImages"]
         .as_array()
@@ -117,15 +119,6 @@ fn properties_are_those_that_opm_takes_from_a_bundle() {
         .map(|image| image["image"].as_str().unwrap())
         .collect();
     assert_eq!(images, theirs.images);
-    let metadata = ours["properties"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|property| property["type"] == "olm.csv.metadata");
-    let metadata = &metadata.unwrap()["value"];
-    assert_eq!(metadata["displayName"], "Cache Operator");
-    assert_eq!(metadata["crdDescriptions"]["owned"][0]["kind"], "Cache");
-    assert_eq!(metadata["installModes"].as_array().map(Vec::len), Some(4));
 }
 
 #[test]
