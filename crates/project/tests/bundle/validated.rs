@@ -525,6 +525,17 @@ fn what_the_operator_framework_finds_is_found_here_too() {
 }
 
 #[test]
+fn a_null_is_no_difference_but_in_a_list() {
+    let with = |spec: Value| {
+        let sample = json!([{"apiVersion": "cache.example.com/v1alpha1", "kind": "Cache", "spec": spec}]);
+        texts(&validate(&edited(SERVICE_VERSION, examples(&sample)), &[]))
+    };
+    assert_eq!(with(json!({"policy": null})), [""; 0]);
+    let findings = with(json!({"extraArgs": [null]}));
+    assert!(findings[0].contains("spec.extraArgs[0]: is null"), "{findings:?}");
+}
+
+#[test]
 fn files_that_are_no_yaml_are_named() {
     let mut files = good();
     files.insert("manifests/broken.yaml".to_owned(), "a: [".to_owned());

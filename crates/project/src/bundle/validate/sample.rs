@@ -155,6 +155,10 @@ impl Walk {
             if path.is_empty() && ["apiVersion", "kind", "metadata"].contains(&key.as_str()) {
                 continue;
             }
+            // The API server drops a field that is null where the definition does not allow that.
+            if value.is_null() {
+                continue;
+            }
             let path = format!("{path}.{key}");
             let properties = schema.get("properties");
             match (properties.and_then(|properties| properties.get(key)), others) {
