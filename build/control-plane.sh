@@ -6,7 +6,8 @@
 #   build/control-plane.sh --find       the same without building: status 1 and a hint when something is missing
 #   build/control-plane.sh --of SET     another set of programs, in a folder of its own; before --find
 #
-# Sets: `control-plane`, the one above; `registry`: crane, a registry of images and the judge of what is in it; `node`:
+# Sets: `control-plane`, the one above; `registry`: crane, a registry of images and the judge of what is in it;
+# `bundle-judge`: a program of our own around the Operator Framework's libraries, the judge of bundles and catalogs; `node`:
 # kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which pods run.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane.
@@ -33,6 +34,11 @@ case $set_name in
         modules=$here/registry
         pins=$modules/go.mod
         minutes=1 ;;
+    bundle-judge)
+        programs=bundle-judge
+        modules=$here/bundle-judge
+        pins="$modules/go.mod $modules/main.go"
+        minutes=1 ;;
     node)
         programs="kubelet kube-scheduler containerd containerd-shim-runc-v2 ctr"
         modules=$here/node/kubernetes
@@ -53,6 +59,7 @@ crane_version=$(pinned github.com/google/go-containerregistry "$here/registry/go
 containerd_version=$(pinned github.com/containerd/containerd/v2 "$here/node/containerd/go.mod")
 case $set_name in
     registry) version=$crane_version ;;
+    bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
     *) version=$kubernetes_version ;;
 esac
 # Changes whenever a pinned version does, so an old folder is never taken for a new one.
@@ -76,6 +83,7 @@ package_of() {
         etcd) echo go.etcd.io/etcd/server/v3 ;;
         helm) echo helm.sh/helm/v4/cmd/helm ;;
         crane) echo github.com/google/go-containerregistry/cmd/crane ;;
+        bundle-judge) echo . ;;
         containerd | containerd-shim-runc-v2 | ctr) echo "github.com/containerd/containerd/v2/cmd/$1" ;;
         *) echo "k8s.io/kubernetes/cmd/$1" ;;
     esac
@@ -95,6 +103,7 @@ linker_flags_of() {
     case $1 in
         helm) echo "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" ;;
         crane) echo "-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=$crane_version" ;;
+        bundle-judge) echo "-s -w" ;;
         containerd*|ctr) echo "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" ;;
         *) echo "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" ;;
     esac

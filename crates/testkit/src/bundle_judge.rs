@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::environment;
+use crate::program;
 use crate::skip::skipped;
 
-/// The program that `build/bundle-judge.sh` builds.
+/// The program that `build/control-plane.sh --of bundle-judge` builds.
 #[derive(Debug, Clone)]
 pub struct BundleJudge {
     program: PathBuf,
@@ -51,23 +51,13 @@ impl BundleJudge {
     ///
     /// # Panics
     ///
-    /// It is not built, and `CI=true`; or the script that knows its place can't be run.
+    /// It is not built, and `CI=true`.
     #[must_use]
     pub fn find_or_skip() -> Option<Self> {
-        let script = environment::workspace_root().join("build/bundle-judge.sh");
-        let output = Command::new(&script)
-            .arg("--find")
-            .stdin(Stdio::null())
-            .output()
-            .unwrap_or_else(|error| panic!("cannot run {}: {error}", script.display()));
-        let text = String::from_utf8_lossy(&output.stdout);
-        match text.lines().last() {
-            Some(program) if output.status.success() => Some(Self {
-                program: PathBuf::from(program),
-            }),
-            _ => {
-                let message = String::from_utf8_lossy(&output.stderr);
-                skipped("the judge of bundles", message.trim());
+        match program::find("bundle-judge", "bundle-judge") {
+            Ok(program) => Some(Self { program }),
+            Err(error) => {
+                skipped("the judge of bundles", error);
                 None
             }
         }
