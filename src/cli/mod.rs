@@ -39,17 +39,16 @@ use crate::config::Environment;
 
 const EXAMPLES: &str = "\
 Examples:
-  # Run the operator of the project in this directory
+  # Make an operator project of a chart, and run it against the cluster of the kubeconfig
+  steersman init --domain example.com --kind Shop --helm-chart ../charts/shop
   steersman run
 
   # What would this resource change in the cluster?
   steersman diff -f museum.yaml
 
-  # Make the image of the operator, and bring it into a registry
-  steersman build -t registry.example.com/visitors-operator:v1.0.0 --push
-
-  # Render a chart as the operator would
-  steersman template my-release helm-charts/visitors --set frontend.replicas=3
+  # Make the image of the operator, bring it into a registry, and the operator into the cluster
+  steersman build -t registry.example.com/shop-operator:1.0.0 --push
+  steersman deploy --image registry.example.com/shop-operator:1.0.0
 
 Exit codes:
   0  everything went well
