@@ -41,9 +41,13 @@ build: ## Build the optimised binary, target/release/steersman.
 
 # The program of images runs alone. `--target` keeps the flags away from what runs while it is compiled.
 TARGET = $(shell rustc -vV | sed -n 's/^host: //p')
+# What has to be put right in a program that may lie anywhere takes 1.4 MB, and a thirtieth of that in the packed form, which
+# glibc 2.36 is the first to read.
+PACKED = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
+	awk '{ split($$2, part, "."); if (part[1] > 2 || part[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
 .PHONY: build-static
 build-static: ## Build the program of images, target/TARGET/release/steersman; TARGET is this machine's.
-	RUSTFLAGS="$(RUSTFLAGS) -C target-feature=+crt-static" $(CARGO) build --release --bin steersman --target $(TARGET)
+	RUSTFLAGS="$(RUSTFLAGS) -C target-feature=+crt-static" $(CARGO) rustc --release --bin steersman --target $(TARGET) -- $(PACKED)
 
 .PHONY: image
 image: build-static ## Build the image of the example operator: IMG names it, FLAGS go to `steersman build`.
