@@ -44,6 +44,7 @@ mod order;
 mod public_charts;
 mod refusals;
 mod requests;
+mod roles;
 mod rollback;
 mod selection;
 mod specs;

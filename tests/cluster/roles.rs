@@ -1,0 +1,539 @@
+//! Public charts, each released by an operator that may do exactly what its generated role says.
+//!
+//! The audit log is the judge: nothing is refused, and of every kind that a chart has rendered here each verb of the
+//! role was used. A role also covers kinds that the values of this run leave switched off; that no template can produce
+//! them is for `crates/chart/tests/survey.rs` to say.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt as _;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
+use steersman::apply::{RenderedObject, objects_of_manifest};
+use steersman_chart::Chart;
+use steersman_project::CustomKind;
+use steersman_project::rbac::{Asked, Granted, Options, Purpose, Rules, base_rules, compare};
+use steersman_testkit::cluster::{AuditLog, OperatorCommand, OperatorProcess, Request};
+use steersman_testkit::corpus;
+
+use crate::bench::{Bench, PATIENCE, condition};
+use crate::public_charts::{finish_jobs, kind, plural};
+
+/// A chart of the corpus.
+struct Subject {
+    name: &'static str,
+    path: &'static str,
+    values: &'static str,
+    /// What the upgrade changes.
+    change: &'static str,
+}
+
+/// The most varied charts of the corpus: of those whose defaults consist of what Kubernetes 1.36 or the chart itself
+/// serves, again and again the one with the most that the ones before lack: kinds of objects, kinds of hooks, kinds that
+/// are looked up, definitions in `crds/`. The first of the alphabet counts where several have as much. Four are left out
+/// because nobody could install them here: without values velero, and alpine and kiali-server as they are in their
+/// repositories, have objects that the API server refuses; istio-discovery wants a namespace of its own.
+const SUBJECTS: &[Subject] = &[
+    Subject {
+        name: "ingresscontroller",
+        path: "charts/kubernetes--ingress-nginx/ingress-nginx",
+        values: "{}",
+        change: r#"{"fullnameOverride": "ingresscontroller-renamed"}"#,
+    },
+    Subject {
+        name: "jupyterhub",
+        path: "charts/jupyterhub--zero-to-jupyterhub-k8s/jupyterhub",
+        values: "{}",
+        change: r#"{"fullnameOverride": "jupyterhub-renamed"}"#,
+    },
+    Subject {
+        name: "dapr",
+        path: "charts/dapr--dapr/dapr",
+        values: "{}",
+        change: r#"{"fullnameOverride": "dapr-renamed"}"#,
+    },
+    Subject {
+        name: "dashboard",
+        path: "charts/kubernetes--dashboard/kubernetes-dashboard",
+        values: "{}",
+        change: r#"{"fullnameOverride": "dashboard-renamed"}"#,
+    },
+    Subject {
+        name: "mongodb",
+        path: "charts/bitnami--charts/mongodb",
+        values: "{}",
+        change: r#"{"commonLabels": {"changed": "yes"}}"#,
+    },
+    Subject {
+        name: "bookkeeper",
+        path: "charts/pravega--charts/bookkeeper-operator",
+        values: "{}",
+        change: r#"{"fullnameOverride": "bookkeeper-renamed"}"#,
+    },
+    Subject {
+        name: "csi",
+        path: "charts/DataDog--helm-charts/datadog-csi-driver",
+        values: "{}",
+        change: r#"{"fullnameOverride": "csi-renamed"}"#,
+    },
+    Subject {
+        name: "nextcloud",
+        path: "charts/nextcloud--helm/nextcloud",
+        values: "{}",
+        change: r#"{"fullnameOverride": "nextcloud-renamed"}"#,
+    },
+    Subject {
+        name: "influxdb",
+        path: "charts/bitnami--charts/influxdb",
+        values: "{}",
+        change: r#"{"commonLabels": {"changed": "yes"}}"#,
+    },
+    Subject {
+        name: "overprovisioner",
+        path: "charts/deliveryhero--helm-charts/cluster-overprovisioner",
+        values: "{}",
+        change: r#"{"fullnameOverride": "overprovisioner-renamed"}"#,
+    },
+    Subject {
+        name: "wiremock",
+        path: "charts/deliveryhero--helm-charts/wiremock",
+        values: "{}",
+        change: r#"{"fullnameOverride": "wiremock-renamed"}"#,
+    },
+    Subject {
+        name: "jaeger",
+        path: "charts/helm--charts/incubator-jaeger",
+        values: "{}",
+        change: r#"{"fullnameOverride": "jaeger-renamed"}"#,
+    },
+    Subject {
+        name: "descheduler",
+        path: "charts/kubernetes-sigs--descheduler/descheduler",
+        values: "{}",
+        change: r#"{"fullnameOverride": "descheduler-renamed"}"#,
+    },
+    Subject {
+        name: "kwok",
+        path: "charts/kubernetes-sigs--kwok/kwok",
+        values: "{}",
+        change: r#"{"fullnameOverride": "kwok-renamed"}"#,
+    },
+    Subject {
+        name: "azure",
+        path: "charts/litmuschaos--litmus-helm/kube-azure",
+        values: "{}",
+        change: r#"{"fullnameOverride": "azure-renamed"}"#,
+    },
+    Subject {
+        name: "telegraf",
+        path: "charts/influxdata--helm-charts/telegraf-operator",
+        values: "{}",
+        change: r#"{"fullnameOverride": "telegraf-renamed"}"#,
+    },
+    Subject {
+        name: "sealed",
+        path: "charts/bitnami-labs--sealed-secrets/sealed-secrets",
+        values: "{}",
+        change: r#"{"fullnameOverride": "sealed-renamed"}"#,
+    },
+    Subject {
+        name: "harbor",
+        path: "charts/goharbor--harbor-helm/harbor-helm",
+        values: "{}",
+        change: r#"{"fullnameOverride": "harbor-renamed"}"#,
+    },
+    Subject {
+        name: "istiogateway",
+        path: "charts/istio--istio/gateway",
+        values: "{}",
+        change: r#"{"name": "istiogateway-renamed"}"#,
+    },
+    Subject {
+        name: "backstage",
+        path: "charts/deliveryhero--helm-charts/backstage",
+        values: "{}",
+        change: r#"{"fullnameOverride": "backstage-renamed"}"#,
+    },
+];
+
+/// So many charts are under way at a time.
+const PARALLEL: usize = 4;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn public_charts_run_under_exactly_their_generated_role() {
+    let Some(corpus) = corpus::root_or_skip() else {
+        return;
+    };
+    let Some(bench) = Bench::alone("roles").await else {
+        return;
+    };
+    let jobs = tokio::spawn(finish_jobs(bench.api("batch", "v1", "Job", "jobs")));
+    let (bench, corpus) = (&bench, &corpus);
+    let runs = SUBJECTS.iter().map(|subject| async move {
+        let chart = corpus.path(subject.path);
+        run(bench, subject, &chart.to_string_lossy()).await
+    });
+    let outcomes: Vec<Outcome> = futures::stream::iter(runs)
+        .buffer_unordered(PARALLEL)
+        .collect()
+        .await;
+    jobs.abort();
+    let mut failures: Vec<String> = outcomes
+        .iter()
+        .flat_map(|outcome| outcome.failures.clone())
+        .collect();
+    let unused = outcomes.iter().map(|outcome| outcome.unused_in_common.clone());
+    let by_nobody = unused.reduce(|all, one| all.intersection(&one).cloned().collect());
+    failures.extend(
+        by_nobody
+            .into_iter()
+            .flatten()
+            .map(|unused| format!("every chart: {unused}")),
+    );
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// Releases a chart, upgrades it, disturbs it and removes it. What is wrong with the role, if anything.
+async fn run(bench: &Bench, subject: &Subject, chart: &str) -> Outcome {
+    let name = subject.name;
+    let (kind, plural) = (kind(name), plural(name));
+    let folder = bench.folder.path().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let watches = format!(
+        "- {{group: {}, version: v1, kind: {kind}, chart: {chart}}}\n",
+        bench.group
+    );
+    fs::write(folder.join("watches.yaml"), watches).unwrap();
+    bench.define(&kind, &plural).await;
+    let role = format!("role-of-{name}");
+    let roles = generated(&folder, &role);
+    bench.cluster.apply(&roles).await.unwrap();
+    let user = bench.cluster.user(&role, &[]).unwrap();
+    bench.cluster.grant_cluster_role(&user, &role).await.unwrap();
+
+    let mark = bench.cluster.audit_mark().unwrap();
+    let operator = OperatorProcess::start(&OperatorCommand {
+        binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
+        folder: &folder,
+        kubeconfig: user.kubeconfig(),
+        arguments: &[],
+        environment: &[],
+        log: &folder.join("operator.log"),
+    })
+    .unwrap();
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    let (mut failures, objects) = live(bench, subject).await;
+    operator.stop().await.unwrap();
+    if !failures.is_empty() {
+        let log = operator.log_text();
+        failures.extend(log.lines().rev().take(5).map(str::to_owned));
+    }
+
+    let audit = bench
+        .cluster
+        .audit_since(mark)
+        .await
+        .unwrap()
+        .by_user(user.name());
+    failures.extend(refused(&audit));
+    let needs = Rules::of(
+        &CustomKind::new(&bench.group, "v1", kind),
+        &Chart::load(Path::new(chart)).unwrap(),
+        &Options::default(),
+    )
+    .unwrap();
+    let unused = if failures.is_empty() {
+        unused(&needs, &objects, &roles, &audit)
+    } else {
+        Vec::new()
+    };
+    // What is in every role is used by some of the charts; the custom resources of all are one.
+    let is_common =
+        |asked: &Asked| asked.group == bench.group || base_rules().iter().any(|rule| rule.allows(asked));
+    let (common, own): (Vec<Asked>, Vec<Asked>) = unused.into_iter().partition(is_common);
+    let described = |asked: &Asked| format!("unused: {} {}.{}", asked.verb, asked.resource, asked.group);
+    failures.extend(own.iter().map(described));
+    let common = common
+        .iter()
+        .map(|asked| described(asked).replace(&plural, "CUSTOM"));
+    Outcome {
+        failures: failures
+            .iter()
+            .map(|failure| format!("{name}: {failure}"))
+            .collect(),
+        unused_in_common: common.collect(),
+    }
+}
+
+/// Group and resource, and whether one of these objects goes with its release.
+type Objects = BTreeSet<(String, String, bool)>;
+
+struct Outcome {
+    failures: Vec<String>,
+    /// What this chart did not use of what is in every role.
+    unused_in_common: BTreeSet<String>,
+}
+
+/// What `steersman rbac generate` says.
+fn generated(folder: &Path, name: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_steersman"))
+        .args(["rbac", "generate", "--no-leader-election", "--name", name])
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Install, upgrade, drift, uninstall.
+async fn live(bench: &Bench, subject: &Subject) -> (Vec<String>, Objects) {
+    let name = subject.name;
+    let (kind, plural) = (kind(name), plural(name));
+    let values: Value = serde_json::from_str(subject.values).unwrap();
+    bench.apply_cr(&kind, &plural, name, values.clone()).await;
+    let mut failures: Vec<String> = deployed(bench, name, 1).await.err().into_iter().collect();
+    let mut changed = values;
+    let change: Value = serde_json::from_str(subject.change).unwrap();
+    for (key, value) in change.as_object().unwrap() {
+        changed[key] = value.clone();
+    }
+    bench.apply_cr(&kind, &plural, name, changed).await;
+    failures.extend(deployed(bench, name, 2).await.err());
+    if failures.is_empty() {
+        disturb(bench, name).await;
+    }
+    let objects = kinds_of_release(bench, name).await;
+    remove(bench, name).await;
+    (failures, objects)
+}
+
+/// Waits until what the resource says is deployed, in this revision or a later one: what a chart looks up may have
+/// changed by its own installation.
+async fn deployed(bench: &Bench, name: &str, revision: u64) -> Result<(), String> {
+    let api = bench.kind_api(&kind(name), &plural(name));
+    let begun = Instant::now();
+    loop {
+        let object = serde_json::to_value(api.get(name).await.unwrap()).unwrap();
+        let observed = object.pointer("/status/observedGeneration") == object.pointer("/metadata/generation");
+        let found = object.pointer("/status/revision").and_then(Value::as_u64);
+        if observed && found >= Some(revision) {
+            return Ok(());
+        }
+        let failed = condition(&object, "ReleaseFailed").or(condition(&object, "Irreconcilable"));
+        if begun.elapsed() > PATIENCE || failed.is_some() && begun.elapsed() > Duration::from_secs(20) {
+            return Err(format!("revision {revision} is not deployed: {failed:?}"));
+        }
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// Group and resource of each object of the release that is no hook, and whether it goes with the release.
+async fn kinds_of_release(bench: &Bench, name: &str) -> Objects {
+    let arguments = ["get", "manifest", name, "-n", &bench.namespace];
+    let Ok(manifest) = bench.cluster.helm(&arguments).await else {
+        return BTreeSet::new();
+    };
+    let resource = |object: &RenderedObject| {
+        let kind = CustomKind::new(&object.api.group, &object.api.version, &object.api.kind);
+        (kind.group, kind.plural, !object.is_kept())
+    };
+    objects_of_manifest(&manifest)
+        .unwrap()
+        .iter()
+        .map(resource)
+        .collect()
+}
+
+/// Has the operator meet a change of the resource when it takes its finalizer off: an object is held up meanwhile.
+async fn remove(bench: &Bench, name: &str) {
+    let (kind, plural) = (kind(name), plural(name));
+    let namespace = bench.namespace.as_str();
+    let manifest = bench
+        .cluster
+        .helm(&["get", "manifest", name, "-n", namespace])
+        .await;
+    let objects = objects_of_manifest(&manifest.unwrap_or_default()).unwrap();
+    let held = objects.iter().find(|object| is_simple(object, namespace));
+    let held = held.map(|object| format!("{}/{}", object.api.kind, object.name));
+    let finalizers = async |id: &str, finalizers: Value| {
+        let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
+        let arguments = ["patch", id, "-n", namespace, "--type=merge", "-p", &patch];
+        bench.cluster.kubectl(&arguments).await.unwrap();
+    };
+    if let Some(id) = &held {
+        finalizers(id, json!(["example.com/held"])).await;
+    }
+    let api = bench.kind_api(&kind, &plural);
+    api.delete(name, &DeleteParams::default()).await.unwrap();
+    if let Some(id) = &held {
+        let going = [
+            "get",
+            id,
+            "-n",
+            namespace,
+            "-o",
+            "jsonpath={.metadata.deletionTimestamp}",
+        ];
+        until(id, async || {
+            !bench.cluster.kubectl(&going).await.unwrap().is_empty()
+        })
+        .await;
+        let touch = Patch::Merge(json!({"metadata": {"annotations": {"example.com/touched": "yes"}}}));
+        api.patch(name, &PatchParams::default(), &touch).await.unwrap();
+        finalizers(id, Value::Null).await;
+    }
+    bench.wait_gone(&api, name).await;
+}
+
+fn is_simple(object: &RenderedObject, namespace: &str) -> bool {
+    let kinds = [
+        "ConfigMap",
+        "Service",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ServiceAccount",
+    ];
+    object.namespace.as_deref().is_none_or(|found| found == namespace)
+        && kinds.contains(&object.api.kind.as_str())
+}
+
+/// Deletes an object and takes a label of another one; the operator brings both back.
+async fn disturb(bench: &Bench, name: &str) {
+    let namespace = bench.namespace.as_str();
+    let manifest = bench
+        .cluster
+        .helm(&["get", "manifest", name, "-n", namespace])
+        .await
+        .unwrap();
+    let objects = objects_of_manifest(&manifest).unwrap();
+    let mut chosen = objects.iter().filter(|object| is_simple(object, namespace));
+    if let Some(object) = chosen.next() {
+        let id = format!("{}/{}", object.api.kind, object.name);
+        let uid = [
+            "get",
+            &id,
+            "-n",
+            namespace,
+            "--ignore-not-found",
+            "-o",
+            "jsonpath={.metadata.uid}",
+        ];
+        let before = bench.cluster.kubectl(&uid).await.unwrap();
+        bench
+            .cluster
+            .kubectl(&["delete", &id, "-n", namespace, "--wait=false"])
+            .await
+            .unwrap();
+        until(&id, async || {
+            let after = bench.cluster.kubectl(&uid).await.unwrap();
+            !after.is_empty() && after != before
+        })
+        .await;
+    }
+    let label = "app.kubernetes.io/managed-by";
+    if let Some(object) = chosen.next() {
+        let id = format!("{}/{}", object.api.kind, object.name);
+        bench
+            .cluster
+            .kubectl(&[
+                "label",
+                &id,
+                "-n",
+                namespace,
+                "--overwrite",
+                &format!("{label}=Nobody"),
+            ])
+            .await
+            .unwrap();
+        let path = "jsonpath={.metadata.labels.app\\.kubernetes\\.io/managed-by}";
+        let read = ["get", &id, "-n", namespace, "-o", path];
+        until(&id, async || {
+            bench.cluster.kubectl(&read).await.unwrap() != "Nobody"
+        })
+        .await;
+    }
+}
+
+async fn until(what: &str, is_done: impl AsyncFn() -> bool) {
+    let begun = Instant::now();
+    while !is_done().await {
+        assert!(begun.elapsed() < PATIENCE, "{what} is not healed");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// What the API server refused for want of a permission.
+fn refused(audit: &AuditLog) -> Vec<String> {
+    let forbidden = audit.filter(|request| request.code == Some(403));
+    let described = |request: &Request| {
+        format!(
+            "refused: {} {}/{} {} {}",
+            request.verb, request.resource, request.subresource, request.namespace, request.name
+        )
+    };
+    forbidden.requests.iter().map(described).collect()
+}
+
+/// The verbs of the role that were not used, although objects of that kind were there: `objects` of the release, and
+/// hooks, of which nobody lists any.
+fn unused(needs: &Rules, objects: &Objects, roles: &str, audit: &AuditLog) -> Vec<Asked> {
+    let held = needs.rules.iter().filter(|rule| rule.purpose == Purpose::Held);
+    let held = held.flat_map(|rule| rule.each(None));
+    let asked: Vec<Asked> = audit.requests.iter().flat_map(asked).collect();
+    let rendered: BTreeSet<(&str, &str)> = asked
+        .iter()
+        .filter(|asked| asked.verb == "create")
+        .map(|asked| (asked.group.as_str(), asked.resource.as_str()))
+        .collect();
+    let needed: Vec<Asked> = asked.iter().cloned().chain(held).collect();
+    let granted = Granted::of_manifests(roles).unwrap();
+    let mut unused = compare(&granted, &needed).unused;
+    unused.retain(|one| {
+        let of_release = |goes: bool| objects.contains(&(one.group.clone(), one.resource.clone(), goes));
+        let is_used = match one.verb.as_str() {
+            "list" | "watch" => of_release(true) || of_release(false),
+            // What is kept stays, and so do definitions in `crds/`; a job may have a time to live.
+            "delete" => {
+                let stays = matches!(one.resource.as_str(), "jobs" | "customresourcedefinitions");
+                of_release(true) || !of_release(false) && !stays
+            }
+            _ => true,
+        };
+        let is_own = one.group == needs.kind.group;
+        is_own || is_used && rendered.contains(&(one.group.as_str(), one.resource.as_str()))
+    });
+    unused
+}
+
+/// What a request needs. An apply of what is not there needs `create`, too.
+fn asked(request: &Request) -> Vec<Asked> {
+    let resource = match request.subresource.as_str() {
+        "" => request.resource.clone(),
+        subresource => format!("{}/{subresource}", request.resource),
+    };
+    let asked = Asked {
+        group: request.group.clone(),
+        resource,
+        verb: request.verb.clone(),
+        name: request.name.clone(),
+        namespace: Some(request.namespace.clone()).filter(|namespace| !namespace.is_empty()),
+    };
+    let mut found = Vec::new();
+    if request.verb == "patch" && request.code == Some(201) {
+        found.push(Asked {
+            verb: "create".to_owned(),
+            ..asked.clone()
+        });
+    }
+    found.push(asked);
+    found
+}
