@@ -4,12 +4,16 @@ use crate::error::Error;
 use crate::kustomization::FILE_NAMES;
 use crate::resource::Resource;
 use serde_json::Value;
+use std::cell::Cell;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 /// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 /// How deep folders may refer to each other.
 const MAX_DEPTH: usize = 64;
+/// How often folders are entered: one that is named twice counts twice, with all that it names.
+const MAX_FOLDERS: usize = 1_000;
 
 const REMOTE: &str = "download it, and name the folder or file";
 
@@ -21,6 +25,8 @@ pub(crate) struct Files {
     /// From the outermost folder to this one.
     chain: Vec<PathBuf>,
     kustomization: PathBuf,
+    /// How many folders were entered in the whole build.
+    entered: Rc<Cell<usize>>,
 }
 
 impl Files {
@@ -28,10 +34,11 @@ impl Files {
     pub(crate) fn open(project: &Path, folder: &Path) -> Result<Self, Error> {
         let project = resolve(project)?;
         let folder = resolve(folder)?;
-        Self::with_chain(project, vec![folder])
+        Self::with_chain(project, vec![folder], Rc::default())
     }
 
-    fn with_chain(project: PathBuf, chain: Vec<PathBuf>) -> Result<Self, Error> {
+    fn with_chain(project: PathBuf, chain: Vec<PathBuf>, entered: Rc<Cell<usize>>) -> Result<Self, Error> {
+        entered.set(entered.get() + 1);
         let folder = chain.last().cloned().unwrap_or_default();
         let fail = |problem: &str| Error::Folder {
             folder: folder.clone(),
@@ -50,6 +57,7 @@ impl Files {
                 project,
                 chain,
                 kustomization,
+                entered,
             }),
             Err(names) if names.is_empty() => Err(fail("has no `kustomization.yaml`")),
             Err(_) => Err(fail("has several kustomizations")),
@@ -85,9 +93,12 @@ impl Files {
                 "folders name each other more than {MAX_DEPTH} deep"
             )));
         }
+        if self.entered.get() >= MAX_FOLDERS {
+            return Err(fail(format!("more than {MAX_FOLDERS} folders are named")));
+        }
         let mut chain = self.chain.clone();
         chain.push(folder);
-        Self::with_chain(self.project.clone(), chain)
+        Self::with_chain(self.project.clone(), chain, Rc::clone(&self.entered))
     }
 
     /// Reads a file in this folder or below it, as text.

@@ -52,11 +52,11 @@ pub fn build(folder: &Path) -> Result<Vec<Value>, Error> {
     build::build(Path::new("/"), folder)
 }
 
-/// [`build`] of a folder of a project: nothing outside of the project is read.
+/// [`build()`] of a folder of a project: nothing outside of the project is read.
 ///
 /// # Errors
 ///
-/// As [`build`], and where a folder lies outside of the project.
+/// As [`build()`], and where a folder lies outside of the project.
 pub fn build_within(project: &Path, folder: &Path) -> Result<Vec<Value>, Error> {
     build::build(project, folder)
 }

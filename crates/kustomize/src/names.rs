@@ -22,11 +22,15 @@ pub(crate) fn fix(resources: &mut Resources, references: &[Reference]) -> Result
                 if !id.gvk.is_selected_by(&field.gvk) {
                     continue;
                 }
-                let scope = Scope::new(resources, index, &reference.referral, &field.path);
+                let mut scope = None;
                 let mut spec = field.clone();
                 spec.gvk = Gvk::default();
-                spec.apply(&mut object, None, &mut |place| scope.rename(place))
-                    .map_err(|problem| format!("{}: {problem}", resources.0[index].current_id()))?;
+                spec.apply(&mut object, None, &mut |place| {
+                    scope
+                        .get_or_insert_with(|| Scope::new(resources, index, &reference.referral, &field.path))
+                        .rename(place)
+                })
+                .map_err(|problem| format!("{}: {problem}", resources.0[index].current_id()))?;
             }
         }
         resources.0[index].object = object;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::kustomization::{Kustomization, Patch};
 use crate::merge;
-use crate::resource::{Resource, Resources};
+use crate::resource::{Resource, Resources, check_size};
 use crate::selector::Selector;
 use serde_json::Value;
 use std::path::Path;
@@ -208,7 +208,14 @@ fn patch_selected(
         let id = resource.current_id();
         resource.remember();
         let mut object = Value::Object(std::mem::take(&mut resource.object));
-        json_patch::patch(&mut object, operations).map_err(|error| format!("{id}: {error}"))?;
+        // One after the other, as `copy` can double an object each time.
+        for operation in &operations.0 {
+            json_patch::patch(&mut object, std::slice::from_ref(operation))
+                .map_err(|error| format!("{id}: {error}"))?;
+            if matches!(operation, json_patch::PatchOperation::Copy(_)) {
+                check_size(&object).map_err(|problem| format!("{id}: {problem}"))?;
+            }
+        }
         let Value::Object(object) = object else {
             return Err(format!("{id}: the patch leaves no object"));
         };

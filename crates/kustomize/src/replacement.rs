@@ -5,7 +5,7 @@ use crate::field::split_path;
 use crate::files::Files;
 use crate::identity::{Gvk, Id};
 use crate::kustomization::{self, FieldOptions, ReplacementOrPath, ReplacementTarget, Source, Target};
-use crate::resource::{Resource, Resources, scalar_text};
+use crate::resource::{Resource, Resources, check_size, scalar_text};
 use crate::selector::{self, Selector};
 use serde_json::{Map, Value};
 
@@ -159,6 +159,7 @@ fn put(value: &Value, target: &ReplacementTarget, resources: &mut Resources) -> 
                 return Err(format!("{id} has no field `{path}`"));
             }
         }
+        check_size(&object).map_err(|problem| format!("{id}: {problem}"))?;
         if let Value::Object(object) = object {
             resource.object = object;
         }

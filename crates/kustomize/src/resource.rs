@@ -175,6 +175,30 @@ pub(crate) fn scalar_text(value: &Value) -> Option<String> {
     }
 }
 
+/// The most objects of a build: what is done to each of them looks at all others.
+const MAX_OBJECTS: usize = 5_000;
+
+/// The most values in an object.
+const MAX_VALUES: usize = 1_000_000;
+
+/// Refuses an object that patches or replacements have made too large.
+pub(crate) fn check_size(value: &Value) -> Result<(), String> {
+    let mut open = vec![value];
+    let mut count = 0;
+    while let Some(value) = open.pop() {
+        count += 1;
+        if count > MAX_VALUES {
+            return Err(format!("an object has more than {MAX_VALUES} values"));
+        }
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(fields) => open.extend(fields.values()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// The objects of a build, in their order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Resources(pub(crate) Vec<Resource>);
@@ -184,8 +208,11 @@ impl Resources {
     ///
     /// # Errors
     ///
-    /// There is one of its kind, name and namespace.
+    /// There is one of its kind, name and namespace, or there are too many.
     pub(crate) fn append(&mut self, resource: Resource) -> Result<(), String> {
+        if self.0.len() >= MAX_OBJECTS {
+            return Err(format!("there are more than {MAX_OBJECTS} objects"));
+        }
         let id = resource.current_id();
         if self.0.iter().any(|other| other.current_id().is_same_as(&id)) {
             return Err(format!("{id} is there already"));

@@ -141,3 +141,45 @@ fn two_objects_of_one_name_are_refused() {
     ]);
     assert!(said.ends_with("ConfigMap `one` is there already"), "{said}");
 }
+
+#[test]
+fn hostile_kustomizations_come_to_an_end() {
+    // Each component names the next one twice.
+    let component = |next: usize| {
+        format!(
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncomponents: [../c{next}, ../c{next}]\n"
+        )
+    };
+    let mut files = vec![(
+        "inner/kustomization.yaml".to_owned(),
+        "components: [../c0]\n".to_owned(),
+    )];
+    files.extend((0..40).map(|index| (format!("c{index}/kustomization.yaml"), component(index + 1))));
+    files.push((
+        "c40/kustomization.yaml".to_owned(),
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n".to_owned(),
+    ));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    let said = refused(&files);
+    assert!(said.ends_with("more than 1000 folders are named"), "{said}");
+
+    // Each operation doubles the object.
+    let copies: Vec<String> = (0..40)
+        .map(|index| format!("{{op: copy, from: /data, path: /data/k{index}}}"))
+        .collect();
+    let operations = format!("[{}]", copies.join(","));
+    let text = format!(
+        "resources: [map.yaml]\npatches:\n- target: {{kind: ConfigMap}}\n  patch: |-\n    {operations}\n"
+    );
+    let said = refused(&[
+        ("inner/kustomization.yaml", &text),
+        (
+            "inner/map.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: b}\n",
+        ),
+    ]);
+    assert!(said.ends_with("an object has more than 1000000 values"), "{said}");
+}
