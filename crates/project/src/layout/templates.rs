@@ -104,3 +104,31 @@ pub(super) fn filled(text: &str, values: &[(&str, &str)]) -> String {
         text.replace(&format!("%{name}%"), value)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PROJECT, project};
+    use crate::layout::Project;
+    use crate::rbac::{leader_election_rules, metrics_rules, write};
+
+    /// The roles in the files grant what the operator asks for, and no more.
+    #[test]
+    fn fixed_roles_are_those_that_the_operator_needs() {
+        let files = project(
+            &Project {
+                name: "shop".to_owned(),
+                domain: "example.com".to_owned(),
+            },
+            "",
+        );
+        assert_eq!(files.len(), PROJECT.len() + 1);
+        for (path, rules) in [
+            ("config/rbac/leader_election_role.yaml", leader_election_rules()),
+            ("config/rbac/metrics_auth_role.yaml", metrics_rules()),
+        ] {
+            let role = steersman_yaml::to_json(&files[path]).unwrap();
+            let expect = steersman_yaml::to_json(&write::items(&rules)).unwrap();
+            assert_eq!(role["rules"], expect, "{path}");
+        }
+    }
+}
