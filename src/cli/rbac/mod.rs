@@ -6,8 +6,17 @@ mod generate;
 use super::Failure;
 use crate::config::Environment;
 
+const EXAMPLES: &str = "\
+Examples:
+  # The roles for this project's watches.yaml
+  steersman rbac generate --name shop-operator --output config/rbac/role.yaml
+
+  # Is the role in this file what the operator needs?
+  steersman rbac check --role config/rbac/role.yaml";
+
 /// What `rbac` takes.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Command,
