@@ -18,6 +18,9 @@ use super::request::RequestError;
 /// owned by it when a later revision drops them, so its entry is removed afterwards.
 const HEALER: &str = "steersman-heal";
 
+/// How often the healer's entry is taken out, where others write the object meanwhile.
+const RELEASE_ATTEMPTS: u32 = 5;
+
 /// The object could not be healed.
 #[derive(Debug, thiserror::Error)]
 pub enum HealError {
@@ -105,17 +108,38 @@ pub(super) async fn heal(
         .map_err(failed("release the replaced fields"))
 }
 
-/// Takes the healer's entry out of `managedFields`.
+/// Takes the healer's entry out of `managedFields`. Controllers write the status of what was applied at just this moment:
+/// given up for that, the entry would stay for good, as the next apply has nothing to heal.
 async fn release_fields(
     api: &Api<DynamicObject>,
     name: &str,
-    metadata: ObjectMeta,
+    mut metadata: ObjectMeta,
+) -> Result<ObjectMeta, kube::Error> {
+    let uid = metadata.uid.clone();
+    for _ in 1..RELEASE_ATTEMPTS {
+        match release_fields_once(api, name, &metadata).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                metadata = api.get_metadata(name).await?.metadata;
+                if metadata.uid != uid {
+                    return Ok(metadata);
+                }
+            }
+            released => return released,
+        }
+    }
+    release_fields_once(api, name, &metadata).await
+}
+
+async fn release_fields_once(
+    api: &Api<DynamicObject>,
+    name: &str,
+    metadata: &ObjectMeta,
 ) -> Result<ObjectMeta, kube::Error> {
     let mut fields = metadata.managed_fields.clone().unwrap_or_default();
     let before = fields.len();
     fields.retain(|entry| entry.manager.as_deref() != Some(HEALER));
     if fields.len() == before {
-        return Ok(metadata);
+        return Ok(metadata.clone());
     }
     let patch = json!({"metadata": {
         "resourceVersion": metadata.resource_version,
