@@ -20,6 +20,7 @@ use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::discovery::Resource;
+use crate::permissions::tell_missing;
 use crate::reconcile::{Queue, Reconciler, Settings, Shared};
 use crate::watches::Watch;
 use kind::wait_for_kind;
@@ -60,6 +61,14 @@ pub(crate) async fn control(
     if let (true, Some(namespace)) = (resource.namespaced, &watch.release_namespace) {
         tracing::warn!(kind = %resource.api.kind, %namespace, "releaseNamespace is ignored: releases are where their resources are");
     }
+    // Nothing waits for it, and it ends with the controller.
+    let mut aside = JoinSet::new();
+    aside.spawn(tell_missing(
+        context.client.clone(),
+        context.config.namespaces.clone(),
+        watch.clone(),
+        resource.clone(),
+    ));
     let settings = Settings {
         releases: context.config.releases,
         dry_run: context.config.dry_run,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, wait_for_line};
 
 #[tokio::test]
 async fn a_kind_that_is_not_served_is_waited_for() {
@@ -63,5 +63,47 @@ async fn a_new_chart_and_drift_are_found_at_the_start() {
     let operator = bench.ready_operator().await;
     let web = bench.wait_revision("shop", 2).await;
     assert_eq!(web["status"]["chart"]["version"], "1.3.0");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn permissions_that_are_missing_are_named() {
+    let Some(mut bench) = Bench::with_kind("starting").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    wait_for_line(&operator, "No permission is missing").await;
+    operator.stop().await.unwrap();
+
+    let name = format!("poor-{}", bench.namespace);
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": [
+        {"apiGroups": ["", bench.group], "resources": ["*"], "verbs": ["*"]},
+        {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"]},
+    ]});
+    bench.cluster.apply(&role.to_string()).await.unwrap();
+    bench.user = bench.cluster.user(&name, &[]).unwrap();
+    bench
+        .cluster
+        .grant_cluster_role(&bench.user, &name)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    wait_for_line(&operator, "A permission is missing").await;
+    wait_for_line(&operator, "deployments.apps").await;
+    let log = operator.log_text();
+    let told: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("A permission is missing"))
+        .collect();
+    let of_deployments = told
+        .iter()
+        .find(|line| line.contains("deployments.apps"))
+        .unwrap();
+    assert!(of_deployments.contains("create,delete,patch"), "{of_deployments}");
+    assert!(
+        of_deployments.contains("web/templates/workload.yaml:"),
+        "{of_deployments}"
+    );
+    assert!(!told.iter().any(|line| line.contains("configmaps")), "{told:?}");
     operator.stop().await.unwrap();
 }

@@ -194,11 +194,23 @@ pub struct Undetermined {
 }
 
 impl Survey {
-    /// Surveys a chart with all of its subcharts.
+    /// Surveys a chart with all of its subcharts. It is also rendered, with its defaults and with every switch on: that
+    /// finds what a chart makes of its own output.
     ///
     /// # Errors
     /// The templates of the chart cannot be parsed, or its values are not of the form that it needs itself.
     pub fn of(chart: &Chart) -> Result<Self, RenderError> {
+        let mut survey = Self::of_templates(chart)?;
+        rendered::add(chart, &mut survey);
+        survey.tidy();
+        Ok(survey)
+    }
+
+    /// The same without rendering the chart, which takes seconds where it draws keys.
+    ///
+    /// # Errors
+    /// As [`Survey::of`].
+    pub fn of_templates(chart: &Chart) -> Result<Self, RenderError> {
         let arrangement = chart.everything()?;
         let templates = arrangement.templates()?;
         let values = arrangement.defaults()?;
@@ -222,7 +234,7 @@ impl Survey {
         }
         survey.lookups = walk.lookups;
         survey.undetermined.append(&mut walk.undetermined);
-        rendered::add(chart, &mut survey);
+        rendered::add_definitions(chart, &mut survey);
         survey.tidy();
         Ok(survey)
     }

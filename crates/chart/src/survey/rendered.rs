@@ -12,13 +12,17 @@ use crate::release::ReleaseInfo;
 use crate::values::Values;
 use crate::{Capabilities, Limits};
 
-/// Adds the kinds that are rendered and were not found by reading the templates, and what definitions say.
+/// Adds the kinds that are rendered and were not found by reading the templates, and what definitions among them say.
 pub(super) fn add(chart: &Chart, survey: &mut Survey) {
     for values in [Values::new(), switched_on(chart.values())] {
         if let Some(rendered) = render(chart, &values) {
             add_rendered(&rendered, survey);
         }
     }
+}
+
+/// Adds the definitions in `crds/`, and what they say.
+pub(super) fn add_definitions(chart: &Chart, survey: &mut Survey) {
     for file in chart.crds() {
         for text in crate::manifest::documents(&file.text) {
             if let Ok(object) = steersman_yaml::to_json(text) {

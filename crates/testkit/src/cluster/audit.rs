@@ -45,13 +45,15 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether it asked for a change, whatever came of it.
+    /// Whether it asked for a change, whatever came of it. Reviews are questions, which the API has in the form of
+    /// objects that are created and kept nowhere.
     #[must_use]
     pub fn is_write(&self) -> bool {
-        matches!(
+        let is_change = matches!(
             self.verb.as_str(),
             "create" | "update" | "patch" | "delete" | "deletecollection"
-        )
+        );
+        is_change && !self.resource.ends_with("reviews")
     }
 }
 

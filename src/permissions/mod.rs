@@ -1,11 +1,14 @@
 //! What the API server lets its client do.
 
+mod missing;
+
 use k8s_openapi::api::authorization::v1::{SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
 use steersman_project::rbac::Rule;
 
 use crate::apply::RequestError;
+pub(crate) use missing::tell_missing;
 
 /// What a client may do is not known.
 #[derive(Debug, thiserror::Error)]
