@@ -146,14 +146,7 @@ impl<'a> Deployer<'a> {
 
     async fn apply(&self, object: &RenderedObject) -> Result<(), DeployError> {
         let (api, id) = self.address(object).await?;
-        let failed = |attempt| {
-            let object = Box::new(id.clone());
-            move |source| DeployError::Request {
-                attempt,
-                object,
-                source,
-            }
-        };
+        let failed = |attempt| request_failed(attempt, &id);
         let found = api.get_metadata_opt(&object.name).await;
         let found = found.map_err(|error| failed("look for")(error.into()))?;
         if let Some(found) = &found {
@@ -181,14 +174,8 @@ impl<'a> Deployer<'a> {
         let (api, id) = self.address(definition).await?;
         let deadline = tokio::time::Instant::now() + ESTABLISH_TIMEOUT;
         loop {
-            let live = api
-                .get(&definition.name)
-                .await
-                .map_err(|error| DeployError::Request {
-                    attempt: "read",
-                    object: Box::new(id.clone()),
-                    source: error.into(),
-                })?;
+            let live = api.get(&definition.name).await;
+            let live = live.map_err(|error| request_failed("read", &id)(error.into()))?;
             let reason = match verdict(definition, &live) {
                 Some(Health::Ready) | None => return Ok(()),
                 Some(Health::Progressing(reason) | Health::Failed(reason)) => reason,
@@ -233,6 +220,19 @@ impl<'a> Deployer<'a> {
             namespace: resource.namespaced.then(|| namespace.to_owned()),
             name: object.name.clone(),
         }
+    }
+}
+
+/// What was attempted on an object, for the error of the request.
+pub(super) fn request_failed(
+    attempt: &'static str,
+    id: &ObjectId,
+) -> impl FnOnce(RequestError) -> DeployError + use<> {
+    let object = Box::new(id.clone());
+    move |source| DeployError::Request {
+        attempt,
+        object,
+        source,
     }
 }
 

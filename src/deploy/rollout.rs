@@ -6,7 +6,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, text, verdict};
+use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text, verdict};
 use super::plan::Plan;
 use crate::apply::{ObjectId, RenderedObject};
 use crate::status::{Health, UNSEEN};
@@ -51,14 +51,8 @@ impl Deployer<'_> {
         let (api, id) = self.address(deployment).await?;
         let mut told = String::new();
         loop {
-            let live = api
-                .get(&deployment.name)
-                .await
-                .map_err(|error| DeployError::Request {
-                    attempt: "read",
-                    object: Box::new(id.clone()),
-                    source: error.into(),
-                })?;
+            let live = api.get(&deployment.name).await;
+            let live = live.map_err(|error| request_failed("read", &id)(error.into()))?;
             let reason = match verdict(deployment, &live) {
                 Some(Health::Ready) | None => {
                     (self.tell)(Step::Ready(&id));

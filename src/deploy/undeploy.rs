@@ -8,7 +8,7 @@ use serde_json::Value;
 use steersman_chart::manifest::uninstall_order;
 use tokio::time::Instant;
 
-use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, text};
+use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text};
 use super::plan::Plan;
 use crate::apply::{ApiKind, ObjectId, RenderedObject, RequestError};
 use crate::discovery::Resource;
@@ -249,15 +249,6 @@ async fn delete(api: &Api<DynamicObject>, id: &ObjectId, uid: Option<String>) ->
             Err(request_failed("delete", id)(error))
         }
         _ => Ok(()),
-    }
-}
-
-fn request_failed(attempt: &'static str, id: &ObjectId) -> impl FnOnce(RequestError) -> DeployError {
-    let object = Box::new(id.clone());
-    move |source| DeployError::Request {
-        attempt,
-        object,
-        source,
     }
 }
 
