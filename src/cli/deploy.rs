@@ -45,7 +45,7 @@ pub(super) struct Args {
 
 /// Deploys the operator.
 pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
-    let plan = plan(&arguments.manifests)?;
+    let plan = plan(&arguments.manifests, environment)?;
     let style = Style::of(&io::stderr(), environment);
     let tell = |step: Step<'_>| say(step, style);
     block_on(async {
@@ -71,8 +71,8 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
 }
 
 /// The objects in the order in which they are applied.
-pub(super) fn plan(manifests: &ManifestFlags) -> Result<Plan, Failure> {
-    let (origin, objects) = manifests.read()?;
+pub(super) fn plan(manifests: &ManifestFlags, environment: &Environment) -> Result<Plan, Failure> {
+    let (origin, objects) = manifests.read(environment)?;
     Plan::new(&origin, &objects).map_err(|error| Failure::usage(error, None))
 }
 

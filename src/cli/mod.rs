@@ -11,6 +11,7 @@ mod create;
 mod dependency;
 mod deploy;
 mod diff;
+mod files;
 mod functions;
 mod helm;
 mod init;
@@ -174,7 +175,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::exec(*arguments, &environment),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
-        Command::Manifests(arguments) => manifests::exec(&arguments),
+        Command::Manifests(arguments) => manifests::exec(&arguments, &environment),
         Command::Deploy(arguments) => deploy::exec(&arguments, &environment),
         Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),
         Command::Migrate(arguments) => migrate::exec(arguments, &environment),

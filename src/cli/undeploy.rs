@@ -45,7 +45,7 @@ pub(super) struct Args {
 
 /// Takes the operator out.
 pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
-    let plan = plan(&arguments.manifests)?;
+    let plan = plan(&arguments.manifests, environment)?;
     let style = Style::of(&io::stderr(), environment);
     let tell = |step: Step<'_>| say(step, style);
     let removal = Removal {

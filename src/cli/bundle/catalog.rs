@@ -10,8 +10,8 @@ use steersman_project::bundle::validate::{Severity, validate};
 use super::super::Failure;
 use super::super::report::print_line;
 use super::super::style::Style;
-use super::folder;
 use super::validate::line;
+use crate::cli::files;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +56,7 @@ pub(super) fn exec(arguments: &Args) -> Result<(), Failure> {
         None => return Err(Failure::usage(anyhow!("no bundle is given"), None)),
     };
     let file = arguments.output_dir.join(&package).join("catalog.yaml");
-    let mut catalog = match folder::read_if_there(&file)? {
+    let mut catalog = match files::read_if_there(&file)? {
         Some(text) => Catalog::read(documents(&file, &text)?),
         None => Catalog::default(),
     };
@@ -73,7 +73,7 @@ pub(super) fn exec(arguments: &Args) -> Result<(), Failure> {
         let _ = io::stdout().lock().write_all(catalog.to_yaml().as_bytes());
         return Ok(());
     }
-    folder::write(&file, &catalog.to_yaml())?;
+    files::write(&file, &catalog.to_yaml())?;
     let name = arguments
         .output_dir
         .file_name()
@@ -81,7 +81,7 @@ pub(super) fn exec(arguments: &Args) -> Result<(), Failure> {
         .to_string_lossy()
         .into_owned();
     let dockerfile = arguments.output_dir.with_file_name(format!("{name}.Dockerfile"));
-    folder::write(&dockerfile, &catalog_dockerfile(&name))?;
+    files::write(&dockerfile, &catalog_dockerfile(&name))?;
     let channels: Vec<&str> = catalog.channels().collect();
     print_line(&format!(
         "wrote `{}` with the channels {}",
@@ -101,7 +101,7 @@ fn read_bundle(argument: &str) -> Result<CatalogBundle, Failure> {
             )),
         ));
     };
-    let files = folder::read_all(Path::new(path)).map_err(|error| Failure::usage(error, None))?;
+    let files = files::read_all(Path::new(path)).map_err(|error| Failure::usage(error, None))?;
     let errors: Vec<String> = validate(&files, &[])
         .iter()
         .filter(|finding| finding.severity == Severity::Error)

@@ -18,8 +18,8 @@ use super::super::cluster::block_on;
 use super::super::helm::ConnectionFlags;
 use super::super::report::print_line;
 use super::super::style::{Style, Tone, harmless};
-use super::folder;
 use super::source::{Places, Source};
+use crate::cli::files;
 use crate::config::Environment;
 use crate::repository;
 
@@ -98,7 +98,7 @@ pub(super) struct GenerateArgs {
 /// Writes the bundle.
 pub(super) fn exec(arguments: &GenerateArgs, environment: &Environment) -> Result<(), Failure> {
     let everything = arguments.manifests == arguments.metadata;
-    let source = arguments.places().read()?;
+    let source = arguments.places().read(environment)?;
     let (package, layout) = (source.package.clone(), source.layout.clone());
     let mut written = source.written.clone();
     let has_scorecard = if everything || arguments.manifests {
@@ -108,7 +108,7 @@ pub(super) fn exec(arguments: &GenerateArgs, environment: &Environment) -> Resul
             return print(&bundle);
         }
         for (path, text) in bundle.files() {
-            folder::write(&arguments.output_dir.join(path), &text)?;
+            files::write(&arguments.output_dir.join(path), &text)?;
         }
         warn(&left_over(&arguments.output_dir, &bundle)?, environment);
         arguments.say(&format!(
@@ -224,8 +224,8 @@ impl GenerateArgs {
             return Ok(Vec::new());
         }
         let image = PathBuf::from("bundle.Dockerfile");
-        folder::write(&path, &annotations(&request))?;
-        folder::write(&image, &dockerfile(&request))?;
+        files::write(&path, &annotations(&request))?;
+        files::write(&image, &dockerfile(&request))?;
         Ok(vec![path, image])
     }
 
@@ -236,14 +236,14 @@ impl GenerateArgs {
 
 /// The `ClusterServiceVersion` that is written over. One that can't be read is none.
 fn previous(path: &Path) -> Result<Option<Value>, Failure> {
-    let text = folder::read_if_there(path)?;
+    let text = files::read_if_there(path)?;
     Ok(text.and_then(|text| steersman_yaml::to_json(&text).ok()))
 }
 
 /// Files of manifests/ that are not of this bundle: of a version before, or put there by hand.
 fn left_over(output: &Path, bundle: &Bundle) -> Result<Vec<String>, Failure> {
     let files = bundle.files();
-    let there = folder::read_all(&output.join("manifests"))?;
+    let there = files::read_all(&output.join("manifests"))?;
     let others = there
         .into_keys()
         .filter(|name| !files.contains_key(&format!("manifests/{name}")));

@@ -1,7 +1,6 @@
 //! `bundle`: bundles and catalogs for the Operator Lifecycle Manager.
 
 mod catalog;
-mod folder;
 mod generate;
 mod source;
 mod validate;

@@ -13,13 +13,18 @@ use steersman_project::bundle::{
 };
 
 use super::super::Failure;
-use super::folder;
+use crate::cli::files;
+use crate::cli::scaffold::PlainProject;
+use crate::config::Environment;
 
 /// The layout that a project has where nothing says one.
 const LAYOUT: &str = "helm.sdk.operatorframework.io/v1";
 
 /// The folder of a project without kustomizations of operator-sdk's layout.
-const PLAIN: &str = "deploy";
+const MANIFESTS: &str = "deploy";
+
+/// What a kustomization may be called.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// How many kinds of objects of a release are listed.
 const MAX_RESOURCES: usize = 40;
@@ -60,9 +65,8 @@ struct Project {
 
 impl Places<'_> {
     /// Reads the objects: from a folder or standard input if the flags say so, else from the project in this directory.
-    pub(super) fn read(&self) -> Result<Source, Failure> {
-        let project = Project::read()?;
-        let named = self.package.map(str::to_owned).or(project.name.clone());
+    pub(super) fn read(&self, environment: &Environment) -> Result<Source, Failure> {
+        let mut project = Project::read()?;
         let is_project = self.input.is_none() && self.deploy.is_none();
         let charts = if is_project { charts() } else { Vec::new() };
         let mut written = Vec::new();
@@ -76,23 +80,32 @@ impl Places<'_> {
                 }
                 objects
             }
-            (None, None) if Path::new("config").is_dir() => {
-                if let Some(package) = &named {
+            (None, None) if self.has_layout() => {
+                if let Some(package) = self.package.or(project.name.as_deref()) {
                     written = self.complete(package, &charts)?;
                 }
                 kustomize(&self.kustomize)?
             }
-            (None, None) if Path::new(PLAIN).is_dir() => plain(Path::new(PLAIN))?,
+            (None, None) if Path::new(MANIFESTS).is_dir() => of_manifests(Path::new(MANIFESTS))?,
+            (None, None) if PlainProject::is_here() => {
+                let plain = PlainProject::read(environment)?;
+                project.name.get_or_insert_with(|| plain.name().to_owned());
+                let mut objects = plain.build("config/default")?;
+                objects.extend(plain.build("config/samples")?);
+                objects.extend(plain.build("config/scorecard")?);
+                objects
+            }
             (None, None) => {
                 return Err(Failure::usage(
                     anyhow!(
-                        "there is neither `{}` nor `{PLAIN}` here",
+                        "there is neither `{}` nor `{MANIFESTS}` nor `watches.yaml` here",
                         self.kustomize.display()
                     ),
                     Some("run this in a project, or name a folder of manifests: --input-dir".to_owned()),
                 ));
             }
         };
+        let named = self.package.map(str::to_owned).or(project.name);
         let manifests = Manifests::collect(objects).map_err(|error| Failure::failed(error, None))?;
         let package = named.or_else(|| manifests.deployment_name().map(str::to_owned));
         let Some(package) = package else {
@@ -117,6 +130,11 @@ impl Places<'_> {
         })
     }
 
+    /// Whether the project has kustomizations that a bundle can be made of.
+    fn has_layout(&self) -> bool {
+        has_kustomization(&self.kustomize) || has_kustomization(&self.kustomize.with_file_name("default"))
+    }
+
     fn base_file(&self, package: &str) -> PathBuf {
         self.kustomize.join("bases").join(service_version_file(package))
     }
@@ -124,7 +142,7 @@ impl Places<'_> {
     /// The base that the project has.
     fn base_of(&self, package: &str) -> Result<Option<Value>, Failure> {
         let path = self.base_file(package);
-        let Some(text) = folder::read_if_there(&path)? else {
+        let Some(text) = files::read_if_there(&path)? else {
             return Ok(None);
         };
         let found = documents(&path, &text)?
@@ -139,14 +157,13 @@ impl Places<'_> {
         check_package(package)?;
         let mut written = Vec::new();
         let path = self.base_file(package);
-        if folder::read_if_there(&path)?.is_none() {
-            folder::write(&path, &to_yaml(&base(package, &facts(charts))))?;
+        if files::read_if_there(&path)?.is_none() {
+            files::write(&path, &to_yaml(&base(package, &facts(charts))))?;
             written.push(path);
         }
-        let names = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-        if !names.iter().any(|name| self.kustomize.join(name).exists()) {
+        if !has_kustomization(&self.kustomize) {
             let path = self.kustomize.join("kustomization.yaml");
-            folder::write(&path, &self.kustomization(package))?;
+            files::write(&path, &self.kustomization(package))?;
             written.push(path);
         }
         Ok(written)
@@ -169,7 +186,7 @@ impl Places<'_> {
 impl Project {
     fn read() -> Result<Self, Failure> {
         let path = Path::new("PROJECT");
-        let Some(text) = folder::read_if_there(path)? else {
+        let Some(text) = files::read_if_there(path)? else {
             return Ok(Self::default());
         };
         let project = documents(path, &text)?.into_iter().next().unwrap_or_default();
@@ -210,7 +227,7 @@ fn read_input() -> Result<Vec<Value>, Failure> {
 
 /// The objects of the YAML and JSON files below a folder.
 fn files_below(folder: &Path) -> Result<Vec<Value>, Failure> {
-    let files = folder::read_all(folder).map_err(|error| Failure::usage(error, None))?;
+    let files = files::read_all(folder).map_err(|error| Failure::usage(error, None))?;
     let mut objects = Vec::new();
     for (name, text) in files {
         let is_hidden = name.split('/').any(|part| part.starts_with('.'));
@@ -224,6 +241,10 @@ fn files_below(folder: &Path) -> Result<Vec<Value>, Failure> {
     Ok(objects)
 }
 
+fn has_kustomization(folder: &Path) -> bool {
+    KUSTOMIZATIONS.iter().any(|name| folder.join(name).exists())
+}
+
 /// The objects of a kustomization, which may name folders of the whole project.
 fn kustomize(folder: &Path) -> Result<Vec<Value>, Failure> {
     steersman_kustomize::build_within(Path::new("."), folder).map_err(|error| {
@@ -234,8 +255,8 @@ fn kustomize(folder: &Path) -> Result<Vec<Value>, Failure> {
 }
 
 /// The objects of a plain folder of manifests, by its kustomization if it has one, and its samples.
-fn plain(folder: &Path) -> Result<Vec<Value>, Failure> {
-    if !folder.join("kustomization.yaml").exists() {
+fn of_manifests(folder: &Path) -> Result<Vec<Value>, Failure> {
+    if !has_kustomization(folder) {
         return files_below(folder);
     }
     let mut objects = kustomize(folder)?;
@@ -271,7 +292,7 @@ struct Watched {
 
 /// The charts of watches.yaml. One that can't be read says nothing about the operator.
 fn charts() -> Vec<Watched> {
-    let text = folder::read_if_there(Path::new("watches.yaml"))
+    let text = files::read_if_there(Path::new("watches.yaml"))
         .ok()
         .flatten()
         .unwrap_or_default();

@@ -10,7 +10,7 @@ use steersman_project::bundle::validate::{Finding, Optional, SUITE, Severity, va
 use super::super::Failure;
 use super::super::report::print_line;
 use super::super::style::{Style, Tone, harmless};
-use super::folder;
+use crate::cli::files;
 use crate::config::Environment;
 
 const EXAMPLES: &str = "\
@@ -61,7 +61,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
         });
     }
     let optional = selected(&arguments.select_optional)?;
-    let files = folder::read_all(&arguments.folder).map_err(|error| {
+    let files = files::read_all(&arguments.folder).map_err(|error| {
         Failure::usage(
             error,
             Some("name the folder that has manifests/ and metadata/".to_owned()),

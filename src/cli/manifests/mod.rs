@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::report::print_text;
+use crate::config::Environment;
 pub(super) use source::ManifestFlags;
 
 const EXAMPLES: &str = "\
@@ -40,8 +41,8 @@ enum Output {
 }
 
 /// Prints the objects.
-pub(super) fn exec(arguments: &Args) -> Result<(), Failure> {
-    let (_, objects) = arguments.manifests.read()?;
+pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
+    let (_, objects) = arguments.manifests.read(environment)?;
     match arguments.output {
         Output::Yaml => print_text(&yaml(&objects)?),
         Output::Json => {

@@ -9,8 +9,10 @@ use serde_json::Value;
 use steersman_project::set_operator_image;
 
 use crate::cli::Failure;
+use crate::cli::scaffold::PlainProject;
+use crate::config::Environment;
 
-/// The folders that are looked at in turn: operator-sdk's layout, and a plain one.
+/// The folders that are looked at in turn: operator-sdk's layout, and one of plain manifests.
 const FOLDERS: [&str; 2] = ["config/default", "deploy"];
 
 /// What a kustomization may be called.
@@ -20,7 +22,8 @@ const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "K
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Manifests")]
 pub(in crate::cli) struct ManifestFlags {
-    /// The folder with the kustomization [default: config/default, or deploy]
+    /// The folder with the kustomization [default: config/default, or deploy; without either, what follows from
+    /// watches.yaml and its charts]
     #[arg(short, long, value_name = "DIRECTORY")]
     kustomize_dir: Option<PathBuf>,
     /// Manifests to take instead, `-` for standard input; can be given several times
@@ -33,9 +36,9 @@ pub(in crate::cli) struct ManifestFlags {
 
 impl ManifestFlags {
     /// The objects, and what they come from, for messages.
-    pub(in crate::cli) fn read(&self) -> Result<(String, Vec<Value>), Failure> {
+    pub(in crate::cli) fn read(&self, environment: &Environment) -> Result<(String, Vec<Value>), Failure> {
         let (origin, mut objects) = if self.filename.is_empty() {
-            self.build()?
+            self.build(environment)?
         } else {
             let names: Vec<String> = self
                 .filename
@@ -55,22 +58,20 @@ impl ManifestFlags {
         Ok((origin, objects))
     }
 
-    fn build(&self) -> Result<(String, Vec<Value>), Failure> {
-        let folder = match &self.kustomize_dir {
-            Some(folder) => folder.clone(),
-            None => FOLDERS
-                .iter()
-                .map(PathBuf::from)
-                .find(|folder| KUSTOMIZATIONS.iter().any(|name| folder.join(name).is_file()))
-                .ok_or_else(|| {
-                    Failure::usage(
-                        anyhow!("there is no kustomization in {}", FOLDERS.join(" or ")),
-                        Some(
-                            "run the command in a project's folder, or name one with --kustomize-dir"
-                                .to_owned(),
-                        ),
-                    )
-                })?,
+    fn build(&self, environment: &Environment) -> Result<(String, Vec<Value>), Failure> {
+        let has_kustomization =
+            |folder: &PathBuf| KUSTOMIZATIONS.iter().any(|name| folder.join(name).is_file());
+        let found = || FOLDERS.iter().map(PathBuf::from).find(has_kustomization);
+        let Some(folder) = self.kustomize_dir.clone().or_else(found) else {
+            let is_plain = FOLDERS.iter().all(|folder| !Path::new(folder).is_dir());
+            if is_plain && PlainProject::is_here() {
+                let objects = PlainProject::read(environment)?.build(FOLDERS[0])?;
+                return Ok(("the project of watches.yaml".to_owned(), objects));
+            }
+            return Err(Failure::usage(
+                anyhow!("there is no kustomization in {}", FOLDERS.join(" or ")),
+                Some("run the command in a project's folder, or name one with --kustomize-dir".to_owned()),
+            ));
         };
         let objects = steersman_kustomize::build(&folder).map_err(|error| {
             let hint = error.hint().map(str::to_owned);

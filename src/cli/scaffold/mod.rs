@@ -1,12 +1,15 @@
-//! What `init` and `create api` share: where a chart comes from, what follows from it, and how files come into a project.
+//! What `init` and `create api` share: where a chart comes from, what follows from it, and how files come into a project;
+//! and a project without these files, for commands that need them.
 
 mod api;
 mod changes;
 mod chart;
+mod plain;
 
 pub(super) use api::{ApiFlags, Generated, generate, plan};
 pub(super) use changes::Changes;
 pub(super) use chart::{Fetched, SourceFlags, digest};
+pub(super) use plain::PlainProject;
 
 use super::Failure;
 use super::style::harmless;

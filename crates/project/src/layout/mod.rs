@@ -20,7 +20,9 @@ use std::collections::BTreeMap;
 
 use crate::CustomKind;
 
-pub use names::{check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart};
+pub use names::{
+    check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart, project_name_of,
+};
 pub use project_file::{ProjectFile, ProjectFileError, Resource};
 pub use shared::{LayoutError, SHARED, register, replace_rules, rules_of};
 pub use starter::starter_chart;

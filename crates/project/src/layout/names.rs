@@ -22,6 +22,24 @@ pub fn check_project_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// The name of a project that is called after its folder: in small letters, with `-` for what no name has. None where
+/// nothing of it can be a name.
+pub fn project_name_of(folder: &str) -> Option<String> {
+    let name: String = folder
+        .to_lowercase()
+        .chars()
+        .map(|character| {
+            if character.is_ascii_alphanumeric() {
+                character
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    let name = name.trim_matches('-');
+    check_project_name(name).is_ok().then(|| name.to_owned())
+}
+
 /// Checks a domain.
 ///
 /// # Errors
@@ -116,7 +134,10 @@ pub fn kind_of_chart(chart: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart};
+    use super::{
+        check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart,
+        project_name_of,
+    };
 
     #[test]
     fn kinds_are_called_after_charts() {
@@ -127,6 +148,18 @@ mod tests {
             ("app2web", "App2Web"),
         ] {
             assert_eq!(kind_of_chart(chart), expect, "{chart}");
+        }
+    }
+
+    #[test]
+    fn projects_are_called_after_folders() {
+        for (folder, expect) in [
+            ("shop-operator", Some("shop-operator")),
+            (".My_Shop 2", Some("my-shop-2")),
+            ("...", None),
+            ("é", None),
+        ] {
+            assert_eq!(project_name_of(folder).as_deref(), expect, "{folder}");
         }
     }
 

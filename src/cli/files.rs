@@ -1,4 +1,4 @@
-//! Bundles and catalogs on disk.
+//! Texts of a project on disk: bounded, and never through links that lead out of it.
 
 use std::collections::BTreeMap;
 use std::fs;

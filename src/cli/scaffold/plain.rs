@@ -1,0 +1,240 @@
+//! Projects of watches.yaml and charts alone: the files that `init` and `create api` would write for them, for commands
+//! that need more than these.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use serde_json::Value;
+use steersman_chart::files_of_chart;
+use steersman_project::definition::{self, Definition, distinguish};
+use steersman_project::layout::{self, Api, Files, Project, api_files, new_project, project_name_of};
+use steersman_project::rbac::{self, Rules};
+use steersman_project::{CustomKind, Scope};
+use tempfile::TempDir;
+
+use super::api::wrong_project;
+use super::{say, wrong};
+use crate::cli::{Failure, files};
+use crate::config::Environment;
+use crate::values::user_values;
+use crate::watches::{Watch, Watches};
+
+/// The file that is all of such a project but its charts.
+const WATCHES: &str = "watches.yaml";
+
+/// Where definitions are that were written for people to edit, as `steersman crd --output-dir` does.
+const DEFINITIONS: &str = "config/crd/bases";
+
+/// A project of watches.yaml and charts, with all files, in a folder that is gone when this is dropped.
+#[derive(Debug)]
+pub(in crate::cli) struct PlainProject {
+    name: String,
+    folder: TempDir,
+}
+
+impl PlainProject {
+    /// Whether the current folder has what such a project is made of.
+    pub(in crate::cli) fn is_here() -> bool {
+        Path::new(WATCHES).is_file()
+    }
+
+    /// Lays out the project of the current folder, and says what a reader of its roles should know.
+    ///
+    /// # Errors
+    /// watches.yaml or a chart is wrong, or the files cannot be written.
+    pub(in crate::cli) fn read(environment: &Environment) -> Result<Self, Failure> {
+        let watches = Watches::load(Path::new(WATCHES), environment).map_err(|error| {
+            let hint = error.hint();
+            Failure::usage(error, hint)
+        })?;
+        let project = project()?;
+        let mut files = new_project(&project, &rbac::write::base_block());
+        let own = own_definitions().map_err(|error| Failure::usage(error, None))?;
+        let kinds = kinds(&watches, &own)?;
+        let made = definitions(&watches, &kinds)?;
+        for ((watch, kind), made) in watches.iter().zip(&kinds).zip(&made) {
+            let definition = own
+                .iter()
+                .find(|own| own.is_of(kind))
+                .map_or(made, |own| &own.text);
+            add(&mut files, &project, (watch, kind), definition)?;
+        }
+        let folder = write(&files).map_err(|error| Failure::failed(error, None))?;
+        Ok(Self {
+            name: project.name,
+            folder,
+        })
+    }
+
+    /// What the project is called: after its folder.
+    pub(in crate::cli) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The objects of one of its kustomizations, such as `config/default`.
+    ///
+    /// # Errors
+    /// The names of two kinds lead to the same name of an object.
+    pub(in crate::cli) fn build(&self, kustomization: &str) -> Result<Vec<Value>, Failure> {
+        let folder = self.folder.path();
+        steersman_kustomize::build_within(folder, &folder.join(kustomization)).map_err(|error| {
+            let hint = "`steersman init` and `steersman create api` write the project's files, where names can be changed";
+            Failure::failed(error, Some(hint.to_owned()))
+        })
+    }
+}
+
+fn project() -> Result<Project, Failure> {
+    let folder = std::env::current_dir().context("failed to find the current folder")?;
+    let folder = folder.file_name().unwrap_or_default().to_string_lossy();
+    let name = project_name_of(&folder).ok_or_else(|| {
+        wrong(
+            format!("the folder's name `{folder}` can't be that of an operator"),
+            "`steersman init --project-name` writes the files of a project with a name",
+        )
+    })?;
+    Ok(Project {
+        name,
+        domain: String::new(),
+    })
+}
+
+/// A definition of the project's own.
+struct OwnDefinition {
+    group: String,
+    kind: String,
+    plural: String,
+    is_cluster_wide: bool,
+    text: String,
+}
+
+impl OwnDefinition {
+    fn is_of(&self, kind: &CustomKind) -> bool {
+        self.group == kind.group && self.kind == kind.kind
+    }
+}
+
+fn own_definitions() -> anyhow::Result<Vec<OwnDefinition>> {
+    let folder = Path::new(DEFINITIONS);
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut own = Vec::new();
+    for (name, text) in files::read_all(folder)? {
+        if Path::new(&name).extension().is_none_or(|ending| ending != "yaml") {
+            continue;
+        }
+        let value =
+            steersman_yaml::to_json(&text).with_context(|| format!("`{DEFINITIONS}/{name}` is no YAML"))?;
+        let field = |pointer: &str| {
+            let text = value.pointer(pointer).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        own.push(OwnDefinition {
+            group: field("/spec/group"),
+            kind: field("/spec/names/kind"),
+            plural: field("/spec/names/plural"),
+            is_cluster_wide: field("/spec/scope") == "Cluster",
+            text,
+        });
+    }
+    Ok(own)
+}
+
+/// The kinds of the entries, by the names that the project's own definitions give them. Versions of one kind share a definition, which several charts do not give.
+fn kinds(watches: &Watches, own: &[OwnDefinition]) -> Result<Vec<CustomKind>, Failure> {
+    let mut kinds: Vec<CustomKind> = Vec::new();
+    for watch in watches {
+        let gvk = &watch.gvk;
+        let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
+        let defined = own.iter().find(|own| own.is_of(&kind));
+        let is_cluster_wide = match defined {
+            Some(defined) => defined.is_cluster_wide,
+            None => watch.release_namespace.is_some(),
+        };
+        if is_cluster_wide {
+            kind.scope = Scope::Cluster;
+        }
+        if let Some(defined) = defined {
+            kind.plural.clone_from(&defined.plural);
+        }
+        if kinds
+            .iter()
+            .any(|known| known.definition_name() == kind.definition_name())
+        {
+            return Err(wrong(
+                format!(
+                    "watches.yaml has several versions of {} in {}, and no definition for all of them follows",
+                    kind.kind, kind.group
+                ),
+                "`steersman init` writes a project's files: make one definition of those of `steersman crd`",
+            ));
+        }
+        kinds.push(kind);
+    }
+    Ok(kinds)
+}
+
+fn definitions(watches: &Watches, kinds: &[CustomKind]) -> Result<Vec<String>, Failure> {
+    let mut definitions = Vec::new();
+    for (watch, kind) in watches.iter().zip(kinds) {
+        let options = definition::Options {
+            // What can't be read is reported when the operator needs it.
+            given: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
+            ..definition::Options::default()
+        };
+        let definition = Definition::of(kind, &watch.chart, &options);
+        definitions.push(definition.map_err(|error| Failure::usage(error, None))?);
+    }
+    distinguish(&mut definitions);
+    Ok(definitions.iter().map(Definition::to_yaml).collect())
+}
+
+/// Adds the files of a kind, and enters it into the others.
+fn add(
+    files: &mut Files,
+    project: &Project,
+    (watch, kind): (&Watch, &CustomKind),
+    definition: &str,
+) -> Result<(), Failure> {
+    let place = watch.chart_path.display();
+    let options = rbac::Options {
+        ignores_dependents: !watch.watch_dependents,
+        ..rbac::Options::default()
+    };
+    let rules = Rules::of(kind, &watch.chart, &options)
+        .with_context(|| format!("failed to survey the chart {place}"))
+        .map_err(|error| Failure::usage(error, None))?;
+    for notice in &rules.notices {
+        say(&format!("note: {}: {notice}", kind.kind));
+    }
+    let chart: BTreeMap<String, Vec<u8>> =
+        files_of_chart(&watch.chart_path).with_context(|| format!("failed to read the chart {place}"))?;
+    let values = chart.get("values.yaml").map(Vec::as_slice).unwrap_or_default();
+    let api = Api {
+        kind,
+        group: &kind.group,
+        chart: watch.chart.name(),
+        values: &String::from_utf8_lossy(values),
+        definition,
+        rules: &rbac::write::block(&rules),
+    };
+    layout::register(files, project, &api).map_err(|error| wrong_project(&error))?;
+    files.extend(api_files(project, &api));
+    Ok(())
+}
+
+fn write(files: &Files) -> anyhow::Result<TempDir> {
+    let attempt = "failed to lay out the project in a temporary folder";
+    let folder = tempfile::tempdir().context(attempt)?;
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above).context(attempt)?;
+        }
+        fs::write(path, text).context(attempt)?;
+    }
+    Ok(folder)
+}
