@@ -274,6 +274,10 @@ fn the_memcached_example_is_laid_out_as_by_operator_sdk() {
             "--health-probe-bind-address=:8081",
         ])
     );
+    assert_eq!(
+        pod["containers"][0]["env"],
+        serde_json::json!([{"name": "WATCH_NAMESPACE", "value": ""}])
+    );
     // What `manifests` prints is the same.
     let printed = place
         .succeed(&["manifests", "--kustomize-dir", "config/crd"])

@@ -46,6 +46,7 @@ mod refusals;
 mod requests;
 mod roles;
 mod rollback;
+mod scaffold;
 mod selection;
 mod specs;
 mod starting;
