@@ -200,6 +200,14 @@ impl Namespaces {
         }
     }
 
+    /// The names of the list; none where all namespaces are meant.
+    pub fn names(&self) -> BTreeSet<String> {
+        match self {
+            Self::All => BTreeSet::new(),
+            Self::Listed(names) => names.clone(),
+        }
+    }
+
     /// Whether custom resources of this namespace are meant; `None` is the scope of the cluster.
     pub fn includes(&self, namespace: Option<&str>) -> bool {
         match self {

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::permissions::Permissions;
 use crate::server::Readiness;
 use crate::watches::Selectors;
 
@@ -23,6 +24,8 @@ pub struct Context {
     pub metrics: Metrics,
     /// What `/readyz` says.
     pub readiness: Readiness,
+    /// What the API server lets the operator do.
+    pub permissions: Arc<Permissions>,
     /// Under which selectors those held custom resources that were the leader before.
     pub former_selectors: Selectors,
     /// Cancelled when the process is asked to stop: no reconcile starts after that, running ones end.

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::kubernetes::{self, ConnectError, OnAnswer, Oversight};
 use crate::leader::{Elector, Tenure, new_identity};
 use crate::metrics::Metrics;
+use crate::permissions::Permissions;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
 use crate::watches::{Selectors, Watches};
 
@@ -144,6 +145,7 @@ where
         .map(|most| Arc::new(Semaphore::new(most.get())));
     let context = Context {
         client,
+        permissions: Arc::new(Permissions::new(config.namespaces.names())),
         places,
         config: Arc::new(config),
         metrics,

@@ -1,6 +1,5 @@
 //! One controller for each watch, and another set of them when the watches change.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
@@ -197,12 +196,8 @@ async fn next(updates: &mut Option<Updates>) -> Option<Watches> {
 }
 
 fn share(context: &Context, interests: Interests, stop: CancellationToken) -> Shared {
-    let client = context.client.clone();
-    let namespaces = match &context.config.namespaces {
-        Namespaces::All => BTreeSet::new(),
-        Namespaces::Listed(names) => names.clone(),
-    };
-    Shared::new(client, interests, namespaces, stop)
+    let namespaces = context.config.namespaces.names();
+    Shared::new(context.client.clone(), interests, namespaces, stop)
 }
 
 fn interests(watches: &Watches) -> Interests {

@@ -8,12 +8,14 @@ use clap::ValueEnum;
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_project::definition::{Definition, Options, distinguish};
+use steersman_project::rbac::Known;
 use steersman_project::{CustomKind, Scope};
 
 use super::Failure;
 use super::report::print_text;
 use super::style::{Style, Tone, harmless};
 use crate::config::Environment;
+use crate::permissions::custom_kind;
 use crate::values::user_values;
 use crate::watches::{Watch, Watches};
 
@@ -179,10 +181,7 @@ fn unknown_kind(arguments: &Args, watches: &Watches) -> Failure {
 }
 
 fn of_watch(arguments: &Args, watch: &Watch) -> Subject {
-    let mut kind = CustomKind::new(&watch.gvk.group, &watch.gvk.version, &watch.gvk.kind);
-    if watch.release_namespace.is_some() {
-        kind.scope = Scope::Cluster;
-    }
+    let mut kind = custom_kind(watch, &Known::new());
     kind.plural = arguments.plural.clone().unwrap_or(kind.plural);
     // What can't be read is reported when the operator needs it.
     let given = user_values(&Value::Null, &watch.override_values).unwrap_or_default();

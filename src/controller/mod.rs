@@ -63,12 +63,11 @@ pub(crate) async fn control(
     }
     // Nothing waits for it, and it ends with the controller.
     let mut aside = JoinSet::new();
-    aside.spawn(tell_missing(
-        context.client.clone(),
-        context.config.namespaces.clone(),
-        watch.clone(),
-        resource.clone(),
-    ));
+    aside.spawn({
+        let (permissions, shared) = (Arc::clone(&context.permissions), shared.clone());
+        let (watch, resource) = (watch.clone(), resource.clone());
+        async move { tell_missing(&permissions, &shared, &watch, &resource).await }
+    });
     let settings = Settings {
         releases: context.config.releases,
         dry_run: context.config.dry_run,

@@ -1,14 +1,29 @@
 //! What the API server lets its client do.
 
 mod missing;
+mod needs;
 
-use k8s_openapi::api::authorization::v1::{SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
-use steersman_project::rbac::Rule;
+use steersman_project::rbac::{Granted, Rule};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::apply::RequestError;
 pub(crate) use missing::tell_missing;
+pub(crate) use needs::{custom_kind, known_to, options};
+
+/// No namespace can have this name, so that what is granted there is granted everywhere. The answer for a namespace does
+/// not tell what of it is.
+const NOWHERE: &str = "-";
+
+/// Controllers that start within this time share one answer.
+const LATELY: Duration = Duration::from_secs(10);
 
 /// What a client may do is not known.
 #[derive(Debug, thiserror::Error)]
@@ -29,11 +44,63 @@ fn detail(reason: &str) -> String {
     }
 }
 
-/// All rules that hold for the client in a namespace, those for the whole cluster among them. One request.
+/// What the operator may do where it watches, asked for once for all controllers.
+#[derive(Debug)]
+pub struct Permissions {
+    namespaces: BTreeSet<String>,
+    last: Mutex<Option<(Instant, Arc<[Granted]>)>>,
+}
+
+impl Permissions {
+    /// Nothing is asked yet. With `namespaces` empty, all of them are watched.
+    pub fn new(namespaces: BTreeSet<String>) -> Self {
+        Self {
+            namespaces,
+            last: Mutex::default(),
+        }
+    }
+
+    /// As [`granted`], of lately.
+    async fn granted(&self, client: &Client) -> Result<Arc<[Granted]>, PermissionsError> {
+        let mut last = self.last.lock().await;
+        match &*last {
+            Some((asked, granted)) if asked.elapsed() < LATELY => Ok(Arc::clone(granted)),
+            _ => {
+                let granted: Arc<[Granted]> = granted(client, &self.namespaces).await?.into();
+                *last = Some((Instant::now(), Arc::clone(&granted)));
+                Ok(granted)
+            }
+        }
+    }
+}
+
+/// Everything that the client may do, everywhere and in these namespaces. One request, and one for each of them.
 ///
 /// # Errors
-/// The server does not answer, or says that it does not know all of them.
-pub async fn of_self(client: &Client, namespace: &str) -> Result<Vec<Rule>, PermissionsError> {
+/// The server does not answer, or says that it does not know all of it.
+pub async fn granted(
+    client: &Client,
+    namespaces: &BTreeSet<String>,
+) -> Result<Vec<Granted>, PermissionsError> {
+    let everywhere = review(client, NOWHERE).await?;
+    let mut found = Vec::new();
+    for namespace in namespaces {
+        let rules = review(client, namespace).await?;
+        let only_there = rules.into_iter().filter(|rule| !everywhere.contains(rule));
+        found.extend(only_there.map(|rule| Granted {
+            rule,
+            namespace: Some(namespace.clone()),
+        }));
+    }
+    let everywhere = everywhere.into_iter().map(|rule| Granted {
+        rule,
+        namespace: None,
+    });
+    Ok(everywhere.chain(found).collect())
+}
+
+/// All rules that hold for the client in a namespace, those for the whole cluster among them.
+async fn review(client: &Client, namespace: &str) -> Result<Vec<Rule>, PermissionsError> {
     let api: Api<SelfSubjectRulesReview> = Api::all(client.clone());
     let review = SelfSubjectRulesReview {
         spec: SelfSubjectRulesReviewSpec {
@@ -49,7 +116,7 @@ pub async fn of_self(client: &Client, namespace: &str) -> Result<Vec<Rule>, Perm
             status.evaluation_error.unwrap_or_default(),
         ));
     }
-    let rule = |rule: k8s_openapi::api::authorization::v1::ResourceRule| Rule {
+    let rule = |rule: ResourceRule| Rule {
         api_groups: rule.api_groups.unwrap_or_default(),
         resources: rule.resources.unwrap_or_default(),
         resource_names: rule.resource_names.unwrap_or_default(),

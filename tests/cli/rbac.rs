@@ -52,48 +52,87 @@ fn project() -> Project {
     project
 }
 
-#[test]
-fn a_role_is_checked_against_what_the_charts_need() {
+/// A project with its generated role in `role.yaml`.
+fn project_with_role() -> Project {
     let project = project();
-    let role = project.path().join("role.yaml");
-    let role = role.to_str().unwrap();
-    let written = project.run(&["rbac", "generate", "--output", role]);
+    let written = project.run(&["rbac", "generate", "--output", "role.yaml"]);
     assert_eq!(
         (written.code, written.stdout.as_str()),
         (Some(0), ""),
         "{}",
         written.stderr
     );
-    let same = project.run(&["rbac", "check", "--role", role]);
-    assert_eq!(
-        (same.code, same.stdout.as_str()),
-        (Some(0), "The role is what the operator needs.\n"),
-        "{}",
-        same.stderr
-    );
+    project
+}
 
-    let text = fs::read_to_string(role).unwrap();
+/// What `rbac check` says of `role.yaml`, with which exit code; spaces between columns count as one.
+fn check(project: &Project, flags: &[&str], code: i32, expect: &[&str]) {
+    let flags = [&["rbac", "check", "--role", "role.yaml"], flags].concat();
+    let found = project.run(&flags);
+    let lines: Vec<String> = found
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        (found.code, lines),
+        (Some(code), expect.iter().map(|line| (*line).to_owned()).collect()),
+        "{}",
+        found.stderr
+    );
+}
+
+const FINE: &str = "The role is what the operator needs.";
+const HEAD: &str = "RESOURCE WHERE VERBS WHY";
+
+#[test]
+fn a_role_is_checked_against_what_the_charts_need() {
+    let project = project_with_role();
+    check(&project, &[], 0, &[FINE]);
+    let text = fs::read_to_string(project.path().join("role.yaml")).unwrap();
+    let other = text.replace("  - deployments\n", "  - daemonsets\n");
+    project.write("role.yaml", &other);
+    let differences = [
+        HEAD,
+        "missing deployments.apps everywhere create,delete,get,list,patch,watch deployments: web/templates/a.yaml:2",
+        "unused daemonsets.apps everywhere create,delete,get,list,patch,watch",
+    ];
+    check(&project, &[], 1, &differences);
+    project.write("role.yaml", "not: a role\n");
+    check(&project, &[], 2, &[]);
+}
+
+#[test]
+fn the_roles_of_namespaces_are_checked_in_each() {
+    let project = project();
+    let namespaces = ["--watch-namespace", "a,b"];
+    let text = project
+        .run(&[&["rbac", "generate", "--no-leader-election"], &namespaces[..]].concat())
+        .stdout;
+    project.write("role.yaml", &text);
+    check(&project, &namespaces, 0, &[FINE]);
+    let in_one = text.split("---\n").next().unwrap();
     project.write(
         "role.yaml",
-        &text.replace("  - deployments\n", "  - daemonsets\n"),
+        &in_one.replace("  - services\n", "  - services\n  - pods\n"),
     );
-    let differs = project.run(&["rbac", "check", "--role", role]);
-    assert_eq!(differs.code, Some(1), "{}", differs.stderr);
-    assert!(
-        differs.stdout.contains("missing  create  deployments.apps"),
-        "{}",
-        differs.stdout
-    );
-    assert!(
-        differs.stdout.contains("unused   create  daemonsets.apps"),
-        "{}",
-        differs.stdout
-    );
-    assert!(!differs.stdout.contains("services"), "{}", differs.stdout);
-
-    project.write("role.yaml", "not: a role\n");
-    let wrong = project.run(&["rbac", "check", "--role", role]);
-    assert_eq!(wrong.code, Some(2), "{}", wrong.stderr);
+    let found = project.run(&[&["rbac", "check", "--role", "role.yaml"], &namespaces[..]].concat());
+    let sides = found.stdout.lines().skip(1).map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        format!("{} {} {}", words[0], words[1], words[2])
+    });
+    let sides: Vec<String> = sides.collect();
+    let expect = [
+        "missing deployments.apps b",
+        "missing events b",
+        "missing secrets b",
+        "missing services b",
+        "missing webs.example.com b",
+        "missing webs.example.com/finalizers b",
+        "missing webs.example.com/status b",
+        "unused pods a",
+    ];
+    assert_eq!(sides, expect);
 }
 
 #[test]
@@ -137,53 +176,24 @@ fn roles_of_some_namespaces_are_in_these() {
 
 #[test]
 fn an_audit_log_says_what_was_used_and_refused() {
-    let project = project();
-    let role = project.path().join("role.yaml");
-    let role = role.to_str().unwrap();
-    project.run(&["rbac", "generate", "--output", role]);
+    let project = project_with_role();
     let event = |verb: &str, group: &str, resource: &str, code: u16| {
         format!(
             r#"{{"verb":"{verb}","user":{{"username":"me"}},"objectRef":{{"apiGroup":"{group}","resource":"{resource}","namespace":"n","name":"x"}},"responseStatus":{{"code":{code}}}}}"#
         ) + "\n"
     };
     let log = event("patch", "apps", "deployments", 201) + &event("get", "", "nodes", 403);
-    let log = project.write("audit.log", &log);
-    let found = project.run(&[
-        "rbac",
-        "check",
-        "--role",
-        role,
-        "--audit-log",
-        log.to_str().unwrap(),
-        "--user",
-        "me",
-    ]);
+    project.write("audit.log", &log);
+    let flags = |user| ["--audit-log", "audit.log", "--user", user];
+    let found = project.run(&[&["rbac", "check", "--role", "role.yaml"], &flags("me")[..]].concat());
     assert_eq!(found.code, Some(1), "{}", found.stderr);
+    let said = found.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("missing nodes n/x get unused"), "{said}");
     assert!(
-        found.stdout.contains("missing  get     nodes"),
-        "{}",
-        found.stdout
+        said.contains("unused deployments.apps everywhere delete,get,list,watch"),
+        "{said}"
     );
-    assert!(
-        found.stdout.contains("unused   delete  deployments.apps"),
-        "{}",
-        found.stdout
-    );
-    assert!(
-        !found.stdout.contains("unused   patch   deployments.apps"),
-        "{}",
-        found.stdout
-    );
-    let nobody = project.run(&[
-        "rbac",
-        "check",
-        "--role",
-        role,
-        "--audit-log",
-        log.to_str().unwrap(),
-        "--user",
-        "you",
-    ]);
+    let nobody = project.run(&[&["rbac", "check", "--role", "role.yaml"], &flags("you")[..]].concat());
     assert_eq!(nobody.code, Some(2));
     assert!(
         nobody.stderr.contains("has no request of the user you"),

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use steersman_project::rbac::{
-    Asked, Audited, Comparison, Granted, Purpose, Rule, Rules, compare, leader_election_rules, metrics_rules,
+    Asked, Audited, Comparison, Difference, Granted, Purpose, Rule, base_rules, compare,
+    leader_election_rules, metrics_rules,
 };
 
 use super::generate::NeedsFlags;
@@ -14,7 +15,7 @@ use crate::cli::cluster::{ClusterFlags, block_on};
 use crate::cli::style::harmless;
 use crate::cli::{Failure, report};
 use crate::config::Environment;
-use crate::permissions::{PermissionsError, of_self};
+use crate::permissions::{PermissionsError, granted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,25 +59,28 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
 }
 
 fn differences(arguments: &Args, environment: &Environment) -> Result<bool, Failure> {
-    let watches = arguments.needs.rules(&arguments.cluster, environment)?;
+    let needs = &arguments.needs;
+    let mut rules = base_rules();
+    for watch in needs.rules(&arguments.cluster, environment)? {
+        rules.extend(watch.rules);
+    }
     let granted = if arguments.role.is_empty() {
         block_on(of_cluster(arguments, environment))?
     } else {
         of_files(&arguments.role)?
     };
-    let predicted = arguments.needs.asked(&watches);
-    let comparison = match &arguments.audit_log {
-        None => compare(&granted, &predicted),
-        Some(file) => by_audit(
-            file,
-            arguments.user.as_deref().unwrap_or_default(),
-            &granted,
-            &watches,
-        )?,
+    let comparison = match (&arguments.audit_log, &arguments.user) {
+        (Some(file), Some(user)) => by_audit(&audited(file, user)?, &granted, needs, rules.clone()),
+        _ => compare(&granted, &needs.asked(&rules)),
     };
     let comparison = without_optional(comparison);
-    report::print_text(&table(&comparison, &watches))?;
-    Ok(!comparison.missing.is_empty() || !comparison.unused.is_empty())
+    let is_same = comparison.missing.is_empty() && comparison.unused.is_empty();
+    report::print_text(&if is_same {
+        "The role is what the operator needs.\n".to_owned()
+    } else {
+        table(comparison, &rules)
+    })?;
+    Ok(!is_same)
 }
 
 /// What the cluster lets the operator's user do.
@@ -85,22 +89,14 @@ async fn of_cluster(arguments: &Args, environment: &Environment) -> Result<Vec<G
         .cluster
         .connect_as(environment, arguments.user.clone())
         .await?;
-    let mut found = Vec::new();
-    for namespace in arguments.needs.namespaces(&cluster.namespace) {
-        let answer = of_self(&cluster.client, &namespace).await.map_err(|error| {
-            let hint = match &error {
-                PermissionsError::Incomplete(_) => Some("name the roles by --role".to_owned()),
-                PermissionsError::Request(_) => None,
-            };
-            Failure::failed(error, hint)
-        })?;
-        let is_one_of_some = arguments.needs.has_namespaces();
-        found.extend(answer.into_iter().map(|rule| Granted {
-            rule,
-            namespace: is_one_of_some.then(|| namespace.clone()),
-        }));
-    }
-    Ok(found)
+    let answer = granted(&cluster.client, &arguments.needs.namespaces()).await;
+    answer.map_err(|error| {
+        let hint = match &error {
+            PermissionsError::Incomplete(_) => Some("name the roles by --role".to_owned()),
+            PermissionsError::Request(_) => None,
+        };
+        Failure::failed(error, hint)
+    })
 }
 
 /// What the roles in these files grant.
@@ -124,8 +120,8 @@ fn of_files(files: &[PathBuf]) -> Result<Vec<Granted>, Failure> {
     Ok(found)
 }
 
-/// What was refused, and what was never asked for; what the server only looks at is needed as predicted.
-fn by_audit(file: &Path, user: &str, granted: &[Granted], watches: &[Rules]) -> Result<Comparison, Failure> {
+/// What a user has asked for.
+fn audited(file: &Path, user: &str) -> Result<Audited, Failure> {
     let log = File::open(file).with_context(|| format!("failed to open {}", file.display()));
     let audited = log.and_then(|log| {
         Audited::read(BufReader::new(log), user).with_context(|| format!("failed to read {}", file.display()))
@@ -136,15 +132,23 @@ fn by_audit(file: &Path, user: &str, granted: &[Granted], watches: &[Rules]) -> 
         let error = anyhow!("{} has no request of the user {user}", file.display());
         return Err(Failure::usage(error, Some(hint.to_owned())));
     }
-    let looked_at = watches.iter().flat_map(|rules| &rules.rules);
-    let looked_at = looked_at
-        .filter(|rule| rule.purpose == Purpose::Held)
-        .flat_map(|rule| rule.each(None));
-    let needed: Vec<Asked> = audited.asked.iter().cloned().chain(looked_at).collect();
-    Ok(Comparison {
-        missing: audited.forbidden.into_iter().collect(),
+    Ok(audited)
+}
+
+/// What was refused, and what was never asked for; what the server only looks at is needed as predicted.
+fn by_audit(
+    audited: &Audited,
+    granted: &[Granted],
+    needs: &NeedsFlags,
+    mut predicted: Vec<Rule>,
+) -> Comparison {
+    predicted.retain(|rule| rule.purpose == Purpose::Held);
+    let mut needed = needs.asked(&predicted);
+    needed.extend(audited.asked.iter().cloned());
+    Comparison {
+        missing: audited.forbidden.iter().cloned().collect(),
         unused: compare(granted, &needed).unused,
-    })
+    }
 }
 
 /// Without what an operator may have for leader election and guarded metrics, and what everybody may.
@@ -174,46 +178,26 @@ fn without_optional(comparison: Comparison) -> Comparison {
     }
 }
 
-/// One line for each difference.
-fn table(comparison: &Comparison, watches: &[Rules]) -> String {
-    if comparison.missing.is_empty() && comparison.unused.is_empty() {
-        return "The role is what the operator needs.\n".to_owned();
-    }
-    let mut rows = vec![[
-        String::new(),
-        "VERB".to_owned(),
-        "RESOURCE".to_owned(),
-        "WHERE".to_owned(),
-        "WHY".to_owned(),
-    ]];
-    let sides = [("missing", &comparison.missing), ("unused", &comparison.unused)];
-    for (side, all) in sides {
-        for asked in all {
-            let resource = match asked.group.as_str() {
-                "" => asked.resource.clone(),
-                group => format!("{}.{group}", asked.resource),
-            };
-            let place = match (&asked.namespace, asked.name.as_str()) {
-                (Some(namespace), "") => namespace.clone(),
+/// One line for each resource.
+fn table(comparison: Comparison, rules: &[Rule]) -> String {
+    let head = ["", "RESOURCE", "WHERE", "VERBS", "WHY"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for (side, asked) in [("missing", comparison.missing), ("unused", comparison.unused)] {
+        for difference in Difference::all(asked, rules) {
+            let Difference { name, namespace, .. } = difference;
+            let place = match (namespace, name.as_str()) {
+                (Some(namespace), "") => namespace,
                 (None, "") => "everywhere".to_owned(),
                 (Some(namespace), name) => format!("{namespace}/{name}"),
                 (None, name) => name.to_owned(),
             };
-            let why = watches.iter().find_map(|rules| {
-                let rule = rules.rules.iter().find(|rule| rule.allows(asked))?;
-                let reason = rule
-                    .reasons
-                    .iter()
-                    .find(|reason| reason.starts_with(&format!("{}:", asked.resource)));
-                let reason = reason.or(rule.reasons.first())?;
-                Some(format!("{}: {reason}", rules.kind.kind))
-            });
+            let verbs = difference.verbs.join(",");
             rows.push([
                 side.to_owned(),
-                asked.verb.clone(),
-                resource,
+                difference.resource,
                 place,
-                why.unwrap_or_default(),
+                verbs,
+                difference.reason,
             ]);
         }
     }

@@ -1,19 +1,18 @@
 //! `rbac generate`: the roles of the operator of watches.yaml.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use steersman_project::rbac::{
-    Asked, Known, Options, Reach, ResourceName, RoleOptions, Rules, base_rules, roles,
-};
-use steersman_project::{CustomKind, Scope};
+use steersman_project::rbac::{Asked, Known, RoleOptions, Rule, Rules, needed, roles};
 
 use crate::cli::cluster::{ClusterFlags, block_on, failed};
 use crate::cli::style::{Style, Tone, harmless};
 use crate::cli::{Failure, report};
 use crate::config::Environment;
+use crate::permissions::{custom_kind, known_to, options};
 use crate::watches::{Watch, Watches};
 
 const EXAMPLES: &str = "\
@@ -90,7 +89,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
             name: arguments.name.clone(),
             namespace: arguments.operator_namespace.clone(),
             service_account: arguments.service_account.clone(),
-            watch_namespaces: arguments.needs.watch_namespace.clone(),
+            watch_namespaces: arguments.needs.namespaces().into_iter().collect(),
             elects_leader: !arguments.no_leader_election,
             guards_metrics: arguments.metrics_require_rbac,
         },
@@ -127,40 +126,17 @@ impl NeedsFlags {
     }
 
     /// Each verb on each resource, in the namespaces that are watched.
-    pub(super) fn asked(&self, watches: &[Rules]) -> Vec<Asked> {
-        let mut rules = base_rules();
-        rules.extend(watches.iter().flat_map(|watch| watch.rules.iter().cloned()));
-        let mut found = Vec::new();
-        for rule in &rules {
-            if rule.reach == Reach::Cluster || self.watch_namespace.is_empty() {
-                found.extend(rule.each(None));
-                continue;
-            }
-            let namespaces = self.watch_namespace.iter();
-            found.extend(namespaces.flat_map(|namespace| rule.each(Some(namespace))));
-        }
-        found
+    pub(super) fn asked(&self, rules: &[Rule]) -> Vec<Asked> {
+        needed(rules, &self.namespaces())
     }
 
-    /// The namespaces that are watched; one to ask about where it is all of them.
-    pub(super) fn namespaces(&self, default: &str) -> Vec<String> {
-        if self.watch_namespace.is_empty() {
-            return vec![default.to_owned()];
-        }
-        self.watch_namespace.clone()
-    }
-
-    /// Whether only some namespaces are watched.
-    pub(super) fn has_namespaces(&self) -> bool {
-        !self.watch_namespace.is_empty()
+    /// The namespaces that are watched; none for all of them.
+    pub(super) fn namespaces(&self) -> BTreeSet<String> {
+        self.watch_namespace.iter().cloned().collect()
     }
 
     fn of_watch(&self, watch: &Watch, known: &Known) -> Result<Rules, Failure> {
-        let options = Options {
-            allow_escalation: self.allow_escalation,
-            ignores_dependents: !watch.watch_dependents,
-            known: known.clone(),
-        };
+        let options = options(watch, known.clone(), self.allow_escalation);
         let kind = custom_kind(watch, known);
         Rules::of(&kind, &watch.chart, &options).map_err(|error| {
             let error = anyhow!(error).context(format!(
@@ -212,37 +188,9 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// The kind of a watch, with the names that its definition gives it, where that is known.
-pub(super) fn custom_kind(watch: &Watch, known: &Known) -> CustomKind {
-    let gvk = &watch.gvk;
-    let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
-    if let Some(name) = known.get(&gvk.group, &gvk.kind) {
-        kind.plural.clone_from(&name.plural);
-        kind.scope = if name.is_namespaced {
-            Scope::Namespaced
-        } else {
-            Scope::Cluster
-        };
-    } else if watch.release_namespace.is_some() {
-        kind.scope = Scope::Cluster;
-    }
-    kind
-}
-
 /// What a cluster serves.
 async fn discovered(flags: &ClusterFlags, environment: &Environment) -> Result<Known, Failure> {
     let cluster = flags.connect(environment).await?;
     let served = cluster.discovery.served().await.map_err(failed)?;
-    let mut known = Known::new();
-    for resource in served.kinds() {
-        known.insert(
-            &resource.api.group,
-            &resource.api.kind,
-            ResourceName {
-                plural: resource.api.plural.clone(),
-                is_namespaced: resource.namespaced,
-            },
-        );
-    }
-    Ok(known)
+    Ok(known_to(&served))
 }

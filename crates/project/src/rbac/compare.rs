@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::Rule;
+use super::{Reach, Rule};
 
 /// A rule that a user has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +144,21 @@ impl Granted {
         let is_there = self.namespace.is_none() || self.namespace == asked.namespace;
         is_there && self.rule.allows(asked)
     }
+}
+
+/// Each verb on each resource of these rules: in each of `namespaces`, or in all of them where none is named; what is of
+/// the cluster once.
+pub fn needed<'a>(rules: impl IntoIterator<Item = &'a Rule>, namespaces: &BTreeSet<String>) -> Vec<Asked> {
+    let each = |rule: &Rule| -> Vec<Asked> {
+        if rule.reach == Reach::Cluster || namespaces.is_empty() {
+            return rule.each(None);
+        }
+        let namespaces = namespaces.iter();
+        namespaces
+            .flat_map(|namespace| rule.each(Some(namespace)))
+            .collect()
+    };
+    rules.into_iter().flat_map(each).collect()
 }
 
 /// Compares what is granted with what is needed, each verb on each resource.

@@ -24,6 +24,7 @@ mod audit;
 mod base;
 mod chart;
 mod compare;
+mod difference;
 mod escalation;
 mod manifest;
 mod resources;
@@ -32,7 +33,8 @@ pub mod write;
 
 pub use audit::Audited;
 pub use base::{base_rules, leader_election_rules, metrics_rules};
-pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare};
+pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare, needed};
+pub use difference::Difference;
 pub use manifest::{RoleOptions, roles};
 pub use resources::{KUBERNETES, Known, ResourceName};
 pub use rule::{Purpose, Reach, Rule};

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
@@ -20,6 +19,7 @@ use steersman_project::rbac::{Asked, Granted, Options, Purpose, Rules, base_rule
 use steersman_testkit::cluster::{AuditLog, OperatorCommand, OperatorProcess, Request};
 use steersman_testkit::corpus;
 
+use super::{generated, refused};
 use crate::bench::{Bench, PATIENCE, condition};
 use crate::public_charts::{finish_jobs, kind, plural};
 
@@ -210,7 +210,7 @@ async fn run(bench: &Bench, subject: &Subject, chart: &str) -> Outcome {
     fs::write(folder.join("watches.yaml"), watches).unwrap();
     bench.define(&kind, &plural).await;
     let role = format!("role-of-{name}");
-    let roles = generated(&folder, &role);
+    let roles = generated(&folder, &["--no-leader-election", "--name", &role]);
     bench.cluster.apply(&roles).await.unwrap();
     let user = bench.cluster.user(&role, &[]).unwrap();
     bench.cluster.grant_cluster_role(&user, &role).await.unwrap();
@@ -276,21 +276,6 @@ struct Outcome {
     failures: Vec<String>,
     /// What this chart did not use of what is in every role.
     unused_in_common: BTreeSet<String>,
-}
-
-/// What `steersman rbac generate` says.
-fn generated(folder: &Path, name: &str) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_steersman"))
-        .args(["rbac", "generate", "--no-leader-election", "--name", name])
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// Install, upgrade, drift, uninstall.
@@ -469,18 +454,6 @@ async fn until(what: &str, is_done: impl AsyncFn() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "{what} is not healed");
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-}
-
-/// What the API server refused for want of a permission.
-fn refused(audit: &AuditLog) -> Vec<String> {
-    let forbidden = audit.filter(|request| request.code == Some(403));
-    let described = |request: &Request| {
-        format!(
-            "refused: {} {}/{} {} {}",
-            request.verb, request.resource, request.subresource, request.namespace, request.name
-        )
-    };
-    forbidden.requests.iter().map(described).collect()
 }
 
 /// The verbs of the role that were not used, although objects of that kind were there: `objects` of the release, and
