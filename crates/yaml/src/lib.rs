@@ -48,12 +48,12 @@ pub fn parse_documents(text: &str) -> Result<Vec<Node>, Error> {
 }
 
 /// Reads all documents as goyaml v3 types plain words: `yes`, `no`, `on`, `off` and their like are text there, and
-/// only `true` and `false` are booleans. Kustomize reads resources this way.
+/// only `true` and `false` are booleans; a date is the time at its beginning. Kustomize reads resources this way.
 ///
 /// ```
-/// let documents = steersman_yaml::parse_documents_v3("answer: yes\n---\nanswer: true\n")?;
+/// let documents = steersman_yaml::parse_documents_v3("answer: yes\n---\nanswer: true\nsince: 2001-01-02\n")?;
 /// assert_eq!(documents[0].to_json()?, serde_json::json!({"answer": "yes"}));
-/// assert_eq!(documents[1].to_json()?, serde_json::json!({"answer": true}));
+/// assert_eq!(documents[1].to_json()?, serde_json::json!({"answer": true, "since": "2001-01-02T00:00:00Z"}));
 /// # Ok::<(), steersman_yaml::Error>(())
 /// ```
 ///

@@ -159,7 +159,7 @@ impl<'a> Tree<'a> {
             None => Content::String(scalar.value.into_owned()),
             // Nothing but a mapping can be merged, whatever the tag makes of the text.
             Some(_) if matches!(self.key(), Some(Key::Merge)) => Content::Null,
-            Some(tag) => resolve::tagged(&tag, scalar.value).unwrap_or_else(|problem| {
+            Some(tag) => resolve::tagged(&tag, scalar.value, self.words).unwrap_or_else(|problem| {
                 self.fail(problem, start);
                 Content::Null
             }),

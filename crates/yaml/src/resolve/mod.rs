@@ -47,24 +47,31 @@ impl Looks {
     }
 }
 
-/// Which words are booleans.
+/// What plain words and dates are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Words {
-    /// All of YAML 1.1's, as in goyaml v2.
+    /// All of YAML 1.1's booleans are some, and dates are text, as in goyaml v2.
     #[default]
     V2,
-    /// `true` and `false` alone, as in goyaml v3.
+    /// `true` and `false` alone are booleans, and dates are times, as in goyaml v3.
     V3,
 }
 
 /// The value of a plain scalar without a tag.
 pub(crate) fn plain(text: Cow<'_, str>, words: Words) -> Content {
-    match looks(&text, Dates::Text) {
-        Looks::Bool(_) if words == Words::V3 && !is_true_or_false(&text) => {
-            Content::String(text.into_owned())
-        }
+    if words == Words::V2 {
+        return looks(&text, Dates::Text).content(text);
+    }
+    match looks(&text, Dates::Timestamps) {
+        Looks::Bool(_) if !is_true_or_false(&text) => Content::String(text.into_owned()),
+        Looks::Timestamp => time(text),
         looks => looks.content(text),
     }
+}
+
+/// A timestamp that is read as a time becomes the text that Go's JSON has for it.
+fn time(text: Cow<'_, str>) -> Content {
+    Content::String(timestamp::in_json(&text).unwrap_or_else(|| text.into_owned()))
 }
 
 fn is_true_or_false(text: &str) -> bool {
@@ -72,7 +79,7 @@ fn is_true_or_false(text: &str) -> bool {
 }
 
 /// The value of a scalar with a tag, or what is wrong with it. Tags that goyaml does not know leave a string.
-pub(crate) fn tagged(tag: &str, text: Cow<'_, str>) -> Result<Content, String> {
+pub(crate) fn tagged(tag: &str, text: Cow<'_, str>, words: Words) -> Result<Content, String> {
     let name = tag.strip_prefix(YAML_NAMESPACE).unwrap_or_default();
     let looks = match name {
         "binary" => {
@@ -87,6 +94,7 @@ pub(crate) fn tagged(tag: &str, text: Cow<'_, str>) -> Result<Content, String> {
     };
     match looks {
         Looks::Int(value) if name == "float" => Ok(Content::Float(value as f64)),
+        Looks::Timestamp if words == Words::V3 => Ok(time(text)),
         looks if looks.tag() == name => Ok(looks.content(text)),
         looks => Err(format!("cannot decode !!{} `{text}` as a !!{name}", looks.tag())),
     }
@@ -229,7 +237,7 @@ fn go_text(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Dates, Looks, looks, tagged};
+    use super::{Dates, Looks, Words, looks, tagged};
     use crate::Content;
 
     #[test]
@@ -286,7 +294,7 @@ mod tests {
             ("tag:yaml.org,2002:timestamp", "2001-01-01", string("2001-01-01")),
             ("!mine", "1", string("1")),
         ] {
-            assert_eq!(tagged(tag, text.into()), expect, "{tag} {text}");
+            assert_eq!(tagged(tag, text.into(), Words::V2), expect, "{tag} {text}");
         }
     }
 }

@@ -1,94 +1,149 @@
-//! Dates, of which goyaml asks only whether a text is one.
+//! Dates, as goyaml takes them for timestamps.
 
 /// Whether goyaml takes a text for a timestamp: `2006-1-2`, alone, followed by a time of day after spaces, or
 /// by a time of day and a zone after `T` or `t`. Each field may have one digit or two, as in Go's
 /// `time.Parse`.
 pub(super) fn is_timestamp(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let [
-        b'0'..=b'9',
-        b'0'..=b'9',
-        b'0'..=b'9',
-        b'0'..=b'9',
-        b'-',
-        rest @ ..,
-    ] = bytes
-    else {
-        return false;
-    };
-    let year = bytes
-        .iter()
-        .take(4)
-        .fold(0, |year, digit| year * 10 + u32::from(digit - b'0'));
-    date_and_more(year, rest).is_some()
+    Timestamp::read(text).is_some()
 }
 
-fn date_and_more(year: u32, rest: &[u8]) -> Option<()> {
-    let (month, rest) = field(rest)?;
-    let (day, rest) = field(after(b'-', rest)?)?;
-    if !(1..=12).contains(&month) || day < 1 || day > days_in(month, year) {
-        return None;
+/// A timestamp as Go's `encoding/json` writes a `time.Time`: in RFC 3339, `2001-01-02T00:00:00Z` for `2001-1-2`.
+/// Nothing for a text that is no timestamp, and for zones that JSON's times cannot have.
+pub(super) fn in_json(text: &str) -> Option<String> {
+    let Timestamp {
+        date: [year, month, day],
+        time,
+        zone,
+    } = Timestamp::read(text)?;
+    let [hour, minute, second] = time.fields;
+    let mut json = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+    let nanoseconds = time
+        .fraction
+        .get(..9)
+        .unwrap_or(time.fraction)
+        .trim_end_matches('0');
+    if !nanoseconds.is_empty() {
+        json.push('.');
+        json.push_str(nanoseconds);
     }
-    match rest {
-        [] => Some(()),
-        [b'T' | b't', rest @ ..] => zone(time_of_day(rest)?),
-        [b' ', ..] => {
-            let start = rest.iter().position(|byte| *byte != b' ')?;
-            time_of_day(rest.get(start..)?)?.is_empty().then_some(())
-        }
+    let Zone { sign, hours, minutes } = zone;
+    match (hours, minutes) {
+        (0, 0) => Some(json + "Z"),
+        (0..24, 0..60) => Some(format!("{json}{sign}{hours:02}:{minutes:02}")),
         _ => None,
     }
 }
 
-fn time_of_day(rest: &[u8]) -> Option<&[u8]> {
-    let (hour, rest) = field(rest)?;
-    let (minute, rest) = field(after(b':', rest)?)?;
-    let (second, rest) = field(after(b':', rest)?)?;
+struct Timestamp<'a> {
+    /// Year, month, day.
+    date: [u32; 3],
+    time: TimeOfDay<'a>,
+    zone: Zone,
+}
+
+#[derive(Default)]
+struct TimeOfDay<'a> {
+    /// Hour, minute, second.
+    fields: [u32; 3],
+    /// The digits behind the second's point.
+    fraction: &'a str,
+}
+
+struct Zone {
+    sign: char,
+    hours: u32,
+    minutes: u32,
+}
+
+const UTC: Zone = Zone {
+    sign: '+',
+    hours: 0,
+    minutes: 0,
+};
+
+impl<'a> Timestamp<'a> {
+    fn read(text: &'a str) -> Option<Self> {
+        let (year, rest) = text.split_at_checked(4)?;
+        if !year.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let year = year.parse().ok()?;
+        let (month, rest) = field(rest.strip_prefix('-')?)?;
+        let (day, rest) = field(rest.strip_prefix('-')?)?;
+        if !(1..=12).contains(&month) || day < 1 || day > days_in(month, year) {
+            return None;
+        }
+        let date = [year, month, day];
+        let Some(separator) = rest.chars().next() else {
+            return Some(Self {
+                date,
+                time: TimeOfDay::default(),
+                zone: UTC,
+            });
+        };
+        match separator {
+            'T' | 't' => {
+                let (time, rest) = time_of_day(&rest[1..])?;
+                Some(Self {
+                    date,
+                    time,
+                    zone: zone(rest)?,
+                })
+            }
+            ' ' => {
+                let (time, rest) = time_of_day(rest.trim_start_matches(' '))?;
+                rest.is_empty().then_some(Self {
+                    date,
+                    time,
+                    zone: UTC,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn time_of_day(text: &str) -> Option<(TimeOfDay<'_>, &str)> {
+    let (hour, rest) = field(text)?;
+    let (minute, rest) = field(rest.strip_prefix(':')?)?;
+    let (second, rest) = field(rest.strip_prefix(':')?)?;
     if hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    match rest {
-        [b'.' | b',', b'0'..=b'9', ..] => {
-            let digits = rest
-                .iter()
-                .skip(1)
-                .take_while(|byte| byte.is_ascii_digit())
-                .count();
-            rest.get(1 + digits..)
+    let fields = [hour, minute, second];
+    if let Some(behind) = rest.strip_prefix(['.', ',']) {
+        let (fraction, rest) = behind.split_at(digits(behind));
+        if !fraction.is_empty() {
+            return Some((TimeOfDay { fields, fraction }, rest));
         }
-        _ => Some(rest),
     }
+    Some((TimeOfDay { fields, fraction: "" }, rest))
 }
 
-fn zone(rest: &[u8]) -> Option<()> {
-    match rest {
-        [b'Z'] => Some(()),
-        [b'+' | b'-', h1, h2, b':', m1, m2]
-            if [h1, h2, m1, m2].iter().all(|digit| digit.is_ascii_digit()) =>
-        {
-            let number = |tens: &u8, units: &u8| (tens - b'0') * 10 + (units - b'0');
-            (number(h1, h2) <= 24 && number(m1, m2) <= 60).then_some(())
-        }
-        _ => None,
+fn zone(text: &str) -> Option<Zone> {
+    if text == "Z" {
+        return Some(UTC);
     }
+    let sign = text.chars().next().filter(|sign| matches!(sign, '+' | '-'))?;
+    let (hours, minutes) = text[1..].split_once(':')?;
+    let two_digits = |text: &str| {
+        (text.len() == 2 && digits(text) == 2)
+            .then(|| text.parse().ok())
+            .flatten()
+    };
+    let (hours, minutes) = (two_digits(hours)?, two_digits(minutes)?);
+    (hours <= 24 && minutes <= 60).then_some(Zone { sign, hours, minutes })
 }
 
 /// A number of one digit or two.
-fn field(rest: &[u8]) -> Option<(u32, &[u8])> {
-    match rest {
-        [tens @ b'0'..=b'9', units @ b'0'..=b'9', rest @ ..] => {
-            Some((u32::from(tens - b'0') * 10 + u32::from(units - b'0'), rest))
-        }
-        [digit @ b'0'..=b'9', rest @ ..] => Some((u32::from(digit - b'0'), rest)),
-        _ => None,
-    }
+fn field(text: &str) -> Option<(u32, &str)> {
+    let (number, rest) = text.split_at(digits(text).min(2));
+    Some((number.parse().ok()?, rest))
 }
 
-fn after(expected: u8, rest: &[u8]) -> Option<&[u8]> {
-    match rest {
-        [first, rest @ ..] if *first == expected => Some(rest),
-        _ => None,
-    }
+/// How many digits a text begins with.
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
 fn days_in(month: u32, year: u32) -> u32 {
@@ -102,7 +157,7 @@ fn days_in(month: u32, year: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::is_timestamp;
+    use super::{in_json, is_timestamp};
 
     #[test]
     fn dates_are_told_from_other_text() {
@@ -129,5 +184,22 @@ mod tests {
         ] {
             assert!(!is_timestamp(text), "{text}");
         }
+    }
+
+    #[test]
+    fn json_has_them_in_rfc_3339() {
+        for (text, json) in [
+            ("2001-1-2", "2001-01-02T00:00:00Z"),
+            ("2001-01-02 3:4:5,5", "2001-01-02T03:04:05.5Z"),
+            ("2001-01-02t3:4:5.120+01:30", "2001-01-02T03:04:05.12+01:30"),
+            (
+                "2001-01-02T03:04:05.1234567891-00:00",
+                "2001-01-02T03:04:05.123456789Z",
+            ),
+        ] {
+            assert_eq!(in_json(text).as_deref(), Some(json));
+        }
+        assert_eq!(in_json("2001-01-02T03:04:05+24:00"), None);
+        assert_eq!(in_json("2001-13-01"), None);
     }
 }
