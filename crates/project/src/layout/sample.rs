@@ -1,7 +1,7 @@
 //! The sample of a kind: a resource with the chart's default values.
 
 use serde_json::Value;
-use steersman_yaml::Style;
+use steersman_yaml::{Content, Node, Style};
 
 use super::Api;
 
@@ -22,13 +22,95 @@ pub(super) fn sample(api: &Api<'_>) -> String {
         return head.replace("spec:\n", "spec: {}\n");
     }
     let values = Value::Object(values);
-    let with_comments = format!("{head}{}", indented(api.values));
-    let says_the_same = steersman_yaml::to_json(&with_comments).is_ok_and(|sample| sample["spec"] == values);
-    if says_the_same {
+    let with_comments = spelled_for_all(&format!("{head}{}", indented(api.values)));
+    if readings(&with_comments).is_some_and(|samples| samples.iter().all(|sample| sample["spec"] == values)) {
         return with_comments;
     }
     let plain = steersman_yaml::marshal(&values, Style::V2).unwrap_or_default();
     format!("{head}{}", indented(&plain))
+}
+
+/// What `kubectl apply` takes a text for, and what kustomize does.
+fn readings(text: &str) -> Option<[Value; 2]> {
+    let kustomized = steersman_yaml::parse_documents_v3(text)
+        .ok()?
+        .into_iter()
+        .next()?;
+    Some([steersman_yaml::to_json(text).ok()?, kustomized.into_json().ok()?])
+}
+
+/// The text with `yes`, `off` and the like as `true` or `false`, and dates in quotes: kustomize takes the former for
+/// texts and the latter for times, where Helm has booleans and texts.
+fn spelled_for_all(text: &str) -> String {
+    let (Ok(helm), Ok(kustomize)) = (
+        steersman_yaml::parse(text),
+        steersman_yaml::parse_documents_v3(text),
+    ) else {
+        return text.to_owned();
+    };
+    let mut respelled = Vec::new();
+    if let Some(kustomize) = kustomize.first() {
+        collect_respelled(&helm, kustomize, &mut respelled);
+    }
+    // From behind, so that places before stay where they are; what is aliased has one place.
+    respelled.sort_unstable();
+    respelled.dedup();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    for (line, column, meaning) in respelled.into_iter().rev() {
+        if let Some(line) = lines.get_mut(line) {
+            respell(line, column, &meaning);
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The place of each scalar, counted from 0, that the two readings differ in, with what Helm's says.
+fn collect_respelled(helm: &Node, kustomize: &Node, respelled: &mut Vec<(usize, usize, String)>) {
+    match (&helm.value, &kustomize.value) {
+        (Content::Mapping(ours), Content::Mapping(theirs)) => {
+            for ((key, value), (their_key, their_value)) in ours.iter().zip(theirs) {
+                collect_respelled(key, their_key, respelled);
+                collect_respelled(value, their_value, respelled);
+            }
+        }
+        (Content::Sequence(ours), Content::Sequence(theirs)) => {
+            for (ours, theirs) in ours.iter().zip(theirs) {
+                collect_respelled(ours, theirs, respelled);
+            }
+        }
+        (ours, theirs) if ours == theirs => {}
+        (Content::Bool(value), _) => respelled.push(place(helm, value.to_string())),
+        (Content::String(text), _) => respelled.push(place(helm, text.clone())),
+        _ => {}
+    }
+}
+
+fn place(node: &Node, meaning: String) -> (usize, usize, String) {
+    (node.line as usize - 1, node.column as usize - 1, meaning)
+}
+
+/// Writes what a plain scalar means in its place: a boolean's word for another, or its own text with quotes.
+fn respell(line: &mut String, column: usize, meaning: &str) {
+    let Some((mut start, _)) = line.char_indices().nth(column) else {
+        return;
+    };
+    // A place is that of the anchor, where there is one.
+    if line[start..].starts_with('&') {
+        let anchor = line[start..].find(' ').unwrap_or_default();
+        let space = line[start + anchor..]
+            .bytes()
+            .take_while(|byte| *byte == b' ')
+            .count();
+        start += anchor + space;
+    }
+    let rest = &line[start..];
+    let (length, spelled) = if rest.starts_with(meaning) {
+        (meaning.len(), format!("\"{meaning}\""))
+    } else {
+        let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+        (word, meaning.to_owned())
+    };
+    line.replace_range(start..start + length, &spelled);
 }
 
 /// Lines that are indented by two more spaces; empty ones stay empty.
@@ -81,6 +163,20 @@ mod tests {
         assert_eq!(
             sample_of("---\n# gone\nb: 2\na: \"1\"\n"),
             format!("{HEAD}spec:\n{COMMENT}  a: \"1\"\n  b: 2\n")
+        );
+    }
+
+    #[test]
+    fn kustomize_reads_them_as_kubectl_does() {
+        assert_eq!(
+            sample_of(
+                "# yes, really\nenabled: yes # or no\nanchor: &a off\nagain: *a\nlist: [no, ON, \"yes\"]\n\
+                 since: 2001-01-02 # 2001\nplain: true\ny: 1\n"
+            ),
+            format!(
+                "{HEAD}spec:\n{COMMENT}  # yes, really\n  enabled: true # or no\n  anchor: &a false\n  again: *a\n  \
+                 list: [false, true, \"yes\"]\n  since: \"2001-01-02\" # 2001\n  plain: true\n  true: 1\n"
+            )
         );
     }
 
