@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use steersman_chart::Chart;
-use steersman_chart::survey::Survey;
+use steersman_chart::survey::{ObjectKind, Survey};
 use steersman_testkit::corpus::{Case, Corpus, Expectation, root_or_skip};
 
 /// How many places of all charts may be undetermined: as many as were when this was last lowered.
@@ -13,6 +13,8 @@ const UNDETERMINED: usize = 285;
 /// How many kinds of charts were found by rendering them alone: all of one chart, which patches its objects with a
 /// JSON patch of its own.
 const RENDERED_ONLY: usize = 8;
+/// How many kinds that are rendered for tests may be in surveys: those whose values or JSON patches say what they are for.
+const TESTS_KEPT: usize = 6;
 
 type Kind = (String, String);
 
@@ -24,6 +26,8 @@ struct Score {
     charts: usize,
     given: usize,
     rendered_only: usize,
+    tests: usize,
+    tests_kept: usize,
     missed: Vec<String>,
     report: Vec<String>,
 }
@@ -50,7 +54,7 @@ fn every_kind_that_helm_rendered_is_found() {
     });
     let score = score.into_inner().expect("no chart panicked");
     println!(
-        "{} charts, {} cases, {} kinds: {} missed, {} given by values; {} found by rendering alone; {} undetermined places",
+        "{} charts, {} cases, {} kinds: {} missed, {} given by values; {} found by rendering alone; {} undetermined places; {} of {} kinds for tests are counted",
         score.charts,
         score.cases,
         score.kinds,
@@ -58,12 +62,15 @@ fn every_kind_that_helm_rendered_is_found() {
         score.given,
         score.rendered_only,
         score.undetermined,
+        score.tests_kept,
+        score.tests,
     );
     if std::env::var_os("STEERSMAN_SURVEY").is_some() {
         println!("{}", score.report.join("\n"));
     }
     assert!(score.missed.is_empty(), "missed:\n{}", score.missed.join("\n"));
     assert!(score.rendered_only <= RENDERED_ONLY);
+    assert!(score.tests_kept <= TESTS_KEPT);
     assert!(
         score.undetermined <= UNDETERMINED,
         "{} places are undetermined, {UNDETERMINED} were",
@@ -121,7 +128,20 @@ fn judge(corpus: &Corpus, path: &str, cases: &[Case], score: &Mutex<Score>) {
     };
     for case in cases.iter().filter(|case| case.expect == Expectation::Ok) {
         score.cases += 1;
-        for (template, kind) in kinds(&corpus.golden(case).expect("the recording can be read")) {
+        let found = kinds(&corpus.golden(case).expect("the recording can be read"));
+        for (template, kind) in found.of_tests.difference(&found.needed) {
+            score.tests += 1;
+            let of_kind = |object: &&ObjectKind| (&object.api_version, &object.kind) == (&kind.0, &kind.1);
+            let sources = survey.objects.iter().find(of_kind).map(|object| &object.sources);
+            let mut sources = sources.into_iter().flatten();
+            if let Some(source) = sources.find(|source| source.template == *template) {
+                score.tests_kept += 1;
+                score
+                    .report
+                    .push(format!("{path}: for tests: {} of {}", kind.1, source.place));
+            }
+        }
+        for (template, kind) in found.needed {
             score.kinds += 1;
             if known.contains(&kind) {
                 continue;
@@ -138,9 +158,24 @@ fn judge(corpus: &Corpus, path: &str, cases: &[Case], score: &Mutex<Score>) {
     }
 }
 
+/// Whether only `helm test` creates an object.
+fn is_test(object: &serde_json::Value) -> bool {
+    let events = object.pointer("/metadata/annotations/helm.sh~1hook");
+    let events = events.and_then(serde_json::Value::as_str);
+    events.is_some_and(|events| events.split(',').all(|event| event.trim().starts_with("test")))
+}
+
+/// Templates, and kinds of documents that Helm wrote.
+#[derive(Default)]
+struct Found {
+    needed: BTreeSet<(String, Kind)>,
+    /// Those that only `helm test` creates.
+    of_tests: BTreeSet<(String, Kind)>,
+}
+
 /// The templates and kinds of the documents that Helm wrote; of lists, those of their items.
-fn kinds(text: &str) -> BTreeSet<(String, Kind)> {
-    fn add(template: &str, object: &serde_json::Value, found: &mut BTreeSet<(String, Kind)>) {
+fn kinds(text: &str) -> Found {
+    fn add(template: &str, object: &serde_json::Value, found: &mut Found) {
         let text = |key: &str| {
             object
                 .get(key)
@@ -156,11 +191,16 @@ fn kinds(text: &str) -> BTreeSet<(String, Kind)> {
             _ if text("kind").is_empty() => {}
             _ => {
                 let kind = (text("apiVersion").to_owned(), text("kind").to_owned());
-                found.insert((template.to_owned(), kind));
+                let kinds = if is_test(object) {
+                    &mut found.of_tests
+                } else {
+                    &mut found.needed
+                };
+                kinds.insert((template.to_owned(), kind));
             }
         }
     }
-    let mut found = BTreeSet::new();
+    let mut found = Found::default();
     for document in text.split("\n---") {
         let mut lines = document.lines();
         let template = lines

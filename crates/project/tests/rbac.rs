@@ -216,6 +216,17 @@ fn hooks_lookups_and_definitions_need_less() {
     );
 }
 
+#[test]
+fn nothing_is_needed_for_tests() {
+    let test =
+        "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: test\n  annotations: {helm.sh/hook: test}\n";
+    check(
+        &[("templates/tests/test.yaml", test)],
+        &Options::default(),
+        &expect![""],
+    );
+}
+
 const ROLE: &str = r#"apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:

@@ -4,7 +4,7 @@ use super::Manifest;
 use super::head::Head;
 
 /// The annotation that makes a document a hook.
-pub(super) const HOOK: &str = "helm.sh/hook";
+pub(crate) const HOOK: &str = "helm.sh/hook";
 const WEIGHT: &str = "helm.sh/hook-weight";
 const DELETE_POLICY: &str = "helm.sh/hook-delete-policy";
 const OUTPUT_LOG_POLICY: &str = "helm.sh/hook-output-log-policy";

@@ -5,6 +5,7 @@ mod hook;
 mod sort;
 mod split;
 
+pub(crate) use hook::HOOK;
 pub use hook::{DeletePolicy, Hook, HookEvent, OutputLogPolicy};
 pub use sort::{install_order, uninstall_order};
 pub(crate) use split::documents;

@@ -11,10 +11,12 @@
 mod call;
 mod documents;
 mod handlebars;
+mod hooks;
 mod output;
 mod rendered;
 mod roles;
 mod subject;
+mod text;
 mod value;
 mod walk;
 
@@ -31,7 +33,7 @@ use walk::Walk;
 /// Everything that a chart can produce, as far as this can be told.
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// The kinds of its objects, hooks included, sorted.
+    /// The kinds of its objects, sorted. Hooks are among them, but those that only `helm test` creates.
     pub objects: Vec<ObjectKind>,
     /// The kinds of custom resources that it defines, in `crds/` or by its templates.
     pub definitions: Vec<Definition>,

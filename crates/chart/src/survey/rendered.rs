@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::call::Nobody;
 use super::{Definition, HookUse, Place, Source, Survey};
 use crate::chart::{Chart, RenderInput};
-use crate::manifest::{Manifest, Rendered};
+use crate::manifest::{Hook, HookEvent, Manifest, Rendered};
 use crate::release::ReleaseInfo;
 use crate::values::Values;
 use crate::{Capabilities, Limits};
@@ -59,10 +59,9 @@ fn add_rendered(rendered: &Rendered, survey: &mut Survey) {
         .manifests
         .iter()
         .map(|manifest| (manifest, HookUse::Never));
-    let hooks = rendered
-        .hooks
-        .iter()
-        .map(|hook| (&hook.manifest, HookUse::Always));
+    let is_needed = |hook: &&Hook| hook.events.iter().any(|event| *event != HookEvent::Test);
+    let hooks = rendered.hooks.iter().filter(is_needed);
+    let hooks = hooks.map(|hook| (&hook.manifest, HookUse::Always));
     for (manifest, hook) in objects.chain(hooks) {
         let Manifest { source, .. } = manifest;
         let object = manifest.object();

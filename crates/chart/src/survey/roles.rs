@@ -1,7 +1,7 @@
-//! The rules of roles, in every branch.
+//! The rules of roles, in every branch, and what bindings bind.
 
-use super::documents::{Mark, Text, UNKNOWN, Word, plain};
-use super::{PolicyRule, Role};
+use super::text::{Mark, REACH, Text, UNKNOWN, Word, plain};
+use super::{Binding, PolicyRule, Role};
 
 /// The role that a document is.
 pub(super) fn role(text: &Text<'_>, mark: &Mark, around: &[&Mark], is_cluster_role: bool) -> Role {
@@ -29,6 +29,47 @@ pub(super) fn role(text: &Text<'_>, mark: &Mark, around: &[&Mark], is_cluster_ro
     role.rules.sort();
     role.rules.dedup();
     role
+}
+
+/// What the document of a binding binds.
+pub(super) fn binding(mark: &Mark, around: &[&Mark]) -> Option<Binding> {
+    let reference = around.iter().find(|other| other.what == Word::RoleRef)?;
+    // The keys under `roleRef`, up to the next key of the document; subjects have these keys as well.
+    let next = around
+        .iter()
+        .filter(|other| other.at > reference.at && other.column <= reference.column)
+        .map(|other| other.at)
+        .min()
+        .unwrap_or((usize::MAX, 0));
+    let below = |what: Word| {
+        around.iter().filter(move |other| {
+            other.what == what
+                && other.at > reference.at
+                && other.at < next
+                && other.column > reference.column
+                && other.column <= reference.column + 4
+        })
+    };
+    let first = below(Word::Kind).map(|other| other.at).min()?;
+    let kinds: Vec<&String> = below(Word::Kind)
+        .filter(|other| other.at.0 <= first.0 + REACH)
+        .flat_map(|other| &other.endings)
+        .collect();
+    let names: Vec<&String> = below(Word::Name).flat_map(|other| &other.endings).collect();
+    Some(Binding {
+        is_cluster_role: kinds.iter().any(|kind| *kind == "ClusterRole"),
+        names: names
+            .iter()
+            .filter(|name| is_role_name(name))
+            .map(|name| (*name).clone())
+            .collect(),
+        is_open: names.is_empty() || names.iter().any(|name| name.contains(UNKNOWN)),
+        place: mark.place.clone(),
+    })
+}
+
+fn is_role_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains([UNKNOWN, ' ', '{'])
 }
 
 struct Reader<'r> {

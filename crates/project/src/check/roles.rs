@@ -1,12 +1,8 @@
 //! Roles: whether they let the operator do what its charts need.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::Value;
-use steersman_chart::survey::{HookUse, Survey};
-use steersman_chart::{Chart, Outline};
 
 use crate::rbac::{Asked, Granted, Options, Rule, Rules, base_rules, compare};
 
@@ -26,11 +22,9 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         ..Options::default()
     };
     // What is wrong with the templates is said of the chart.
-    let Ok(mut survey) = Survey::of(&watched.chart) else {
+    let Ok(wanted) = Rules::of(&definitions::kind_of(project, watched), &watched.chart, &options) else {
         return;
     };
-    forget_tests(&mut survey, &watched.chart);
-    let wanted = Rules::of_survey(&definitions::kind_of(project, watched), &survey, &options);
     let base = base_rules();
     let needed: Vec<Asked> = (wanted.rules.iter().chain(&base))
         .flat_map(|rule| rule.each(None))
@@ -59,37 +53,6 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         );
         let hint = "its rules have to name these verbs";
         findings.push(Finding::error(&main.file, main.line_of("/rules"), message).with_hint(hint));
-    }
-}
-
-/// The annotation that makes a hook of an object, and its value.
-static HOOK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"helm\.sh/hook["']?\s*:\s*["']?([^"'\n]*)"#).expect("the expression is valid")
-});
-
-/// Takes what only `helm test` creates out of a survey: an operator runs no tests.
-fn forget_tests(survey: &mut Survey, chart: &Chart) {
-    let mut tests = BTreeSet::new();
-    collect_tests(&chart.outline(), chart.name(), &mut tests);
-    for object in &mut survey.objects {
-        object
-            .sources
-            .retain(|source| source.hook != HookUse::Always || !tests.contains(&source.template));
-    }
-    survey.objects.retain(|object| !object.sources.is_empty());
-}
-
-/// The templates all of whose hooks are tests.
-fn collect_tests(outline: &Outline, path: &str, tests: &mut BTreeSet<String>) {
-    let is_test = |event: &str| event.trim().starts_with("test");
-    for (name, text) in outline.templates() {
-        let mut hooks = HOOK.captures_iter(text).peekable();
-        if hooks.peek().is_some() && hooks.all(|hook| hook[1].split(',').all(is_test)) {
-            tests.insert(format!("{path}/{name}"));
-        }
-    }
-    for subchart in outline.subcharts() {
-        collect_tests(subchart, &format!("{path}/charts/{}", subchart.name()), tests);
     }
 }
 
