@@ -52,6 +52,11 @@ impl Index {
         self.entries.get(name).map(Vec::as_slice)
     }
 
+    /// The names of all charts.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.keys().map(String::as_str)
+    }
+
     /// All versions of all charts.
     pub(super) fn all(&self) -> impl Iterator<Item = &ChartVersion> {
         self.entries.values().flatten()

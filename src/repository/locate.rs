@@ -108,15 +108,8 @@ impl Locator<'_> {
 
     /// The URL of a chart in a repository that only its own URL is known of.
     async fn find_in(&self, repository: &str, name: &str) -> Result<String, String> {
-        let client = Client::new(&self.access).map_err(|error| error.to_string())?;
-        let unusable = |error: String| {
-            format!("looks like {repository:?} is not a valid chart repository or cannot be reached: {error}")
-        };
-        let url = resolve(repository, "index.yaml").map_err(unusable)?;
-        let text = client.get(&url, repository, None, MAX_INDEX).await;
-        let text = text.map_err(|error| unusable(error.to_string()))?;
         let mut notices = Vec::new();
-        let index = Index::read(&text, repository, &mut notices).map_err(unusable)?;
+        let index = self.fetch_index(repository, &mut notices).await?;
         let found = index.find(name, self.version, &mut notices);
         notices.iter().for_each(self.notice);
         let mut what = format!("chart {name:?}");
@@ -130,6 +123,22 @@ impl Locator<'_> {
             return Err(format!("{what} has no downloadable URLs"));
         };
         resolve(repository, url).map_err(|error| format!("failed to make chart URL absolute: {error}"))
+    }
+
+    /// The index of a repository that only its own URL is known of.
+    pub(super) async fn fetch_index(
+        &self,
+        repository: &str,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Index, String> {
+        let client = Client::new(&self.access).map_err(|error| error.to_string())?;
+        let unusable = |error: String| {
+            format!("looks like {repository:?} is not a valid chart repository or cannot be reached: {error}")
+        };
+        let url = resolve(repository, "index.yaml").map_err(unusable)?;
+        let text = client.get(&url, repository, None, MAX_INDEX).await;
+        let text = text.map_err(|error| unusable(error.to_string()))?;
+        Index::read(&text, repository, notices).map_err(unusable)
     }
 
     /// Fetches what is no path.

@@ -6,6 +6,7 @@
 //! index.rs       index.yaml of a repository: which versions of which charts
 //! registry/      OCI: tokens, tags, manifests, blobs; what brings an image there
 //! locate.rs      from what a user calls a chart to the chart
+//! advice.rs      what is there instead of a chart that was not found
 //! dependency/    what fills charts/: Chart.lock, resolution, downloads
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! `pkg/registry`.
 
 mod address;
+mod advice;
 mod client;
 pub mod dependency;
 mod index;

@@ -38,8 +38,31 @@ pub(in crate::cli) fn locate(
     settings: &Settings,
 ) -> Result<Located, Failure> {
     refuse_verification(flags.verify)?;
+    block_on(locator(flags, settings).locate(name))?.map_err(|message| Failure::helm(anyhow!(message)))
+}
+
+/// As [`locate`]; where the chart is not found, the error has what is there instead, or `hint`.
+pub(in crate::cli) fn locate_with_advice(
+    name: &str,
+    flags: &ChartFlags,
+    settings: &Settings,
+    hint: &str,
+) -> Result<Located, Failure> {
+    let locator = locator(flags, settings);
+    let found = block_on(async {
+        match locator.locate(name).await {
+            Ok(found) => Ok(found),
+            Err(message) => Err((message, locator.advice(name).await)),
+        }
+    });
+    found?.map_err(|(message, advice)| {
+        Failure::failed(anyhow!(message), Some(advice.unwrap_or_else(|| hint.to_owned())))
+    })
+}
+
+fn locator<'a>(flags: &'a ChartFlags, settings: &'a Settings) -> Locator<'a> {
     let given = flags.version.as_deref().unwrap_or_default().trim();
-    let locator = Locator {
+    Locator {
         settings: &settings.repository,
         repository: flags.repo.as_deref().filter(|repository| !repository.is_empty()),
         version: if given.is_empty() && flags.devel {
@@ -54,8 +77,7 @@ pub(in crate::cli) fn locate(
         notice: &log,
         // Helm says this beside the output, too.
         say: &|text| say(text.trim_end()),
-    };
-    block_on(locator.locate(name))?.map_err(|message| Failure::helm(anyhow!(message)))
+    }
 }
 
 /// Refuses to check signatures: a check that is asked for and not made is worse than none.

@@ -16,7 +16,7 @@ use anyhow::anyhow;
 use clap::Command;
 use steersman_chart::{KubeVersion, Notice};
 
-pub(super) use fetch::{block_on, locate, read_file_or_url, refuse_verification};
+pub(super) use fetch::{block_on, locate, locate_with_advice, read_file_or_url, refuse_verification};
 pub(super) use flags::{ChartFlags, ConnectionFlags, GlobalFlags, ValueFlags};
 pub(super) use settings::Settings;
 

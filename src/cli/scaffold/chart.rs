@@ -73,25 +73,29 @@ impl SourceFlags {
             self.helm_chart_repo.clone(),
             self.connection.clone(),
         );
-        if !Path::new(name).exists() {
+        let is_here = !given(&self.helm_chart_repo) && Path::new(name).exists();
+        if !is_here {
             say(&format!("fetching {name}"));
         }
-        let located = helm::locate(name, &flags, &settings).map_err(without_form)?;
+        let hint = if given(&self.helm_chart_repo) || name.contains("://") {
+            AWAY
+        } else {
+            FORMS
+        };
+        let located = helm::locate_with_advice(name, &flags, &settings, hint)?;
         let fetched = load(&located)?;
+        if !is_here {
+            let chart = &fetched.chart;
+            say(&format!("fetched {} {}", chart.name(), chart.version()));
+        }
         fetched.completed(folder, &settings, environment).map(Some)
     }
 }
 
-/// The same failure in the form of this command instead of Helm's.
-fn without_form(failure: Failure) -> Failure {
-    match failure {
-        Failure::Helm(error) => Failure::failed(
-            error,
-            Some("`steersman show chart CHART` tells whether a chart can be found".to_owned()),
-        ),
-        other => other,
-    }
-}
+const FORMS: &str = "a chart is a directory, a `.tgz` file, a URL, `oci://…`, REPOSITORY/CHART of `helm repo add`, or a name \
+                     with --helm-chart-repo";
+const AWAY: &str = "is the address right, and does the server answer here? Credentials are those of --username and --password or \
+                    of `helm registry login`; --ca-file names an authority of its own";
 
 fn load(located: &Located) -> Result<Fetched, Failure> {
     let files = match located {
@@ -174,8 +178,7 @@ impl Fetched {
             say: &|text| say(text.trim_end()),
             ..dependency::options(settings, environment)?
         };
-        let hint =
-            "fill the chart's charts/ with `steersman dependency build CHART`, and take the chart from there";
+        let hint = "fill the chart's charts/ with `steersman dependency update CHART`, and take the chart from there";
         let failed = |message: String| Failure::failed(anyhow!(message), Some(hint.to_owned()));
         let manager = Manager::new(place, &settings.repository, options);
         let manager = manager.map_err(|error| failed(error.to_string()))?;
