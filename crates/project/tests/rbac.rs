@@ -227,6 +227,75 @@ fn nothing_is_needed_for_tests() {
     );
 }
 
+#[test]
+fn definitions_that_are_hooks_stay() {
+    let hook = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: foos.x.io\n  annotations: {helm.sh/hook: pre-install}\n";
+    check(
+        &[("templates/foo.yaml", hook)],
+        &Options::default(),
+        &expect![[r#"
+            # customresourcedefinitions: web/templates/foo.yaml:2, a hook
+            - apiGroups:
+              - apiextensions.k8s.io
+              resources:
+              - customresourcedefinitions
+              verbs:
+              - get
+              - create
+              - patch
+        "#]],
+    );
+}
+
+#[test]
+fn kinds_that_a_comment_enumerates_count() {
+    let values = "## StatefulSet or Deployment\n##\nkind: StatefulSet\n";
+    let template = "apiVersion: apps/v1\nkind: {{ .Values.kind }}\nspec:\n  {{- if eq .Values.kind \"StatefulSet\" }}\n  serviceName: web\n  {{- end }}\n";
+    let templates = [("values.yaml", values), ("templates/web.yaml", template)];
+    assert_eq!(rules(&templates, &Options::default()).notices, [""; 0]);
+    check(
+        &templates,
+        &Options::default(),
+        &expect![[r#"
+            # deployments: web/templates/web.yaml:2
+            # statefulsets: web/templates/web.yaml:2
+            - apiGroups:
+              - apps
+              resources:
+              - deployments
+              - statefulsets
+              verbs:
+              - get
+              - list
+              - watch
+              - create
+              - patch
+              - delete
+        "#]],
+    );
+}
+
+#[test]
+fn kinds_that_templates_compare_with_count() {
+    let template = "{{ if eq .Values.mode \"statefulSet\" }}{{ end }}apiVersion: apps/v1\nkind: {{ title .Values.mode }}\n";
+    let rules = rules(
+        &[
+            ("values.yaml", "mode: deployment\n"),
+            ("templates/web.yaml", template),
+        ],
+        &Options::default(),
+    );
+    let resources: Vec<&String> = rules.namespaced().flat_map(|rule| &rule.resources).collect();
+    assert!(
+        resources.ends_with(&[&"deployments".to_owned(), &"statefulsets".to_owned()]),
+        "{resources:?}"
+    );
+    assert_eq!(
+        rules.notices,
+        ["web/templates/web.yaml:2: kind: {{ title .Values.mode }}"]
+    );
+}
+
 const ROLE: &str = r#"apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:

@@ -108,6 +108,7 @@ impl Walk<'_> {
             "trim" | "trimSuffix" | "trimPrefix" | "trimAll" | "replace" | "toString" => {
                 self.concrete(name, arguments).unwrap_or_else(last)
             }
+            "title" | "untitle" | "lower" | "upper" => self.each(name, &argument(0), node),
             "print" | "printf" | "cat" | "println" => self.printed(name, arguments, node),
             "eq" | "ne" => {
                 self.compare(arguments);
@@ -375,6 +376,22 @@ impl Walk<'_> {
                     found.add(Shape::Text(out.into()));
                 }
                 other => found.add(other.clone()),
+            }
+        }
+        found
+    }
+
+    /// What a function makes of each text that a value can be.
+    fn each(&mut self, name: &str, value: &Abstract, node: Node<'_>) -> Abstract {
+        let (texts, open) = self.strings(value);
+        let mut found = Abstract {
+            options: Vec::new(),
+            open: open.map(|_| shortened(&node.print()).into()),
+        };
+        for text in texts {
+            match self.evaluate(name, &[Json::String(text)]) {
+                Some(result) => found.add(Shape::Json(Rc::new(result))),
+                None => return Abstract::open(shortened(&node.print())),
             }
         }
         found

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::hooks::Hooks;
 use super::output::{Output, Pieces, is_around, is_compatible};
+use super::subject::Subject;
 use super::text::{Mark, Text, UNKNOWN, Word};
 use super::walk::{Walk, resolve};
 use super::{Definition, HookUse, Place, Source, Survey, Undetermined, roles};
@@ -25,7 +26,7 @@ pub(super) fn collect(walk: &Walk<'_>, template: &str, output: &[Output], survey
     let marks = text.marks();
     for (index, mark) in marks.iter().enumerate() {
         match mark.what {
-            Word::Kind => object(&text, &marks, index, template, survey),
+            Word::Kind => object(&text, &marks, index, walk.subject, template, survey),
             Word::Anything => unknown(&marks, index, survey),
             _ => {}
         }
@@ -51,7 +52,14 @@ fn document(marks: &[Mark], index: usize, is_strict: bool) -> Vec<&Mark> {
     before.chain(after).collect()
 }
 
-fn object(text: &Text<'_>, marks: &[Mark], index: usize, template: &str, survey: &mut Survey) {
+fn object(
+    text: &Text<'_>,
+    marks: &[Mark],
+    index: usize,
+    subject: &Subject<'_>,
+    template: &str,
+    survey: &mut Survey,
+) {
     let Some(mark) = marks.get(index) else { return };
     let versions_of = |document: &[&Mark]| -> Vec<String> {
         let same = document
@@ -81,17 +89,20 @@ fn object(text: &Text<'_>, marks: &[Mark], index: usize, template: &str, survey:
     }
     let source = source(mark, &around, hooks.usage(), template);
     let mut kinds = BTreeSet::new();
-    for kind in &mark.endings {
+    for kind in with_enumerated(&mark.endings, subject, is_kind, |_| false) {
         if kind.contains(UNKNOWN) {
-            let message = format!("kind: {}", shown(kind));
+            let message = format!("kind: {}", shown(&kind));
             survey.undetermined.push(Undetermined {
                 place: mark.place.clone(),
                 message,
             });
-        } else if is_name(kind) {
-            kinds.insert(kind.clone());
+        } else if is_name(&kind) {
+            kinds.insert(kind);
         }
     }
+    let versions = with_enumerated(&versions, subject, is_clear_version, |letter| {
+        "./".contains(letter)
+    });
     for version in &versions {
         if version.contains(UNKNOWN) {
             // Which version of a group it is makes another kind of it no more than a known one.
@@ -131,6 +142,32 @@ fn object(text: &Text<'_>, marks: &[Mark], index: usize, template: &str, survey:
     if kinds.contains("CustomResourceDefinition") {
         survey.definitions.extend(definition(mark, &around));
     }
+}
+
+/// These texts, and in the place of one that a value decides those that the comment of the value enumerates, if they are
+/// of the right form and a known one is among them.
+fn with_enumerated(
+    texts: &[String],
+    subject: &Subject<'_>,
+    is_right: fn(&str) -> bool,
+    is_word: fn(char) -> bool,
+) -> Vec<String> {
+    let known: BTreeSet<&str> = texts.iter().map(String::as_str).collect();
+    let mut all = Vec::new();
+    for text in texts {
+        let value = text
+            .strip_prefix(UNKNOWN)
+            .and_then(|text| text.strip_suffix(UNKNOWN));
+        let enumerated = value.map(|value| subject.enumerated(value, &known, is_word));
+        let others = enumerated.into_iter().flatten().filter(|text| is_right(text));
+        let others: Vec<String> = others.collect();
+        if others.len() > 1 {
+            all.extend(others);
+        } else {
+            all.push(text.clone());
+        }
+    }
+    all
 }
 
 fn source(mark: &Mark, around: &[&Mark], hook: HookUse, template: &str) -> Source {
@@ -191,9 +228,23 @@ fn is_name(text: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
 }
 
+/// Whether a word looks like a kind: `Job`, `StatefulSet`, `HTTPRoute`.
+fn is_kind(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.contains(|letter: char| letter.is_ascii_lowercase())
+        && text.chars().all(|letter| letter.is_ascii_alphanumeric())
+}
+
 fn is_api_version(text: &str) -> bool {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '/');
     !text.is_empty() && text.chars().all(is_letter)
+}
+
+/// Whether a word in a sentence can be nothing but an API version: `v1`, `apps/v1`.
+fn is_clear_version(text: &str) -> bool {
+    let version = text.rsplit('/').next().unwrap_or_default();
+    let number = version.strip_prefix('v').unwrap_or_default();
+    is_api_version(text) && number.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// A text with what is not known in it named.

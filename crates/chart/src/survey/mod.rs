@@ -2,7 +2,8 @@
 //!
 //! Templates are walked through instead of executed: both branches of each `if`, `with` and `range`, what `include`,
 //! `template` and `tpl` lead to, in the chart and all of its subcharts. Values are followed as far as they are known:
-//! literals, defaults, the values that a schema allows, those that templates compare them with. What follows from a
+//! literals, defaults, the values that a schema allows, those that templates compare them with, and, of kinds, those that
+//! the comment of a value enumerates. What follows from a
 //! choice of the user that nothing bounds is reported as [`Undetermined`], with its place, and not guessed.
 //!
 //! The kinds that the chart renders with its defaults, and with every switch turned on, are part of the survey, too:
@@ -10,6 +11,7 @@
 
 mod call;
 mod documents;
+mod enumerated;
 mod handlebars;
 mod hooks;
 mod output;

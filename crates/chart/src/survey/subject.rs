@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::enumerated::{Comments, enumerated};
 use super::value::{MAX_OPTIONS, printed};
 use super::walk::dotted;
 use crate::context::Glob;
@@ -29,6 +30,7 @@ struct Member<'a> {
     /// Where its values are in those of the whole chart.
     prefix: Vec<String>,
     schema: Option<Json>,
+    comments: Option<Comments<'a>>,
 }
 
 impl<'a> Subject<'a> {
@@ -146,6 +148,25 @@ impl<'a> Subject<'a> {
         (options, open)
     }
 
+    /// The words that the comments of the value at a place, as templates name it, enumerate together with one of `known`.
+    pub(super) fn enumerated(
+        &self,
+        place: &str,
+        known: &BTreeSet<&str>,
+        is_word: impl Fn(char) -> bool + Copy,
+    ) -> BTreeSet<String> {
+        let Some(place) = place.strip_prefix(".Values.") else {
+            return BTreeSet::new();
+        };
+        let path: Vec<String> = place.split('.').map(str::to_owned).collect();
+        let comments = |member: &Member<'_>| {
+            let rest = path.strip_prefix(member.prefix.as_slice())?;
+            Some(member.comments.as_ref()?.of(rest))
+        };
+        let texts = self.charts.iter().filter_map(comments).flatten();
+        texts.flat_map(|text| enumerated(&text, known, is_word)).collect()
+    }
+
     /// The texts that the schema of the chart, or of the subchart whose value it is, allows.
     fn allowed(&self, path: &[String]) -> Option<Vec<String>> {
         self.charts.iter().find_map(|member| {
@@ -180,6 +201,7 @@ fn collect<'a>(chart: &'a Enabled, path: String, prefix: Vec<String>, charts: &m
         path: path.clone(),
         prefix: prefix.clone(),
         schema: schema.and_then(|text| serde_json::from_slice(text).ok()),
+        comments: chart.source.values_file.as_deref().map(Comments::new),
     });
     for dependency in &chart.dependencies {
         let path = format!("{path}/charts/{}", dependency.name);

@@ -11,7 +11,7 @@ use super::{Options, Reach, Rule, Rules, merged};
 const OBJECT: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
 /// The same where nobody looks at them in between.
 const UNWATCHED: &[&str] = &["get", "create", "patch", "delete"];
-/// Definitions in `crds/` stay when the release goes.
+/// Definitions in `crds/`, and those that are hooks, stay when the release goes.
 const DEFINITION: &[&str] = &["get", "create", "patch"];
 
 /// How many places of one kind a comment names.
@@ -102,13 +102,12 @@ fn name(object: &ObjectKind, survey: &Survey, options: &Options, rules: &mut Rul
 }
 
 fn verbs(object: &ObjectKind, options: &Options) -> Vec<&'static str> {
-    let is_definition_file = |source: &Source| source.template.contains("/crds/");
-    let is_definition = object.kind == "CustomResourceDefinition";
-    if is_definition && object.sources.iter().all(is_definition_file) {
+    let is_hook = |source: &Source| source.hook == HookUse::Always;
+    let stays = |source: &Source| is_hook(source) || source.template.contains("/crds/");
+    if object.kind == "CustomResourceDefinition" && object.sources.iter().all(stays) {
         return DEFINITION.to_vec();
     }
-    let is_hook = object.sources.iter().all(|source| source.hook == HookUse::Always);
-    if is_hook || options.ignores_dependents {
+    if object.sources.iter().all(is_hook) || options.ignores_dependents {
         return UNWATCHED.to_vec();
     }
     OBJECT.to_vec()
