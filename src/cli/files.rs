@@ -18,13 +18,27 @@ const MAX_DEPTH: usize = 16;
 
 /// The texts of the files below a folder, by their paths in it with `/`. Links are not followed.
 pub(super) fn read_all(folder: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+    read_bytes(folder).map(|files| texts(&files))
+}
+
+/// As [`read_all`], the bytes as they are.
+pub(super) fn read_bytes(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut found = Vec::new();
     find(folder, String::new(), 0, &mut found)?;
     let mut files = BTreeMap::new();
     for (name, path) in found {
-        files.insert(name, read(&path)?);
+        files.insert(name, content(&path)?);
     }
     Ok(files)
+}
+
+/// Files as texts. Bytes that are no text become U+FFFD, which no format takes for anything else.
+pub(super) fn texts(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, String> {
+    let text = |content: &Vec<u8>| String::from_utf8_lossy(content).into_owned();
+    files
+        .iter()
+        .map(|(name, content)| (name.clone(), text(content)))
+        .collect()
 }
 
 /// The text of a file, if it is there.
@@ -35,8 +49,12 @@ pub(super) fn read_if_there(path: &Path) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// The text of a file. Bytes that are no text become U+FFFD, which no format takes for anything else.
-pub(super) fn read(path: &Path) -> anyhow::Result<String> {
+/// The text of a file, as [`texts`] has it.
+fn read(path: &Path) -> anyhow::Result<String> {
+    Ok(String::from_utf8_lossy(&content(path)?).into_owned())
+}
+
+fn content(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || format!("failed to read `{}`", path.display());
     let mut bytes = Vec::new();
     let file = fs::File::open(path).with_context(attempt)?;
@@ -50,7 +68,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<String> {
             MAX_FILE >> 20
         ));
     }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(bytes)
 }
 
 /// Writes a file if its text changes, with the folders above it.

@@ -14,6 +14,7 @@ mod diff;
 mod files;
 mod functions;
 mod helm;
+mod image;
 mod init;
 mod lint;
 mod man;

@@ -342,7 +342,7 @@ fn a_registry_that_is_not_there_is_named() {
 }
 
 /// The layers of an image in a registry, as its manifest has them.
-fn layers(crane: &Crane, project: &Project, name: &str) -> Value {
+pub(crate) fn layers(crane: &Crane, project: &Project, name: &str) -> Value {
     let manifest: Value = serde_json::from_str(&crane.run(project, &["manifest", name])).unwrap();
     let digests = manifest["layers"].as_array().unwrap().iter();
     digests.map(|layer| layer["digest"].clone()).collect()

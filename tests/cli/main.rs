@@ -4,6 +4,8 @@
 
 mod build;
 mod bundle;
+mod bundle_image;
+mod bundle_plain;
 mod check;
 mod cluster;
 mod completion;

@@ -1,4 +1,4 @@
-//! Container images of operators, written without a container engine.
+//! Container images of operators, and of their bundles and catalogs, written without a container engine.
 //!
 //! An image is a few layers, each an archive of files, a configuration, and a manifest that names both by their digests.
 //! All of it is decided by what goes in: the same files give the same bytes, on whatever machine, in whatever folder, and
@@ -9,6 +9,7 @@
 //! tree.rs        what lies where in a layer
 //! layer.rs       tree -> archive -> blob
 //! image.rs       layers + settings -> configuration -> manifest, for one platform
+//! data.rs        an image of files without a program: a bundle, a catalog
 //! operator.rs    the image of an operator: where helm-operator's images have what
 //! release.rs     images for several platforms under one name
 //! store/         OCI layouts, and archives that `docker load` takes, too
@@ -18,6 +19,7 @@
 
 mod binary;
 mod blob;
+mod data;
 mod image;
 mod layer;
 mod operator;
@@ -29,6 +31,7 @@ mod tree;
 
 pub use binary::{Binary, BinaryError};
 pub use blob::{Blob, Descriptor};
+pub use data::DataImage;
 pub use image::{Image, Settings};
 pub use layer::{Layer, LayerError};
 pub use operator::{HOME, OperatorError, OperatorImage, PROGRAM};

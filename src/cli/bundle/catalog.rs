@@ -4,14 +4,18 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use steersman_project::bundle::catalog::{Catalog, CatalogBundle, CatalogOptions, catalog_dockerfile};
-use steersman_project::bundle::validate::{Severity, validate};
+use steersman_image::Reference;
+use steersman_project::bundle::catalog::{
+    CATALOG_FOLDER, Catalog, CatalogBundle, CatalogOptions, catalog_dockerfile, catalog_labels,
+};
 
 use super::super::Failure;
 use super::super::report::print_line;
-use super::super::style::Style;
-use super::validate::line;
+use super::build::{Contents, PlatformFlags, deliver};
+use super::validate::sound;
 use crate::cli::files;
+use crate::cli::image::ImageFlags;
+use crate::config::Environment;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,15 +25,23 @@ Examples:
   # Add the next version to it
   steersman bundle catalog bundle=registry.example.com/my-operator-bundle:v0.0.2
 
+  # The image of the catalog as it is, into a registry
+  steersman bundle catalog -t registry.example.com/my-operator-catalog:v0.0.2 --push
+
   # Two versions at once, in the channel `stable`
-  steersman bundle catalog --channel stable v1=registry.example.com/b:v0.0.1 v2=registry.example.com/b:v0.0.2";
+  steersman bundle catalog --channel stable v1=registry.example.com/b:v0.0.1 v2=registry.example.com/b:v0.0.2
+
+The image of --tag:
+  The catalog in /configs, with the label that says so, on nothing at all: OLM 1 takes it as it is, OLM 0 with its own
+  server by `grpcPodConfig: {extractContent: {catalogDir: /configs}}` in the CatalogSource. Where the server has to be
+  in the image, build catalog.Dockerfile with a container engine.";
 
 /// What `bundle catalog` takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// Folders of bundles, each with the reference of its image
-    #[arg(value_name = "DIR=IMAGE", required = true)]
+    /// Folders of bundles, each with the reference of its image; without any, the catalog stays as it is
+    #[arg(value_name = "DIR=IMAGE", required_unless_present = "tag")]
     bundles: Vec<String>,
     /// The folder of the catalog
     #[arg(long, value_name = "DIR", default_value = "catalog")]
@@ -41,12 +53,53 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME")]
     default_channel: Option<String>,
     /// Write nothing, and print the catalog
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tag")]
     stdout: bool,
+    /// Build the image of the catalog, too: its name, with registry and tag
+    #[arg(short, long, value_name = "NAME")]
+    tag: Option<Reference>,
+    #[command(flatten)]
+    platforms: PlatformFlags,
+    #[command(flatten)]
+    image: ImageFlags,
 }
 
-/// Writes the catalog.
-pub(super) fn exec(arguments: &Args) -> Result<(), Failure> {
+/// Writes the catalog, and its image.
+pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
+    if !arguments.bundles.is_empty() {
+        add(arguments)?;
+    }
+    match &arguments.tag {
+        Some(tag) => build_image(arguments, tag, environment),
+        None => Ok(()),
+    }
+}
+
+/// Builds the image: the folder as it is.
+fn build_image(arguments: &Args, tag: &Reference, environment: &Environment) -> Result<(), Failure> {
+    let folder = &arguments.output_dir;
+    let hint = "name bundles, each with its image: DIR=IMAGE; or the folder of a catalog: --output-dir";
+    let wrong = |error| Failure::usage(error, Some(hint.to_owned()));
+    let files = files::read_bytes(folder).map_err(wrong)?;
+    if !files.keys().any(|name| name.ends_with("/catalog.yaml")) {
+        return Err(wrong(anyhow!("there is no catalog in `{}`", folder.display())));
+    }
+    let contents = Contents {
+        purpose: "the catalog",
+        folder: CATALOG_FOLDER,
+        files,
+        labels: catalog_labels(),
+    };
+    deliver(
+        &contents,
+        tag,
+        (&arguments.platforms, &arguments.image),
+        environment,
+    )
+}
+
+/// Adds the bundles to the catalog.
+fn add(arguments: &Args) -> Result<(), Failure> {
     let mut bundles = Vec::new();
     for bundle in &arguments.bundles {
         bundles.push(read_bundle(bundle)?);
@@ -102,17 +155,7 @@ fn read_bundle(argument: &str) -> Result<CatalogBundle, Failure> {
         ));
     };
     let files = files::read_all(Path::new(path)).map_err(|error| Failure::usage(error, None))?;
-    let errors: Vec<String> = validate(&files, &[])
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error)
-        .map(|finding| line(finding, Style::default()))
-        .collect();
-    if !errors.is_empty() {
-        return Err(Failure::failed(
-            anyhow!("bundle `{path}` is not sound\n{}", errors.join("\n")),
-            Some(format!("`steersman bundle validate {path}` says all of it")),
-        ));
-    }
+    sound(path, &files)?;
     Ok(CatalogBundle {
         files,
         image: image.to_owned(),

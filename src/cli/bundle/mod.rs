@@ -1,5 +1,6 @@
 //! `bundle`: bundles and catalogs for the Operator Lifecycle Manager.
 
+mod build;
 mod catalog;
 mod generate;
 mod source;
@@ -18,8 +19,9 @@ Examples:
   # The next version: it replaces the one that is in bundle/
   steersman bundle --version 0.0.2 --image registry.example.com/my-operator:v0.0.2
 
-  # Is it sound?
-  steersman bundle validate bundle";
+  # Is it sound? Then its image, into a registry
+  steersman bundle validate bundle
+  steersman bundle build -t registry.example.com/my-operator-bundle:v0.0.2 --push";
 
 /// What `bundle` takes.
 #[derive(Debug, clap::Args)]
@@ -38,8 +40,10 @@ enum Command {
     Generate(Box<generate::GenerateArgs>),
     /// Say what is wrong with a bundle
     Validate(validate::Args),
+    /// Build the image of a bundle, without a container engine
+    Build(Box<build::Args>),
     /// Write a file-based catalog of bundles, or add bundles to one
-    Catalog(catalog::Args),
+    Catalog(Box<catalog::Args>),
 }
 
 /// Does what the subcommand says.
@@ -48,6 +52,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         None => generate::exec(&arguments.generate, environment),
         Some(Command::Generate(arguments)) => generate::exec(&arguments, environment),
         Some(Command::Validate(arguments)) => validate::exec(&arguments, environment),
-        Some(Command::Catalog(arguments)) => catalog::exec(&arguments),
+        Some(Command::Build(arguments)) => build::exec(&arguments, environment),
+        Some(Command::Catalog(arguments)) => catalog::exec(&arguments, environment),
     }
 }

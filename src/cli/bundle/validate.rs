@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
-use steersman_project::bundle::validate::{Finding, Optional, SUITE, Severity, validate};
+use steersman_project::bundle::validate::{BundleFiles, Finding, Optional, SUITE, Severity, validate};
 
 use super::super::Failure;
 use super::super::report::print_line;
@@ -51,6 +51,23 @@ enum Form {
     /// What operator-sdk prints under this name
     #[value(name = "json-alpha1")]
     Json,
+}
+
+/// Refuses a bundle in which something is wrong.
+pub(super) fn sound(path: &str, files: &BundleFiles) -> Result<(), Failure> {
+    let findings = validate(files, &[]);
+    let errors: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(|finding| line(finding, Style::default()))
+        .collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::failed(
+        anyhow!("bundle `{path}` is not sound\n{}", errors.join("\n")),
+        Some(format!("`steersman bundle validate {path}` says all of it")),
+    ))
 }
 
 /// Prints what is wrong.

@@ -5,8 +5,9 @@ use steersman_chart::Metadata;
 
 use super::value::display_name;
 
-/// Since this version the API server offers all that the operator uses; server-side apply came last.
-const OLDEST_KUBERNETES: &str = "1.22.0";
+/// Since this version the API server offers all that the operator uses: aggregated discovery came last, which servers have
+/// without a feature gate since then. The operator's kinds are read in that form alone.
+const OLDEST_KUBERNETES: &str = "1.27.0";
 
 /// What a chart says about itself that an operator of it can say, too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -197,6 +198,23 @@ mod tests {
     }
 
     #[test]
+    fn no_chart_lowers_what_the_operator_needs() {
+        let oldest = |versions: &[&str]| {
+            let facts: Vec<ChartFacts> = versions
+                .iter()
+                .map(|version| ChartFacts {
+                    oldest_kubernetes: Some((*version).to_owned()),
+                    ..ChartFacts::default()
+                })
+                .collect();
+            base("a", &facts)["spec"]["minKubeVersion"].clone()
+        };
+        assert_eq!(oldest(&[]), "1.27.0");
+        assert_eq!(oldest(&["1.19.0"]), "1.27.0");
+        assert_eq!(oldest(&["1.30.0", "1.29.1"]), "1.30.0");
+    }
+
+    #[test]
     fn what_the_chart_says_is_in_the_base() {
         let maintainer = |name: &str, email: &str| Maintainer {
             name: name.to_owned(),
@@ -213,7 +231,7 @@ mod tests {
             keywords: vec!["cache".to_owned()],
             maintainers: vec![maintainer("nobody", ""), maintainer("Ada", "ada@example.com")],
             icon: "data:image/png;base64,AAAA".to_owned(),
-            kube_version: ">=1.25".to_owned(),
+            kube_version: ">=1.28".to_owned(),
             ..Metadata::default()
         };
         let base = base("my-cache", &[ChartFacts::from(&metadata)]);
@@ -221,7 +239,7 @@ mod tests {
         assert_eq!(base["metadata"]["name"], "my-cache.v0.0.0");
         assert_eq!(spec["displayName"], "My Cache");
         assert_eq!(spec["description"], "A cache");
-        assert_eq!(spec["minKubeVersion"], "1.25.0");
+        assert_eq!(spec["minKubeVersion"], "1.28.0");
         assert_eq!(spec["provider"]["name"], "Ada");
         assert_eq!(spec["maintainers"].as_array().map(Vec::len), Some(1));
         assert_eq!(spec["links"].as_array().map(Vec::len), Some(2));

@@ -1,6 +1,11 @@
 //! What describes a bundle: `metadata/annotations.yaml`, and `bundle.Dockerfile` with the same as labels.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::validate::BundleFiles;
 
 /// What a bundle says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,10 +55,34 @@ const TESTING: [(&str, &str); 2] = [
 
 const PREFIX: &str = "operators.operatorframework.io";
 
+/// The labels of a bundle's image: the annotations of its metadata, as `bundle.Dockerfile` has them.
+pub fn image_labels(files: &BundleFiles) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    for (_, text) in files.iter().filter(|(path, _)| path.starts_with("metadata/")) {
+        let Ok(document) = steersman_yaml::to_json(text) else {
+            continue;
+        };
+        let annotations = document.get("annotations").and_then(Value::as_object);
+        for (key, value) in annotations.into_iter().flatten() {
+            if let Some(value) = value.as_str() {
+                labels.insert(key.clone(), value.to_owned());
+            }
+        }
+    }
+    labels
+}
+
+/// Whether a file of a bundle's folder, by its path there, is one that `bundle.Dockerfile` copies.
+pub fn is_in_image(path: &str) -> bool {
+    ["manifests/", "metadata/", "tests/scorecard/"]
+        .iter()
+        .any(|folder| path.starts_with(folder))
+}
+
 /// The text of `metadata/annotations.yaml`.
 pub fn annotations(request: &MetadataRequest) -> String {
     let line = |(key, value): (&str, &str)| {
-        let value = super::to_yaml(&serde_json::Value::from(value));
+        let value = super::to_yaml(&Value::from(value));
         format!("  {PREFIX}.{key}: {}\n", value.trim_end())
     };
     let mut text = "annotations:\n  # Core bundle annotations.\n".to_owned();

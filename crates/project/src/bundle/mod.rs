@@ -27,7 +27,7 @@ pub use error::BundleError;
 pub use generate::{Bundle, Request, generate};
 pub use images::{image_names, pin_images};
 pub use manifests::Manifests;
-pub use metadata::{MetadataRequest, annotations, dockerfile};
+pub use metadata::{MetadataRequest, annotations, dockerfile, image_labels, is_in_image};
 pub use owned::{MAX_DESCRIPTORS, ResourceReference};
 pub use upgrade::{Replaces, check_version};
 

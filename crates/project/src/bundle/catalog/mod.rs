@@ -258,6 +258,18 @@ impl Catalog {
     }
 }
 
+/// Where a catalog is in its image, without the first slash and with one at the end.
+pub const CATALOG_FOLDER: &str = "configs/";
+
+/// The labels of a catalog's image: where OLM finds the catalog in it.
+pub fn catalog_labels() -> BTreeMap<String, String> {
+    let place = "/configs".to_owned();
+    BTreeMap::from([(
+        "operators.operatorframework.io.index.configs.v1".to_owned(),
+        place,
+    )])
+}
+
 /// The text of the `Dockerfile` of a catalog's image, with the folder of the catalog seen from where it is built.
 pub fn catalog_dockerfile(folder: &str) -> String {
     format!(

@@ -1,39 +1,12 @@
-//! What is said about an image, in it and of it.
+//! What is said about an image.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use steersman_image::{Binary, Reference, Release};
+use steersman_image::{Platform, Release};
 
-/// The labels of an image: a title, the version where the tag is one, and what the user wants.
-pub(super) fn labels(
-    reference: &Reference,
-    given: &[(String, String)],
-    is_base: bool,
-) -> BTreeMap<String, String> {
-    let mut labels = BTreeMap::new();
-    let mut add = |name: &str, value: &str| {
-        labels.insert(format!("org.opencontainers.image.{name}"), value.to_owned());
-    };
-    add("title", reference.name());
-    if is_base {
-        add("description", "Turns a Helm chart into a Kubernetes operator");
-        add("licenses", "Apache-2.0");
-    }
-    if is_version(reference.tag()) {
-        add("version", reference.tag());
-    }
-    labels.extend(given.iter().cloned());
-    labels
-}
-
-fn is_version(tag: &str) -> bool {
-    let number = tag.strip_prefix('v').unwrap_or(tag);
-    number.starts_with(|first: char| first.is_ascii_digit())
-}
-
-/// The images with their sizes, as people read them.
-pub(super) fn describe(release: &Release, binaries: &[Binary]) -> String {
+/// The images with their sizes, as people read them. `programs` are the lengths of the programs in them.
+pub(super) fn describe(release: &Release, programs: &BTreeMap<Platform, u64>) -> String {
     let mut text = String::new();
     for image in release.images() {
         let _ = writeln!(
@@ -44,11 +17,8 @@ pub(super) fn describe(release: &Release, binaries: &[Binary]) -> String {
             size(image.size()),
             size(image.unpacked()),
         );
-        let of_platform = binaries
-            .iter()
-            .find(|binary| binary.platform() == image.platform());
-        if let Some(binary) = of_platform {
-            let _ = writeln!(text, "  program    {:>9}", size(binary.content().len() as u64));
+        if let Some(length) = programs.get(image.platform()) {
+            let _ = writeln!(text, "  program    {:>9}", size(*length));
         }
         for layer in image.layers() {
             let blob = layer.blob();
@@ -83,7 +53,7 @@ pub(super) fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_version, size};
+    use super::size;
 
     #[test]
     fn sizes_are_read_at_a_glance() {
@@ -95,11 +65,5 @@ mod tests {
         ] {
             assert_eq!(size(bytes), expect);
         }
-    }
-
-    #[test]
-    fn some_tags_are_versions() {
-        assert!(is_version("v1.0.0") && is_version("2"));
-        assert!(!is_version("latest") && !is_version("vnext"));
     }
 }

@@ -1,0 +1,35 @@
+//! Images of files that no program in them reads: bundles and catalogs for OLM.
+
+use std::collections::BTreeMap;
+
+use crate::{Image, Layer, LayerError, Platform, Settings, Tree};
+
+/// What goes into an image of files, the same for every platform.
+#[derive(Clone, Debug, Default)]
+pub struct DataImage {
+    /// What the files are, in the history of the image.
+    pub purpose: String,
+    /// The files.
+    pub files: Tree,
+    /// What is said about the image.
+    pub labels: BTreeMap<String, String>,
+    /// The time of everything in it, in seconds since 1970.
+    pub created: u64,
+}
+
+impl DataImage {
+    /// The image for each of these platforms, all with the one layer.
+    ///
+    /// # Errors
+    /// A path does not fit into an archive.
+    pub fn for_platforms(&self, platforms: &[Platform]) -> Result<Vec<Image>, LayerError> {
+        let layer = Layer::new(&self.purpose, &self.files, self.created)?;
+        let settings = Settings {
+            labels: self.labels.clone(),
+            created: self.created,
+            ..Settings::default()
+        };
+        let image = |platform: &Platform| Image::new(platform.clone(), vec![layer.clone()], &settings);
+        Ok(platforms.iter().map(image).collect())
+    }
+}
