@@ -1,6 +1,7 @@
 //! `deploy`: bring the operator of a project into a cluster.
 
 use std::io;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -8,6 +9,7 @@ use anyhow::anyhow;
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
 use super::manifests::ManifestFlags;
+use super::progress::{self, Ongoing};
 use super::style::{Style, Tone, harmless};
 use crate::config::Environment;
 use crate::deploy::{DeployError, Deployer, Plan, RolloutError, Step};
@@ -46,8 +48,8 @@ pub(super) struct Args {
 /// Deploys the operator.
 pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
     let plan = plan(&arguments.manifests, environment)?;
-    let style = Style::of(&io::stderr(), environment);
-    let tell = |step: Step<'_>| say(step, style);
+    let teller = Teller::new(Style::of(&io::stderr(), environment));
+    let tell = |step: Step<'_>| teller.tell(step);
     block_on(async {
         let cluster = arguments.cluster.connect(environment).await?;
         let deployer = Deployer::new(cluster.client, &cluster.namespace, &tell);
@@ -91,8 +93,34 @@ pub(super) fn failure(error: DeployError) -> Failure {
     Failure::failed(anyhow!(error), hint)
 }
 
-/// Says what happened, a line for each step.
-pub(super) fn say(step: Step<'_>, style: Style) {
+/// Says what happens, a line for each step.
+pub(super) struct Teller {
+    style: Style,
+    /// What the last step waits for.
+    ongoing: Mutex<Option<Ongoing>>,
+}
+
+impl Teller {
+    pub(super) fn new(style: Style) -> Self {
+        Self {
+            style,
+            ongoing: Mutex::default(),
+        }
+    }
+
+    pub(super) fn tell(&self, step: Step<'_>) {
+        let line = line(step, self.style);
+        let mut ongoing = self.ongoing.lock().unwrap_or_else(PoisonError::into_inner);
+        ongoing.take();
+        if matches!(step, Step::WaitingFor(..) | Step::Deleting(_)) {
+            *ongoing = Some(progress::begin(line));
+        } else {
+            progress::say(&line);
+        }
+    }
+}
+
+fn line(step: Step<'_>, style: Style) -> String {
     let (tone, word, object, detail) = match step {
         Step::Created(object) => (Tone::Good, "created", object, String::new()),
         Step::Configured(object) => (Tone::Doubtful, "configured", object, String::new()),
@@ -110,6 +138,5 @@ pub(super) fn say(step: Step<'_>, style: Style) {
     };
     // Padded before it is painted: colours have no width.
     let word = style.paint(tone, &format!("{word:<11}"));
-    let line = harmless(&format!("{object}{detail}"));
-    super::report::print_progress(&format!("{word} {line}"));
+    format!("{word} {}", harmless(&format!("{object}{detail}")))
 }

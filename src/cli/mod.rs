@@ -21,6 +21,7 @@ mod man;
 mod manifests;
 mod migrate;
 mod overview;
+mod progress;
 mod rbac;
 mod report;
 mod run;

@@ -102,8 +102,3 @@ pub(super) fn print_text(text: &str) -> Result<(), Failure> {
         _ => Ok(()),
     }
 }
-
-/// Says on standard error how far a command is. Nobody has to read it.
-pub(super) fn print_progress(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
-}

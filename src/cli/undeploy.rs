@@ -7,7 +7,7 @@ use anyhow::anyhow;
 
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
-use super::deploy::{failure, plan, say};
+use super::deploy::{Teller, failure, plan};
 use super::manifests::ManifestFlags;
 use super::style::Style;
 use crate::config::Environment;
@@ -46,8 +46,8 @@ pub(super) struct Args {
 /// Takes the operator out.
 pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
     let plan = plan(&arguments.manifests, environment)?;
-    let style = Style::of(&io::stderr(), environment);
-    let tell = |step: Step<'_>| say(step, style);
+    let teller = Teller::new(Style::of(&io::stderr(), environment));
+    let tell = |step: Step<'_>| teller.tell(step);
     let removal = Removal {
         cascade: arguments.cascade,
         limit: arguments.timeout,

@@ -18,6 +18,7 @@ mod hostile;
 mod lint;
 mod man;
 mod program;
+mod progress;
 mod rbac;
 mod repository;
 mod run;

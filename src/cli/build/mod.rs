@@ -10,8 +10,8 @@ use anyhow::anyhow;
 use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
 
 use super::Failure;
-use super::helm::say;
 use super::image::{ImageFlags, created};
+use super::progress;
 use crate::config::Environment;
 use programs::Given;
 
@@ -84,7 +84,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     };
     let mut images = Vec::new();
     for binary in &binaries {
-        say(&format!("building for {}", binary.platform()));
+        let _building = progress::begin(format!("building for {}", binary.platform()));
         images.push(
             contents
                 .with(binary)

@@ -5,8 +5,8 @@ use std::future::Future;
 use anyhow::anyhow;
 
 use super::flags::{ChartFlags, ConnectionFlags};
-use super::{Settings, log, say};
-use crate::cli::Failure;
+use super::{Settings, log};
+use crate::cli::{Failure, progress};
 use crate::repository::{Access, Located, Locator, fetch_file};
 
 impl ConnectionFlags {
@@ -76,7 +76,7 @@ fn locator<'a>(flags: &'a ChartFlags, settings: &'a Settings) -> Locator<'a> {
         },
         notice: &log,
         // Helm says this beside the output, too.
-        say: &|text| say(text.trim_end()),
+        say: &|text| progress::say(text.trim_end()),
     }
 }
 

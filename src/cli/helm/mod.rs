@@ -20,7 +20,7 @@ pub(super) use fetch::{block_on, locate, locate_with_advice, read_file_or_url, r
 pub(super) use flags::{ChartFlags, ConnectionFlags, GlobalFlags, ValueFlags};
 pub(super) use settings::Settings;
 
-use super::{Failure, report};
+use super::{Failure, progress, report};
 use usage::Misuse;
 
 /// Ends a command whose arguments could not be parsed, as Helm does.
@@ -38,12 +38,7 @@ pub(super) fn refuse(error: &clap::Error, command: &mut Command, arguments: &[Os
 
 /// Writes a line of Helm's log to standard error.
 pub(super) fn log(notice: &Notice) {
-    say(&notice.to_string());
-}
-
-/// Says something beside the output. Nobody may read any more (a closed pipe), which is no failure.
-pub(super) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    progress::say(&notice.to_string());
 }
 
 /// Prints output. A reader that has seen enough (`| head`) is no failure.
@@ -105,6 +100,6 @@ pub(super) fn check_count(is_right: bool, command: &str, wants: &str, usage: &st
 /// Says that a flag is out of use, as Helm does when it is used.
 pub(super) fn deprecated(is_used: bool, flag: &str, advice: &str) {
     if is_used {
-        say(&format!("Flag --{flag} has been deprecated, {advice}"));
+        progress::say(&format!("Flag --{flag} has been deprecated, {advice}"));
     }
 }

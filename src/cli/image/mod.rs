@@ -2,6 +2,7 @@
 
 mod text;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,8 @@ use steersman_image::{Blob, Platform, Reference, Release, write_archive, write_l
 
 use super::Failure;
 use super::cluster::block_on;
-use super::helm::{ConnectionFlags, say};
+use super::helm::ConnectionFlags;
+use super::progress;
 use super::report::print_line;
 use crate::config::Environment;
 use crate::repository::{self, FetchError, PushError, Pushing};
@@ -116,14 +118,19 @@ fn write(path: &Path, release: &Release, format: Format) -> Result<(), Failure> 
 
 fn push(release: &Release, connection: &ConnectionFlags, environment: &Environment) -> Result<(), Failure> {
     let settings = repository::Settings::of(environment);
-    let progress = |step| {
-        say(&match step {
-            Pushing::Known { bytes } => format!("there already: {}", text::size(bytes)),
-            Pushing::Sending { bytes } => format!("pushing {}", text::size(bytes)),
-        });
+    let sending = Cell::new(None);
+    let tell = |step| {
+        // What was sent before has arrived.
+        sending.take();
+        match step {
+            Pushing::Known { bytes } => progress::say(&format!("there already: {}", text::size(bytes))),
+            Pushing::Sending { bytes } => {
+                sending.set(Some(progress::begin(format!("pushing {}", text::size(bytes)))));
+            }
+        }
     };
     block_on(async {
-        let pushed = repository::push(release, connection.access(), &settings, &progress).await;
+        let pushed = repository::push(release, connection.access(), &settings, &tell).await;
         pushed.map_err(|error| {
             let hint = hint(&error, release.reference());
             Failure::failed(error, hint)

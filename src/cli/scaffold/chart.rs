@@ -14,7 +14,7 @@ use crate::config::Environment;
 use crate::repository::Located;
 use crate::repository::dependency::{Manager, Options};
 
-use super::{say, wrong};
+use super::{begin, say, wrong};
 
 /// Where a chart comes from, with operator-sdk's flags.
 #[derive(Debug, Default, clap::Args)]
@@ -74,15 +74,14 @@ impl SourceFlags {
             self.connection.clone(),
         );
         let is_here = !given(&self.helm_chart_repo) && Path::new(name).exists();
-        if !is_here {
-            say(&format!("fetching {name}"));
-        }
+        let fetching = (!is_here).then(|| begin(&format!("fetching {name}")));
         let hint = if given(&self.helm_chart_repo) || name.contains("://") {
             AWAY
         } else {
             FORMS
         };
         let located = helm::locate_with_advice(name, &flags, &settings, hint)?;
+        drop(fetching);
         let fetched = load(&located)?;
         if !is_here {
             let chart = &fetched.chart;
@@ -145,7 +144,7 @@ impl Fetched {
         if missing.is_empty() {
             return Ok(self);
         }
-        say(&format!(
+        let _fetching = begin(&format!(
             "fetching what {} depends on: {missing}",
             self.chart.name()
         ));

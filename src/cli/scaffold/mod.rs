@@ -12,6 +12,7 @@ pub(super) use chart::{Fetched, SourceFlags, digest};
 pub(super) use plain::PlainProject;
 
 use super::Failure;
+use super::progress::{self, Ongoing};
 use super::style::harmless;
 
 /// The exit codes of both commands.
@@ -23,7 +24,12 @@ Exit codes:
 
 /// Says what was done.
 pub(super) fn say(line: &str) {
-    super::report::print_progress(&harmless(line));
+    progress::say(&harmless(line));
+}
+
+/// Says what takes a while.
+fn begin(line: &str) -> Ongoing {
+    progress::begin(harmless(line))
 }
 
 /// A wrong argument or project, with what to do about it.
