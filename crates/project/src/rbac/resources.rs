@@ -58,6 +58,11 @@ impl Known {
         known
     }
 
+    /// Kubernetes' own resources, in the version [`KUBERNETES`] and with every API on.
+    pub fn of_kubernetes() -> &'static Self {
+        &TABLE
+    }
+
     /// Adds a resource.
     pub fn insert(&mut self, group: &str, kind: &str, name: ResourceName) {
         self.0.insert((group.to_owned(), kind.to_owned()), name);
@@ -66,6 +71,13 @@ impl Known {
     /// Adds all resources of `other`.
     pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
+    }
+
+    /// Group, kind and resource of each, in this order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &ResourceName)> {
+        self.0
+            .iter()
+            .map(|((group, kind), name)| (group.as_str(), kind.as_str(), name))
     }
 
     /// The resource of a kind.

@@ -1,4 +1,4 @@
-//! The requests of the test.
+//! The requests of the tests.
 
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,11 @@ impl Server {
                 answer => return answer.map_err(|error| text(&error)),
             }
         }
+    }
+
+    /// What is at a path.
+    pub(crate) async fn get(&self, path: &str) -> Result<Value, String> {
+        self.send("GET", path, None).await.map_err(|error| text(&error))
     }
 
     /// Deletes a definition.

@@ -1,15 +1,6 @@
 //! The definition of every chart of the corpus, judged by an API server: it is accepted and structural, and no value is
 //! refused or lost that Helm renders the chart with.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test says what it found"
-)]
-
-mod server;
-mod values;
-
 use std::collections::BTreeMap;
 
 use futures::{StreamExt as _, stream};
@@ -20,7 +11,8 @@ use steersman_project::definition::{Definition, Options};
 use steersman_testkit::cluster::TestCluster;
 use steersman_testkit::corpus::{self, Case, Expectation};
 
-use server::Server;
+use crate::server::Server;
+use crate::values;
 
 /// So many definitions are there at a time: each of them costs the server memory and time.
 const BATCH: usize = 30;
