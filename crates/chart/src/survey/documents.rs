@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 
 use super::hooks::Hooks;
 use super::output::{Output, Pieces, is_around, is_compatible};
+use super::resolve::resolve;
 use super::subject::Subject;
 use super::text::{Mark, Text, UNKNOWN, Word};
-use super::walk::{Walk, resolve};
+use super::walk::Walk;
 use super::{Definition, HookUse, Place, Source, Survey, Undetermined, roles};
 
 /// Adds the objects in the output of a file.

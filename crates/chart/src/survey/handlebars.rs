@@ -8,8 +8,9 @@ use handlebars::{Path, Template};
 
 use super::Place;
 use super::output::Output;
+use super::resolve::print;
 use super::value::{Abstract, Shape};
-use super::walk::{Walk, print};
+use super::walk::Walk;
 use crate::engine::Templates;
 
 /// How deeply blocks, partials and expressions are followed into each other.

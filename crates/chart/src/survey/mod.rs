@@ -3,24 +3,29 @@
 //! Templates are walked through instead of executed: both branches of each `if`, `with` and `range`, what `include`,
 //! `template` and `tpl` lead to, in the chart and all of its subcharts. Values are followed as far as they are known:
 //! literals, defaults, the values that a schema allows, those that templates compare them with, and, of kinds, those that
-//! the comment of a value enumerates. What follows from a
-//! choice of the user that nothing bounds is reported as [`Undetermined`], with its place, and not guessed.
+//! the comment of a value enumerates. What follows from a choice of the user that nothing bounds is reported as
+//! [`Undetermined`], with its place, and not guessed.
 //!
 //! The kinds that the chart renders with its defaults, and with every switch turned on, are part of the survey, too:
 //! they are what the chart says itself.
 
 mod call;
+mod collections;
 mod documents;
 mod enumerated;
+mod evaluate;
+mod fields;
 mod handlebars;
 mod hooks;
 mod output;
 mod rendered;
+mod resolve;
 mod roles;
 mod subject;
 mod text;
 mod value;
 mod walk;
+mod written;
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::call::Nobody;
+use super::evaluate::Nobody;
 use super::{Definition, HookUse, Place, Source, Survey};
 use crate::chart::{Chart, RenderInput};
 use crate::manifest::{Hook, HookEvent, Manifest, Rendered};

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::enumerated::{Comments, enumerated};
-use super::value::{MAX_OPTIONS, printed};
-use super::walk::dotted;
+use super::value::{MAX_OPTIONS, dotted, printed};
 use crate::context::Glob;
 use crate::dependencies::Enabled;
 use crate::values::Values;

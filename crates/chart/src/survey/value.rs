@@ -160,3 +160,9 @@ pub(super) fn printed(value: &Json) -> Option<String> {
         Json::Array(_) | Json::Object(_) => None,
     }
 }
+
+/// A place in the values as templates name it.
+pub(super) fn dotted(path: &[String]) -> String {
+    path.iter()
+        .fold(".Values".to_owned(), |text, key| text + "." + key)
+}

@@ -1,11 +1,14 @@
 //! From `values.schema.json` to what is known of the values.
 
+mod limits;
+mod reference;
+
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::meet::{both, either};
-use super::node::{Bound, Limits, Node, Rest, Types, plain, plain_value};
+use super::node::{Limits, Node, Rest, Types};
 use super::notice::Notices;
 
 /// How many schemas are read, all references followed.
@@ -16,18 +19,6 @@ const MAX_DEPTH: usize = 40;
 
 /// How many schemas are joined at one place.
 const MAX_BRANCHES: usize = 64;
-
-/// Formats that mean the same to Helm and to the API server. Others are said by a pattern, if at all.
-const FORMATS: [&str; 8] = [
-    "int32",
-    "int64",
-    "float",
-    "double",
-    "ipv4",
-    "ipv6",
-    "date",
-    "date-time",
-];
 
 /// Keywords that limit values and have no counterpart in a structural schema.
 const LOST: [&str; 13] = [
@@ -121,7 +112,7 @@ impl<'a> Reader<'a, '_> {
             ));
             return Node::default();
         }
-        let Some(target) = resolve(self.document, reference) else {
+        let Some(target) = reference::resolve(self.document, reference) else {
             self.notices.add(format!(
                 "the schema {reference} is not in the chart's values.schema.json: any value is accepted"
             ));
@@ -137,7 +128,7 @@ impl<'a> Reader<'a, '_> {
         let mut node = Node {
             types: Self::types(schema),
             description: description(schema),
-            limits: self.limits(schema),
+            limits: limits::limits(schema, self.notices),
             required: strings(schema.get("required")),
             ..Node::default()
         };
@@ -195,56 +186,6 @@ impl<'a> Reader<'a, '_> {
         };
         let known = names.iter().filter_map(|name| Types::named(name));
         known.reduce(Types::or).unwrap_or(Types::ANY)
-    }
-
-    fn limits(&mut self, schema: &Map<String, Value>) -> Limits {
-        let count = |key: &str| schema.get(key).and_then(whole);
-        let mut limits = Limits {
-            choice: schema
-                .get("enum")
-                .and_then(Value::as_array)
-                .map(|values| values.iter().map(plain_value).collect()),
-            minimum: bound(schema, "minimum", "exclusiveMinimum"),
-            maximum: bound(schema, "maximum", "exclusiveMaximum"),
-            multiple_of: schema.get("multipleOf").and_then(number),
-            min_length: count("minLength"),
-            max_length: count("maxLength"),
-            pattern: schema.get("pattern").and_then(Value::as_str).map(str::to_owned),
-            format: schema.get("format").and_then(Value::as_str).map(str::to_owned),
-            min_items: count("minItems"),
-            max_items: count("maxItems"),
-            max_properties: count("maxProperties"),
-        };
-        if let Some(constant) = schema.get("const") {
-            limits.choice = Some(vec![plain_value(constant)]);
-        }
-        if limits.choice.as_ref().is_some_and(Vec::is_empty) {
-            limits.choice = None;
-        }
-        if limits
-            .choice
-            .iter()
-            .flatten()
-            .any(|value| value.is_object() || value.is_array())
-        {
-            self.notices.add("a choice among lists or maps is not checked");
-            limits.choice = None;
-        }
-        if let Some(pattern) = limits
-            .pattern
-            .take_if(|pattern| !steersman_chart::is_expression(pattern))
-        {
-            self.notices.add(format!(
-                "the pattern {pattern} is no regular expression of the API server's and is not checked"
-            ));
-        }
-        if let Some(format) = limits
-            .format
-            .take_if(|format| !FORMATS.contains(&format.as_str()))
-        {
-            self.notices.add(format!("the format {format} is not checked"));
-        }
-        limits
     }
 
     fn properties(&mut self, schema: &'a Map<String, Value>, node: &mut Node) {
@@ -365,74 +306,4 @@ fn array<'a>(schema: &'a Map<String, Value>, keyword: &str) -> &'a [Value] {
 fn strings(value: Option<&Value>) -> BTreeSet<String> {
     let items = value.and_then(Value::as_array).into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-fn number(value: &Value) -> Option<Number> {
-    value.as_number().map(plain)
-}
-
-fn whole(value: &Value) -> Option<u64> {
-    number(value)
-        .and_then(|number| number.as_u64())
-        .filter(|number| i64::try_from(*number).is_ok())
-}
-
-/// A bound in the spelling of draft 4, where exclusiveness is a boolean beside it, or of later drafts.
-fn bound(schema: &Map<String, Value>, inclusive: &str, exclusive: &str) -> Option<Bound> {
-    let at = |key: &str| schema.get(key).and_then(number);
-    let is_exclusive = schema.get(exclusive) == Some(&Value::Bool(true));
-    let own = at(inclusive).map(|number| Bound {
-        number,
-        exclusive: is_exclusive,
-    });
-    let other = at(exclusive).map(|number| Bound {
-        number,
-        exclusive: true,
-    });
-    other.or(own)
-}
-
-/// The schema that a reference inside of the document names.
-fn resolve<'a>(document: &'a Value, reference: &str) -> Option<&'a Value> {
-    let own_name = document
-        .get("$id")
-        .or_else(|| document.get("id"))
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    let reference = match own_name.trim_end_matches('#') {
-        "" => reference,
-        name => reference.strip_prefix(name).unwrap_or(reference),
-    };
-    let fragment = reference
-        .strip_prefix('#')
-        .or(reference.is_empty().then_some(""))?;
-    if fragment.is_empty() || fragment.starts_with('/') {
-        return document.pointer(&percent_decoded(fragment)?);
-    }
-    ["definitions", "$defs"].iter().find_map(|keyword| {
-        let schemas = document.get(*keyword)?.as_object()?;
-        schemas.values().find(|schema| {
-            schema.get("$anchor").and_then(Value::as_str) == Some(fragment)
-                || ["$id", "id"]
-                    .iter()
-                    .any(|key| schema.get(*key).and_then(Value::as_str) == Some(reference))
-        })
-    })
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
