@@ -43,6 +43,11 @@ impl CustomKind {
         self.kind.to_lowercase()
     }
 
+    /// The plural, where it is another one than that which [`new`](Self::new) makes of the kind.
+    pub fn irregular_plural(&self) -> Option<&str> {
+        Some(self.plural.as_str()).filter(|own| *own != plural(&self.singular()))
+    }
+
     /// What a list of such resources is called.
     pub fn list_kind(&self) -> String {
         format!("{}List", self.kind)

@@ -88,6 +88,7 @@ impl ApiFlags {
             domain: domain.to_owned(),
             version,
             kind,
+            plural: custom.irregular_plural().map(str::to_owned),
         };
         Ok((resource, custom))
     }
@@ -176,7 +177,7 @@ pub(in crate::cli) fn wrong_project(error: &layout::LayoutError) -> Failure {
 
 fn check_new(file: &ProjectFile, resource: &Resource) -> Result<(), Failure> {
     let resources = file.resources();
-    if resources.contains(resource) {
+    if resources.iter().any(|known| known.is_same(resource)) {
         return Err(wrong(
             "the API resource already exists",
             "`steersman create api --update` takes a newer chart into it; another --kind or --version makes another one",

@@ -41,6 +41,16 @@ pub struct Resource {
     pub version: String,
     /// The kind.
     pub kind: String,
+    /// The plural, where it is not the regular one.
+    pub plural: Option<String>,
+}
+
+impl Resource {
+    /// Whether both are the same kind, whatever their plurals.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.group, &self.version, &self.kind) == (&other.group, &other.version, &other.kind)
+    }
 }
 
 /// The content of a `PROJECT`; what is not known here is kept.
@@ -122,6 +132,7 @@ impl ProjectFile {
                 domain: text(resource, "domain"),
                 version: text(resource, "version"),
                 kind: text(resource, "kind"),
+                plural: Some(text(resource, "plural")).filter(|plural| !plural.is_empty()),
             })
             .collect()
     }
@@ -136,6 +147,9 @@ impl ProjectFile {
         });
         if !resource.group.is_empty() {
             entry["group"] = Value::from(resource.group.as_str());
+        }
+        if let Some(plural) = &resource.plural {
+            entry["plural"] = Value::from(plural.as_str());
         }
         match &mut self.0["resources"] {
             Value::Array(resources) => resources.push(entry),
@@ -173,6 +187,7 @@ mod tests {
             domain: "example.com".to_owned(),
             version: "v1".to_owned(),
             kind: "Memcached".to_owned(),
+            plural: Some("memcached".to_owned()),
         });
         file.set_chart("memcached", "1.0.0", "sha256:00");
         let text = file.to_text();
@@ -180,14 +195,14 @@ mod tests {
         assert!(
             text.contains(
                 "resources:\n- api:\n    crdVersion: v1\n    namespaced: true\n  domain: example.com\n  group: cache\n  \
-                 kind: Memcached\n  version: v1\nversion: \"3\"\n"
+                 kind: Memcached\n  plural: memcached\n  version: v1\nversion: \"3\"\n"
             ),
             "{text}"
         );
         let again = ProjectFile::parse(&text).unwrap();
         assert_eq!(again, file);
         assert_eq!(again.chart_digest("memcached"), Some("sha256:00"));
-        assert_eq!(again.resources().len(), 1);
+        assert_eq!(again.resources()[0].plural.as_deref(), Some("memcached"));
         assert_eq!(
             again.project().unwrap(),
             Project {

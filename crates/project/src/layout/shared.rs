@@ -62,6 +62,7 @@ pub fn register(files: &mut Files, project: &Project, api: &Api<'_>) -> Result<(
         domain: project.domain.clone(),
         version: kind.version.clone(),
         kind: kind.kind.clone(),
+        plural: kind.irregular_plural().map(str::to_owned),
     });
     files.insert("PROJECT".to_owned(), project_file.to_text());
 
