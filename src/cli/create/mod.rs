@@ -64,6 +64,7 @@ struct UpdateFlags {
     #[arg(long, requires = "update")]
     dry_run: bool,
     /// The chart that helm-charts/ was made of, where files in it were edited: a directory or a `.tgz` file
+    /// [default: its version from where the newer one comes from]
     #[arg(long, value_name = "CHART", requires = "update")]
     base_chart: Option<PathBuf>,
     /// Write both sides of a conflict into the file, instead of the new one beside it as FILE.new

@@ -28,6 +28,11 @@ impl Changes {
         self.removed.insert(path.into());
     }
 
+    /// Whether nothing changes.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        self.written.is_empty() && self.removed.is_empty()
+    }
+
     /// The files that are written.
     pub(in crate::cli) fn written(&self) -> &BTreeMap<String, Vec<u8>> {
         &self.written

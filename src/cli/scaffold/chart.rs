@@ -17,7 +17,7 @@ use crate::repository::dependency::{Manager, Options};
 use super::{begin, say, wrong};
 
 /// Where a chart comes from, with operator-sdk's flags.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, Clone, clap::Args)]
 #[command(next_help_heading = "Chart")]
 pub(in crate::cli) struct SourceFlags {
     /// The chart: a directory, a `.tgz` file, a URL, `oci://…`, REPOSITORY/CHART, or a name with --helm-chart-repo
@@ -43,6 +43,19 @@ pub(in crate::cli) struct Fetched {
 }
 
 impl SourceFlags {
+    /// The same source with another version; none where it is on this machine, or no chart is named.
+    pub(in crate::cli) fn at_version(&self, version: &str) -> Option<Self> {
+        let name = self.helm_chart.as_deref()?;
+        (!self.is_here(name)).then(|| Self {
+            helm_chart_version: Some(version.to_owned()),
+            ..self.clone()
+        })
+    }
+
+    fn is_here(&self, name: &str) -> bool {
+        !is_given(self.helm_chart_repo.as_ref()) && Path::new(name).exists()
+    }
+
     /// The chart that is meant; none where none is named.
     ///
     /// # Errors
@@ -52,13 +65,12 @@ impl SourceFlags {
         folder: &Path,
         environment: &Environment,
     ) -> Result<Option<Fetched>, Failure> {
-        let given = |flag: &Option<String>| flag.as_deref().is_some_and(|text| !text.trim().is_empty());
         let Some(name) = self.helm_chart.as_deref().filter(|name| !name.trim().is_empty()) else {
             for (flag, value) in [
                 ("helm-chart-repo", &self.helm_chart_repo),
                 ("helm-chart-version", &self.helm_chart_version),
             ] {
-                if given(value) {
+                if is_given(value.as_ref()) {
                     return Err(wrong(
                         format!("value of --{flag} can only be used with --helm-chart"),
                         "name the chart with --helm-chart",
@@ -73,9 +85,9 @@ impl SourceFlags {
             self.helm_chart_repo.clone(),
             self.connection.clone(),
         );
-        let is_here = !given(&self.helm_chart_repo) && Path::new(name).exists();
+        let is_here = self.is_here(name);
         let fetching = (!is_here).then(|| begin(&format!("fetching {name}")));
-        let hint = if given(&self.helm_chart_repo) || name.contains("://") {
+        let hint = if is_given(self.helm_chart_repo.as_ref()) || name.contains("://") {
             AWAY
         } else {
             FORMS
@@ -89,6 +101,10 @@ impl SourceFlags {
         }
         fetched.completed(folder, &settings, environment).map(Some)
     }
+}
+
+fn is_given(flag: Option<&String>) -> bool {
+    flag.is_some_and(|text| !text.trim().is_empty())
 }
 
 const FORMS: &str = "a chart is a directory, a `.tgz` file, a URL, `oci://…`, REPOSITORY/CHART of `helm repo add`, or a name \

@@ -10,6 +10,7 @@
 //! All of it is texts by path; nothing here reads or writes a file.
 
 mod names;
+mod operator_sdk;
 mod project_file;
 mod sample;
 mod shared;
@@ -23,6 +24,7 @@ use crate::CustomKind;
 pub use names::{
     check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart, project_name_of,
 };
+pub use operator_sdk::is_bare_definition;
 pub use project_file::{ProjectFile, ProjectFileError, Resource};
 pub use shared::{LayoutError, SHARED, register, replace_rules, rules_of};
 pub use starter::starter_chart;

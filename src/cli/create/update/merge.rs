@@ -1,5 +1,9 @@
 //! Three versions of a file become one.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
 /// What becomes of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -23,7 +27,7 @@ pub(super) fn merge(base: Option<&[u8]>, ours: Option<&[u8]>, theirs: Option<&[u
     if theirs == base || theirs == ours {
         return Outcome::Keep;
     }
-    if ours == base {
+    if ours == base || says_the_same(base, ours) {
         return theirs.map_or(Outcome::Remove, |theirs| Outcome::Take(theirs.to_vec()));
     }
     let text = |content: Option<&[u8]>| {
@@ -40,6 +44,21 @@ pub(super) fn merge(base: Option<&[u8]>, ours: Option<&[u8]>, theirs: Option<&[u
         theirs: theirs.map(<[u8]>::to_vec),
         marked,
     }
+}
+
+/// Whether a program has laid out YAML in another way, as operator-sdk does with `Chart.yaml`, and there is no comment of
+/// somebody's own in it.
+fn says_the_same(base: Option<&[u8]>, ours: Option<&[u8]>) -> bool {
+    let text = |content: Option<&[u8]>| content.and_then(|content| String::from_utf8(content.to_vec()).ok());
+    let (Some(base), Some(ours)) = (text(base), text(ours)) else {
+        return false;
+    };
+    let comments = |text: &str| -> BTreeSet<String> {
+        let lines = text.lines().filter(|line| line.contains('#'));
+        lines.map(|line| line.trim().to_owned()).collect()
+    };
+    let value = |text: &str| steersman_yaml::to_json(text).ok().filter(Value::is_object);
+    comments(&ours).is_subset(&comments(&base)) && value(&ours).is_some_and(|ours| value(&base) == Some(ours))
 }
 
 #[cfg(test)]
@@ -71,6 +90,22 @@ mod tests {
             merged("1\n2\n3\n4\n5\n", "mine\n2\n3\n4\n5\n", "1\n2\n3\n4\ntheirs\n"),
             take("mine\n2\n3\n4\ntheirs\n")
         );
+    }
+
+    #[test]
+    fn another_layout_is_no_edit() {
+        let base = "# how many\na: 1\nb: {c: 2}\n";
+        assert_eq!(merged(base, "b:\n  c: 2\na: 1\n", "a: 2\n"), take("a: 2\n"));
+        for ours in [
+            "b:\n  c: 3\na: 1\n",
+            "b:\n  c: 2 # mine\na: 1\n",
+            "# mine\nb:\n  c: 2\na: 1\n",
+        ] {
+            assert!(
+                matches!(merged(base, ours, "a: 2\n"), Outcome::Conflict { .. }),
+                "{ours}"
+            );
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Three versions of each file meet: the base, which the chart of the project gave; the one on disk; and the one that the
 //! newer chart gives. The base of what is generated is generated again.
 
+mod base;
 mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +16,7 @@ use similar::TextDiff;
 use steersman_chart::files_of_chart;
 use steersman_project::CustomKind;
 use steersman_project::layout::{
-    Api, Files, Project, ProjectFile, Resource, api_files, replace_rules, rules_of,
+    Api, Files, Project, ProjectFile, Resource, api_files, is_bare_definition, replace_rules, rules_of,
 };
 
 use super::super::Failure;
@@ -24,6 +25,7 @@ use super::super::scaffold::{self, Changes, Fetched, digest, say, wrong};
 use super::super::style::harmless;
 use super::{ApiArgs, project};
 use crate::config::Environment;
+use base::base;
 use merge::{Outcome, merge};
 
 const ROLE: &str = "config/rbac/role.yaml";
@@ -45,7 +47,7 @@ pub(super) fn exec(arguments: &ApiArgs, environment: &Environment) -> Result<(),
         return Err(wrong("the newer chart is missing", "name it with --helm-chart"));
     };
     let ours = chart_on_disk(&folder.join(&target.chart))?;
-    let base = base(&target, &shared, &ours, arguments)?;
+    let base = base(&target, &shared, (&ours, &theirs), arguments, environment)?;
     let versions = [base.chart.version(), theirs.chart.version()].map(str::to_owned);
     let mut plan = Plan {
         folder,
@@ -58,6 +60,13 @@ pub(super) fn exec(arguments: &ApiArgs, environment: &Environment) -> Result<(),
     plan.project_file(&target, &theirs, &shared)?;
     if arguments.update.dry_run {
         return plan.show();
+    }
+    if plan.changes.is_empty() && plan.conflicts.is_empty() {
+        say(&format!(
+            "{} has everything of {} already",
+            target.chart, versions[1]
+        ));
+        return Ok(());
     }
     plan.changes.apply(folder)?;
     say(&format!(
@@ -99,7 +108,7 @@ fn find(project: &Project, shared: &Files, arguments: &ApiArgs) -> Result<Target
         format!("{}.{}", resource.group, project.domain)
     };
     let mut kind = CustomKind::new(group, &resource.version, &resource.kind);
-    if let Some(plural) = &flags.plural {
+    if let Some(plural) = flags.plural.as_ref().or(resource.plural.as_ref()) {
         kind.plural.clone_from(plural);
     }
     let chart = chart_of(shared.get("watches.yaml").map_or("", String::as_str), &kind)?;
@@ -138,41 +147,6 @@ fn chart_of(watches: &str, kind: &CustomKind) -> Result<String, Failure> {
 
 fn chart_on_disk(path: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
     files_of_chart(path).map_err(|error| wrong(error.to_string(), "`steersman lint CHART` says more"))
-}
-
-/// The chart that the project was made of, or updated to.
-fn base(
-    target: &Target,
-    shared: &Files,
-    ours: &BTreeMap<String, Vec<u8>>,
-    arguments: &ApiArgs,
-) -> Result<Fetched, Failure> {
-    if let Some(path) = &arguments.update.base_chart {
-        return Fetched::of(chart_on_disk(path)?);
-    }
-    let text = shared.get("PROJECT").map_or("", String::as_str);
-    let recorded = ProjectFile::parse(text)
-        .ok()
-        .and_then(|file| file.chart_digest(chart_name(&target.chart)).map(str::to_owned));
-    if recorded.as_ref() == Some(&digest(ours)) {
-        return Fetched::of(ours.clone());
-    }
-    let problem = if recorded.is_some() {
-        format!(
-            "files of {} were edited since the chart came into the project",
-            target.chart
-        )
-    } else {
-        format!("PROJECT does not say what {} was made of", target.chart)
-    };
-    Err(Failure::usage(
-        anyhow!(problem),
-        Some(format!(
-            "name the chart that it was made of with --base-chart, so that edits can be told from it; where there are \
-             none, that is --base-chart {}",
-            target.chart
-        )),
-    ))
 }
 
 fn chart_name(folder: &str) -> &str {
@@ -233,7 +207,15 @@ impl Plan<'_> {
         };
         let (old_files, new_files) = (files(&old, &old_values), files(&new, &new_values));
         for (path, text) in &new_files {
-            let ours = project::read_text(self.folder, path)?;
+            let mut ours = project::read_text(self.folder, path)?;
+            let is_definition = path.starts_with("config/crd/");
+            if is_definition
+                && ours
+                    .as_deref()
+                    .is_some_and(|text| is_bare_definition(text, &target.kind))
+            {
+                ours = old_files.get(path).cloned();
+            }
             let outcome = merge(
                 old_files.get(path).map(String::as_bytes),
                 ours.as_deref().map(str::as_bytes),
