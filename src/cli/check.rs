@@ -31,7 +31,8 @@ Examples:
 What is checked:
   watches.yaml       every field, and what it names
   charts             dependencies, lint, rendering with the defaults and with each sample
-  definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the chart's defaults
+  definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the
+                     chart's defaults
   samples            in config/samples and deploy/samples: against the definitions
   roles              in config/rbac and deploy/rbac: whether they hold what the charts need
   Kubernetes' kinds  those of the charts that are deprecated or gone

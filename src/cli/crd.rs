@@ -28,7 +28,8 @@ Examples:
   steersman crd --output-dir config/crd/bases
 
   # For a chart without a project
-  steersman crd --chart helm-charts/visitors --group example.com --version v1alpha1 --kind VisitorsSite";
+  steersman crd --chart helm-charts/visitors \\
+    --group example.com --version v1alpha1 --kind VisitorsSite";
 
 /// What `crd` takes.
 #[derive(Debug, clap::Args)]

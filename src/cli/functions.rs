@@ -14,7 +14,7 @@ use crate::suggest::suggest;
 
 const EXAMPLES: &str = "\
 Examples:
-  # All functions; in a pipe one a line: name, effect, signature and documentation, separated by tabs
+  # All functions; in a pipe one a line: name, effect, signature and documentation, between tabs
   steersman functions
 
   # One function, with an example

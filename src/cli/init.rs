@@ -12,7 +12,8 @@ use crate::config::Environment;
 const EXAMPLES: &str = "\
 Examples:
   # An operator for a chart in a repository
-  steersman init --domain example.com --helm-chart nginx --helm-chart-repo https://charts.example.com
+  steersman init --domain example.com \\
+    --helm-chart nginx --helm-chart-repo https://charts.example.com
 
   # For a chart on this machine, with names of your own
   steersman init --domain example.com --group cache --version v1alpha1 --kind Memcached \\

@@ -56,7 +56,8 @@ Examples:
 Exit codes:
   0  everything went well
   1  something failed while the command ran
-  2  the arguments, the environment or watches.yaml are wrong; the commands after Helm say 1, as it does";
+  2  the arguments, the environment or watches.yaml are wrong; the commands after Helm say 1, as
+     it does";
 
 const VERSION_EXAMPLES: &str = "\
 Examples:
@@ -235,6 +236,24 @@ mod tests {
     #[test]
     fn the_declaration_of_the_flags_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    /// Where nothing says how wide a terminal is, and at most, clap wraps what is wider.
+    const WIDTH: usize = 100;
+
+    #[test]
+    fn what_stands_below_the_flags_is_not_wrapped() {
+        let mut root = super::completion::command();
+        root.build();
+        let mut rest = vec![&root];
+        while let Some(command) = rest.pop() {
+            let name = command.get_bin_name().unwrap_or_default();
+            let help = command.get_after_help().map(ToString::to_string);
+            for line in help.unwrap_or_default().lines() {
+                assert!(line.chars().count() <= WIDTH, "`{name} --help`: {line}");
+            }
+            rest.extend(command.get_subcommands());
+        }
     }
 
     #[test]

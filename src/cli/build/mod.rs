@@ -17,7 +17,7 @@ use programs::Given;
 
 const EXAMPLES: &str = "\
 Examples:
-  # The image as a file, for `docker load`, `podman load`, `ctr images import` and `kind load image-archive`
+  # As a file, for `docker load`, `podman load`, `ctr images import`, `kind load image-archive`
   steersman build -t visitors-operator:v1.0.0 -o visitors-operator.tar
 
   # Into a registry, as the user that `docker login` or `helm registry login` stored
@@ -27,15 +27,16 @@ Examples:
   steersman build -t registry.example.com/visitors-operator:v1.0.0 --push \\
     --binary steersman-amd64 --binary steersman-arm64
 
-  # An image in the place of quay.io/operator-framework/helm-operator, for Dockerfiles that build upon that
+  # In the place of quay.io/operator-framework/helm-operator, for Dockerfiles that build upon that
   steersman build --base -t registry.example.com/steersman:v1.0.0 --push
 
 What is in it:
-  /usr/local/bin/steersman (also helm-operator), and in /opt/helm watches.yaml with the charts that it names. The image
-  starts `steersman run --watches-file=./watches.yaml` there, as user 65532, and has nothing else: no shell, no
-  certificates but the cluster's own.
+  /usr/local/bin/steersman (also helm-operator), and in /opt/helm watches.yaml with the charts
+  that it names. The image starts `steersman run --watches-file=./watches.yaml` there, as user
+  65532, and has nothing else: no shell, no certificates but the cluster's own.
 
-  The same files give the same image, byte for byte. Its time is that of SOURCE_DATE_EPOCH, or 1970.";
+  The same files give the same image, byte for byte. Its time is that of SOURCE_DATE_EPOCH, or
+  1970.";
 
 /// What `build` takes.
 #[derive(Debug, clap::Args)]

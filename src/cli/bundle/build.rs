@@ -20,9 +20,9 @@ Examples:
   steersman bundle build -t registry.example.com/my-operator-bundle:v0.0.1 -o bundle.tar
 
 What is in it:
-  What bundle.Dockerfile copies: manifests/, metadata/ and tests/scorecard/. Its labels are the annotations of
-  metadata/annotations.yaml. The same files give the same image, byte for byte; its time is that of SOURCE_DATE_EPOCH, or
-  1970.";
+  What bundle.Dockerfile copies: manifests/, metadata/ and tests/scorecard/. Its labels are the
+  annotations of metadata/annotations.yaml. The same files give the same image, byte for byte; its
+  time is that of SOURCE_DATE_EPOCH, or 1970.";
 
 /// What `bundle build` takes.
 #[derive(Debug, clap::Args)]

@@ -29,12 +29,14 @@ Examples:
   steersman bundle catalog -t registry.example.com/my-operator-catalog:v0.0.2 --push
 
   # Two versions at once, in the channel `stable`
-  steersman bundle catalog --channel stable v1=registry.example.com/b:v0.0.1 v2=registry.example.com/b:v0.0.2
+  steersman bundle catalog --channel stable \\
+    v1=registry.example.com/b:v0.0.1 v2=registry.example.com/b:v0.0.2
 
 The image of --tag:
-  The catalog in /configs, with the label that says so, on nothing at all: OLM 1 takes it as it is, OLM 0 with its own
-  server by `grpcPodConfig: {extractContent: {catalogDir: /configs}}` in the CatalogSource. Where the server has to be
-  in the image, build catalog.Dockerfile with a container engine.";
+  The catalog in /configs, with the label that says so, on nothing at all: OLM 1 takes it as it
+  is, OLM 0 with its own server by `grpcPodConfig: {extractContent: {catalogDir: /configs}}` in
+  the CatalogSource. Where the server has to be in the image, build catalog.Dockerfile with a
+  container engine.";
 
 /// What `bundle catalog` takes.
 #[derive(Debug, clap::Args)]

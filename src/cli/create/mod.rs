@@ -14,14 +14,15 @@ use crate::config::Environment;
 const EXAMPLES: &str = "\
 Examples:
   # A kind for a chart
-  steersman create api --group cache --version v1alpha1 --kind Memcached --helm-chart ../charts/memcached
+  steersman create api --group cache --version v1alpha1 --kind Memcached \\
+    --helm-chart ../charts/memcached
 
   # A kind with a small chart to begin with
   steersman create api --group cache --kind Shop
 
   # A newer chart for a kind: what would change, and then the change
-  steersman create api --update --helm-chart oci://registry.example.com/charts/shop --helm-chart-version 2.0.0 --dry-run
-  steersman create api --update --helm-chart oci://registry.example.com/charts/shop --helm-chart-version 2.0.0";
+  steersman create api --update --helm-chart oci://registry.example.com/charts/shop --dry-run
+  steersman create api --update --helm-chart oci://registry.example.com/charts/shop";
 
 /// What `create` takes.
 #[derive(Debug, clap::Args)]

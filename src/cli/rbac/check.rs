@@ -26,7 +26,8 @@ Examples:
   steersman rbac check --user system:serviceaccount:shop-system:shop-operator
 
   # What has the operator asked for, what was refused, and what was never used?
-  steersman rbac check --role config/rbac/role.yaml --audit-log audit.log --user system:serviceaccount:shop-system:shop-operator
+  steersman rbac check --role config/rbac/role.yaml --audit-log audit.log \\
+    --user system:serviceaccount:shop-system:shop-operator
 
 Exit codes:
   0  nothing is missing, and nothing more is granted than is needed

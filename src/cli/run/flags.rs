@@ -25,7 +25,8 @@ Environment:
   WATCH_NAMESPACE  namespaces to watch, with commas; all if it is empty or not set
   KUBECONFIG       kubeconfig files; before the service account of the pod and ~/.kube/config
   OTEL_EXPORTER_OTLP_ENDPOINT
-                   where traces are sent, by OTLP over HTTP; none if it is not set. Other variables OTEL_… are obeyed, too
+                   where traces are sent, by OTLP over HTTP; none if it is not set. Other
+                   variables OTEL_… are obeyed, too
   OPERATOR_NAME    deprecated: the lease's name where --leader-election-id is not given
 
 Exit codes:
