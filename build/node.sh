@@ -60,10 +60,14 @@ probe() {
         ip link add node0 type veth peer name node1" || return
     local root=/sys/fs/cgroup controller
     if [ -e "$root/cgroup.controllers" ]; then
-        # Of the second version, what containers are limited by is handed down from the root, or nobody has it.
+        # Of the second version, what containers are limited by is handed down from the root, or nobody has it. The root of a
+        # cgroup namespace is no real one: while it has processes, it hands nothing down.
         for controller in cpu memory pids; do
-            grep -qw "$controller" "$root/cgroup.subtree_control" ||
-                echo "+$controller" >"$root/cgroup.subtree_control" || return
+            grep -qw "$controller" "$root/cgroup.controllers" ||
+                { echo "$root has no controller $controller"; return 1; }
+            grep -qw "$controller" "$root/cgroup.subtree_control" || echo "+$controller" >"$root/cgroup.subtree_control" ||
+                { echo "$root does not hand down the controller $controller; a container needs the machine's cgroup namespace"
+                  return 1; }
         done
     else
         root=$root/memory
@@ -149,10 +153,11 @@ for file in "$program" "$work/images/operator-v1.tar"; do
 done
 
 export assets node cni work cgroup steersman="$program"
-# In a session of its own: Ctrl-C is for this process, which ends all of it at once. In cgroups of its own, which are the
-# roots of what is seen from within.
+# In a session of its own: Ctrl-C is for this process, which ends all of it at once. The first process of the namespaces is in
+# cgroups of its own, which are the roots of what is seen from within; `unshare`, which has to wait outside, is not: of the
+# second version, a cgroup with a process that nobody inside can move hands nothing down.
 # shellcheck disable=SC2016 # it is the inner shell that expands them
-PATH="$work/bin:$PATH" setsid bash -c '
+PATH="$work/bin:$PATH" setsid unshare --net --mount --pid --fork --kill-child --mount-proc bash -c '
     set -e
     for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/*; do
         [ -w "$hierarchy/cgroup.procs" ] && mountpoint -q "$hierarchy" || continue
@@ -164,7 +169,7 @@ PATH="$work/bin:$PATH" setsid bash -c '
         done
         echo $$ >"$hierarchy/$cgroup/cgroup.procs"
     done
-    exec unshare --cgroup --net --mount --pid --fork --kill-child --mount-proc bash tests/node/test.sh
+    exec unshare --cgroup bash tests/node/test.sh
 ' &
 child=$!
 wait "$child"
