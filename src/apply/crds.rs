@@ -15,7 +15,7 @@ use super::request::RequestError;
 use crate::discovery::DiscoveryError;
 
 /// How long a definition may take to be in effect.
-const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
+pub(crate) const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What is done about the definitions in a chart's `crds/` folder.
@@ -208,23 +208,18 @@ impl Applier {
     pub(super) async fn wait_established(&self, names: &[String]) -> Result<(), CrdError> {
         let api = self.definitions();
         for name in names {
-            let deadline = tokio::time::Instant::now() + ESTABLISH_TIMEOUT;
-            loop {
-                let definition = api.get(name).await.map_err(|error| CrdError::Request {
+            let reason = established(&api, name)
+                .await
+                .map_err(|source| CrdError::Request {
                     attempt: "read",
                     name: name.clone(),
-                    source: error.into(),
+                    source,
                 })?;
-                match establishment(&definition.data) {
-                    Ok(()) => break,
-                    Err(reason) if tokio::time::Instant::now() >= deadline => {
-                        return Err(CrdError::NotEstablished {
-                            name: name.clone(),
-                            reason,
-                        });
-                    }
-                    Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
-                }
+            if let Err(reason) = reason {
+                return Err(CrdError::NotEstablished {
+                    name: name.clone(),
+                    reason,
+                });
             }
         }
         Ok(())
@@ -234,6 +229,23 @@ impl Applier {
         let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
         let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
         Api::all_with(self.client.clone(), &resource)
+    }
+}
+
+/// Waits until the server acts on a definition; where it does not within [`ESTABLISH_TIMEOUT`], what its conditions say.
+///
+/// # Errors
+/// The definition can't be read.
+pub(crate) async fn established(
+    api: &Api<DynamicObject>,
+    name: &str,
+) -> Result<Result<(), String>, RequestError> {
+    let deadline = tokio::time::Instant::now() + ESTABLISH_TIMEOUT;
+    loop {
+        match establishment(&api.get(name).await?.data) {
+            Err(_) if tokio::time::Instant::now() < deadline => tokio::time::sleep(POLL_INTERVAL).await,
+            end => return Ok(end),
+        }
     }
 }
 

@@ -37,6 +37,7 @@ pub use applier::{Applied, Applier, ApplyOptions, Change, ChangeSet};
 pub use apply_error::ApplyError;
 pub use conflicts::ConflictPolicy;
 pub use crds::{CrdError, CrdPolicy};
+pub(crate) use crds::{ESTABLISH_TIMEOUT, established};
 pub(crate) use documents::split;
 pub use documents::{DocumentsError, objects_of_manifest, values_of_text};
 pub use dry_run::Tried;

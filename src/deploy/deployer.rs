@@ -7,12 +7,11 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
 use super::plan::Plan;
-use crate::apply::{FIELD_MANAGER, ObjectId, RenderedObject, RequestError, take_over_fields};
+use crate::apply::{
+    ESTABLISH_TIMEOUT, FIELD_MANAGER, ObjectId, RenderedObject, RequestError, established, take_over_fields,
+};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::status::{Health, health};
-
-/// How long a definition may take to be in effect.
-const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How often something that changes is looked at.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -172,19 +171,10 @@ impl<'a> Deployer<'a> {
 
     async fn wait_established(&self, definition: &RenderedObject) -> Result<(), DeployError> {
         let (api, id) = self.address(definition).await?;
-        let deadline = tokio::time::Instant::now() + ESTABLISH_TIMEOUT;
-        loop {
-            let live = api.get(&definition.name).await;
-            let live = live.map_err(|error| request_failed("read", &id)(error.into()))?;
-            let reason = match verdict(definition, &live) {
-                Some(Health::Ready) | None => return Ok(()),
-                Some(Health::Progressing(reason) | Health::Failed(reason)) => reason,
-                Some(Health::Unseen) => String::new(),
-            };
-            if tokio::time::Instant::now() >= deadline {
-                return Err(DeployError::NotEstablished { object: id, reason });
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
+        let end = established(&api, &definition.name).await;
+        match end.map_err(request_failed("read", &id))? {
+            Ok(()) => Ok(()),
+            Err(reason) => Err(DeployError::NotEstablished { object: id, reason }),
         }
     }
 

@@ -9,6 +9,7 @@ use steersman_chart::manifest::uninstall_order;
 use tokio::time::Instant;
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text};
+use super::lease::leases;
 use super::plan::Plan;
 use crate::apply::{ApiKind, ObjectId, RenderedObject, RequestError};
 use crate::discovery::Resource;
@@ -50,7 +51,7 @@ pub enum UndeployError {
 
 impl Deployer<'_> {
     /// Deletes the operator of the plan: its kinds' resources while it still runs, then the definitions, all other
-    /// objects in Helm's order, and its namespaces, unless others have something in them.
+    /// objects in Helm's order, the lease that it held, and its namespaces, unless others have something in them.
     ///
     /// # Guarantees
     /// The operator runs until the last resource of its kinds is gone. Where resources are there and `cascade` is off,
@@ -78,6 +79,7 @@ impl Deployer<'_> {
         let mut others = plan.others.clone();
         others.sort_by(|a, b| uninstall_order(&a.api.kind, &b.api.kind));
         self.delete_all(&others, end).await?;
+        self.delete_all(&leases(plan), end).await?;
         for namespace in &plan.namespaces {
             let found = self.leftovers(&namespace.name).await?;
             if found.is_empty() {

@@ -349,14 +349,14 @@ pub(crate) fn layers(crane: &Crane, project: &Project, name: &str) -> Value {
 }
 
 /// What is in an archive, by docker's way of reading it.
-struct Unpacked {
-    config: Value,
+pub(crate) struct Unpacked {
+    pub(crate) config: Value,
     /// Type, rights and name of each file, the lowest layer first.
-    files: Vec<String>,
+    pub(crate) files: Vec<String>,
 }
 
 impl Unpacked {
-    fn read(archive: &Path) -> Self {
+    pub(crate) fn read(archive: &Path) -> Self {
         let blob = |name: &str| {
             let output = Command::new("tar")
                 .arg("xOf")

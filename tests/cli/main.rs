@@ -11,6 +11,7 @@ mod cluster;
 mod completion;
 mod crd;
 mod dependency;
+mod dockerfile;
 mod functions;
 mod gate;
 mod helm;

@@ -62,7 +62,7 @@ impl<'a> Project<'a> {
              apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: manager, namespace: {system}}}\nspec:\n  \
              selector: {{matchLabels: {{app: manager}}}}\n  template:\n    metadata: {{labels: {{app: manager}}}}\n    \
              spec:\n      serviceAccountName: manager\n      containers:\n      - name: manager\n        \
-             image: controller:latest\n        env: [{{name: {variable}, value: x}}]\n---\n\
+             image: controller:latest\n        args: [--leader-elect, --leader-election-id=shop-lease]\n        env: [{{name: {variable}, value: x}}]\n---\n\
              apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: manager, namespace: {system}}}\n",
             system = self.system
         );
@@ -146,6 +146,12 @@ async fn an_operator_is_deployed_and_goes_when_its_resources_are_gone() {
     );
     assert!(!said.stderr.contains("deleting"), "{}", said.stderr);
     assert_eq!(project.left().await.lines().count(), 2, "nothing is deleted");
+    // Nor are the definitions alone, as `make uninstall` does it.
+    let said = project
+        .developer
+        .run(&["undeploy", "--kustomize-dir", "config/crd"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert_eq!(project.left().await.lines().count(), 2, "nothing is deleted");
 
     let said = project.developer.run(&["undeploy", "--cascade"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
@@ -199,9 +205,17 @@ async fn resources_without_an_operator_keep_everything_in_place() {
     // What others have in the namespace of the operator stays, and so does the namespace.
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "precious", "namespace": project.system}});
     bench.cluster.apply(&map.to_string()).await.unwrap();
+    // The lease that the operator would have made is nobody's but its own.
+    let lease = |name: &str| json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": project.system}});
+    for name in ["shop-lease", "another"] {
+        bench.cluster.apply(&lease(name).to_string()).await.unwrap();
+    }
     let said = project.developer.run(&["undeploy"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
     contains_all(&said.stderr, &["kept", "it has ConfigMap precious"]);
+    let leases = ["get", "leases", "-n", &project.system, "-o", "name"];
+    let leases = bench.cluster.kubectl(&leases).await.unwrap();
+    assert_eq!(leases.trim(), "lease.coordination.k8s.io/another");
     assert_eq!(
         project.left().await.trim(),
         format!("namespace/{}", project.system)
