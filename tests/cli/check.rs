@@ -111,6 +111,22 @@ fn definitions_have_to_take_what_the_chart_takes() {
 }
 
 #[test]
+fn schemas_have_to_be_structural() {
+    let project = project();
+    project.write(
+        "config/crd/bases/web.yaml",
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: webs.example.com}\nspec:\n  \
+         group: example.com\n  names: {kind: Web, plural: webs}\n  scope: Namespaced\n  versions:\n  - name: v1\n    served: true\n    \
+         storage: true\n    subresources: {status: {}}\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          spec:\n            \
+         x-kubernetes-preserve-unknown-fields: true\n            properties:\n              host: {description: anything}\n",
+    );
+    let text = found(&project, &[], 1);
+    let expect = "web.yaml:20: error: the API server refuses the schema: \
+                  spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.host.type must be given\n";
+    assert!(text.contains(expect), "{text}");
+}
+
+#[test]
 fn roles_have_to_hold_what_the_chart_needs() {
     let project = project();
     project.write(

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::manifests::Document;
 use super::structural::Structural;
+use super::structure::structural_faults;
 use super::{Finding, LISTED, Project, Watched};
 use crate::{CustomKind, Scope};
 
@@ -103,7 +104,20 @@ pub(super) fn check(
         let hint = "add `subresources: {status: {}}` to the version";
         findings.push(Finding::warning(&document.file, document.line_of(&place), message).with_hint(hint));
     }
-    check_defaults(project, watched, findings);
+    let schema = &version["schema"]["openAPIV3Schema"];
+    let faults = structural_faults(schema);
+    for (pointer, why) in faults.iter().take(LISTED) {
+        let pointer = format!("{place}/schema/openAPIV3Schema{pointer}");
+        let message = format!("the API server refuses the schema: {} {why}", dotted(&pointer));
+        findings.push(Finding::error(
+            &document.file,
+            document.line_of(&pointer),
+            message,
+        ));
+    }
+    if faults.is_empty() {
+        check_defaults(project, watched, findings);
+    }
 }
 
 fn check_scope(document: &Document, watched: &Watched, watches_file: &str, findings: &mut Vec<Finding>) {

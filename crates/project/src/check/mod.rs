@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! charts       lint, dependencies, rendering with the defaults and with each sample, kinds that Kubernetes gives up
-//! definitions  one for each watch, of the right scope, that takes the chart's defaults
+//! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
 //! roles        hold what the operator needs for the charts
 //! samples      fit their definitions, and nothing in them is dropped
 //! ```
@@ -14,11 +14,14 @@ mod manifests;
 mod roles;
 mod samples;
 mod structural;
+mod structure;
 
 use steersman_chart::{Chart, KubeVersion, Values, World};
 
 pub use finding::{Finding, Severity};
 pub use manifests::{Manifests, ReadError};
+pub use structural::{Verdict, judge};
+pub use structure::structural_faults;
 
 use crate::CustomKind;
 

@@ -15,12 +15,20 @@ pub(super) struct Structural<'a> {
 }
 
 /// What a server says of a value.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Verdict {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
     /// JSON pointers of what it refuses, and why.
-    pub(super) refused: Vec<(String, String)>,
+    pub refused: Vec<(String, String)>,
     /// JSON pointers of fields that it does not know, and drops.
-    pub(super) dropped: Vec<String>,
+    pub dropped: Vec<String>,
+}
+
+/// What a server says of a resource, by the `openAPIV3Schema` of its definition.
+///
+/// # Errors
+/// It is no schema.
+pub fn judge(schema: &Value, resource: &Value) -> Result<Verdict, String> {
+    Ok(Structural::new(schema)?.judge(resource))
 }
 
 impl<'a> Structural<'a> {

@@ -1,5 +1,6 @@
 //! The definition of every chart of the corpus, judged by an API server: it is accepted and structural, and no value is
-//! refused or lost that Helm renders the chart with.
+//! refused or lost that Helm renders the chart with. `check` says the same of the definition, of these values, and of
+//! such as are broken.
 
 use std::collections::BTreeMap;
 
@@ -7,6 +8,7 @@ use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 use steersman_chart::Chart;
 use steersman_project::CustomKind;
+use steersman_project::check::{self, Verdict, structural_faults};
 use steersman_project::definition::{Definition, Options};
 use steersman_testkit::cluster::TestCluster;
 use steersman_testkit::corpus::{self, Case, Expectation};
@@ -43,27 +45,34 @@ async fn an_api_server_takes_the_values_of_every_chart() {
         charts.entry(case.chart.clone()).or_default().push(case);
     }
     let mut failures = Vec::new();
-    let mut specs = 0;
+    let (mut specs, mut refused) = (0, 0);
     let subjects: Vec<Subject> = (charts.iter().enumerate())
         .filter_map(|(number, (chart, cases))| subject(&corpus, number, chart, cases))
         .collect();
     for batch in subjects.chunks(BATCH) {
         specs += batch.iter().map(|subject| subject.specs.len()).sum::<usize>();
-        let judged: Vec<Vec<String>> = stream::iter(batch)
+        let judged: Vec<(Vec<String>, usize)> = stream::iter(batch)
             .map(|subject| judge(&server, subject))
             .buffer_unordered(REQUESTS)
             .collect()
             .await;
-        failures.extend(judged.into_iter().flatten());
+        for (found, number) in judged {
+            failures.extend(found);
+            refused += number;
+        }
     }
     failures.sort();
-    println!("{} charts, {specs} specs", subjects.len());
+    println!(
+        "{} charts, {specs} specs, {refused} broken ones refused",
+        subjects.len()
+    );
     assert!(
         failures.is_empty(),
         "{} failures:\n{}",
         failures.len(),
         failures.join("\n")
     );
+    assert!(refused > 200, "{refused}");
 }
 
 /// A chart with its values; none where Helm refuses to load it, too.
@@ -109,20 +118,42 @@ fn has_incomplete_defaults(corpus: &corpus::Corpus, case: &Case) -> bool {
             .contains("values don't meet the specifications of the schema")
 }
 
-/// What the server does not like, with the chart's name before it.
-async fn judge(server: &Server, subject: &Subject) -> Vec<String> {
+/// What the server does not like, with the chart's name before it, and how many broken specs it refuses.
+async fn judge(server: &Server, subject: &Subject) -> (Vec<String>, usize) {
     let name = subject.kind.definition_name();
-    let mut failures = Vec::new();
+    let (mut failures, mut refused) = (Vec::new(), 0);
     if let Err(message) = server.define(&name, subject.definition.value()).await {
         failures.push(format!("{}: the definition: {message}", subject.chart));
     } else {
+        let schema = &subject.definition.value()["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        let faults = structural_faults(schema);
+        failures.extend(
+            (faults.iter()).map(|(place, why)| format!("{}: for `check`, {place} {why}", subject.chart)),
+        );
+        for spec in subject
+            .specs
+            .iter()
+            .take(1)
+            .flat_map(|(_, spec)| values::broken(spec))
+        {
+            let resource = resource(subject, &spec);
+            let verdict = check::judge(schema, &resource).unwrap();
+            let answer = server.try_create(&subject.kind, &resource).await;
+            refused += usize::from(answer.is_err());
+            if answer.is_ok() != (verdict == Verdict::default()) {
+                failures.push(format!(
+                    "{}: for `check`, {verdict:?}, for the server {:?}: {spec}",
+                    subject.chart,
+                    answer.err()
+                ));
+            }
+        }
         for (title, spec) in &subject.specs {
-            let resource = json!({
-                "apiVersion": subject.kind.api_version(),
-                "kind": subject.kind.kind,
-                "metadata": {"name": "x", "namespace": "default"},
-                "spec": spec,
-            });
+            let resource = resource(subject, spec);
+            let verdict = check::judge(schema, &resource).unwrap();
+            if verdict != Verdict::default() {
+                failures.push(format!("{}: {title}: for `check`, {verdict:?}", subject.chart));
+            }
             match server.try_create(&subject.kind, &resource).await {
                 Err(message) => failures.push(format!("{}: {title}: {message}", subject.chart)),
                 Ok(answer) => {
@@ -133,5 +164,14 @@ async fn judge(server: &Server, subject: &Subject) -> Vec<String> {
         }
     }
     server.forget(&name).await;
-    failures
+    (failures, refused)
+}
+
+fn resource(subject: &Subject, spec: &Value) -> Value {
+    json!({
+        "apiVersion": subject.kind.api_version(),
+        "kind": subject.kind.kind,
+        "metadata": {"name": "x", "namespace": "default"},
+        "spec": spec,
+    })
 }

@@ -8,5 +8,6 @@
 
 mod corpus;
 mod kinds;
+mod schemas;
 mod server;
 mod values;

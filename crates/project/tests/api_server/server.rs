@@ -53,6 +53,13 @@ impl Server {
         }
     }
 
+    /// What the server would say of a definition; nothing is stored.
+    pub(crate) async fn try_define(&self, definition: &Value) -> Result<(), String> {
+        let path = format!("{DEFINITIONS}?dryRun=All");
+        let answer = self.send("POST", &path, Some(definition)).await;
+        answer.map(|_| ()).map_err(|error| text(&error))
+    }
+
     /// What the server would make of a resource; nothing is stored.
     pub(crate) async fn try_create(&self, kind: &CustomKind, resource: &Value) -> Result<Value, String> {
         let path = format!(

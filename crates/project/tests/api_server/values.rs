@@ -1,6 +1,6 @@
 //! Values of cases, as they are in a custom resource.
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 use steersman_chart::{Values, values};
 use steersman_testkit::corpus::{Case, Corpus};
 
@@ -67,5 +67,49 @@ pub(crate) fn difference(sent: &Value, found: &Value, path: &str) -> Option<Stri
         }
         (Value::Number(sent), Value::Number(found)) if sent.as_f64() == found.as_f64() => None,
         (sent, found) => (sent != found).then(|| path.to_owned()),
+    }
+}
+
+/// The same values, each time with another mistake in one place.
+pub(crate) fn broken(spec: &Value) -> Vec<Value> {
+    let mut places = Vec::new();
+    leaves(spec, String::new(), &mut places);
+    let chosen = [places.len() / 3, places.len() * 2 / 3];
+    let mut all: Vec<Value> = chosen
+        .iter()
+        .filter_map(|index| places.get(*index))
+        .map(|place| {
+            let mut spec = spec.clone();
+            let value = spec.pointer_mut(place).unwrap();
+            *value = if value.is_string() {
+                json!({"unexpected": 1})
+            } else {
+                json!("unexpected")
+            };
+            spec
+        })
+        .collect();
+    let mut more = spec.clone();
+    more["unexpected"] = json!(1);
+    all.push(more);
+    all
+}
+
+/// The places of scalars.
+fn leaves(value: &Value, place: String, places: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                leaves(value, format!("{place}/{key}"), places);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                leaves(item, format!("{place}/{index}"), places);
+            }
+        }
+        Value::Null => {}
+        _ => places.push(place),
     }
 }
