@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use sha2::{Digest as _, Sha256};
+use steersman_chart::template::check_type;
 use steersman_chart::{Chart, files_of_archive, files_of_chart};
 
 use crate::cli::helm::{self, ChartFlags, ConnectionFlags, GlobalFlags, Settings};
@@ -133,6 +134,10 @@ impl Fetched {
                 .map(|(path, content)| (path.as_str(), content.as_slice())),
         )
         .map_err(|error| wrong(error.to_string(), "`steersman lint CHART` says more"))?;
+        check_type(&chart).map_err(|error| {
+            let hint = "name a chart that has objects, which may depend on this one";
+            wrong(error.to_string(), hint)
+        })?;
         let name = chart.name();
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\']) {
             return Err(wrong(

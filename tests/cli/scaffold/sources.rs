@@ -269,6 +269,26 @@ fn what_a_chart_depends_on_comes_with_it() {
     assert!(vendored.exists());
 }
 
+#[test]
+fn what_is_no_chart_of_objects_is_refused() {
+    let Some(shelf) = Shelf::new() else { return };
+    let library = "apiVersion: v2\nname: lib\nversion: 1.0.0\ntype: library\n";
+    shelf.place.write("charts/lib/Chart.yaml", library);
+    shelf.check_refusal(
+        &["--helm-chart=../charts/lib"],
+        2,
+        "library charts are not installable",
+        "may depend on this one",
+    );
+    shelf.place.write("charts/none/values.yaml", "a: b\n");
+    shelf.check_refusal(
+        &["--helm-chart=../charts/none"],
+        2,
+        "charts/none/Chart.yaml: no such file",
+        "lint",
+    );
+}
+
 /// A server of files over TLS, with a certificate of the authority `cert.pem`; killed when dropped.
 struct TlsServer {
     child: Child,
