@@ -80,7 +80,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
     changes.apply(folder)?;
     if has_api {
         scaffold::say(
-            "next: look at config/samples and config/rbac/role.yaml, then `make run`, or `make deploy IMG=…`",
+            "next: look at config/samples and config/rbac/role.yaml, then `make install run`, or `make deploy IMG=…`",
         );
     } else {
         scaffold::say("next: `steersman create api --helm-chart CHART` adds a kind");

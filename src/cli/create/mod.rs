@@ -101,7 +101,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     }
     changes.apply(folder)?;
     scaffold::say(
-        "next: look at config/samples and config/rbac/role.yaml, then `make run`, or `make deploy IMG=…`",
+        "next: look at config/samples and config/rbac/role.yaml, then `make install run`, or `make deploy IMG=…`",
     );
     Ok(())
 }

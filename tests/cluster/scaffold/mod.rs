@@ -24,6 +24,7 @@ async fn runs_on_this_machine(project: &Project<'_>) {
     let mut running = project.start_make(&["run", flags]);
     project.install_sample();
     project.kubectl(&["get", project.workload, &project.sample()]);
+    refuses_to_go(project, "uninstall");
     project.delete_sample();
     running.signal("INT");
     running.end().await;
@@ -32,22 +33,13 @@ async fn runs_on_this_machine(project: &Project<'_>) {
     assert_eq!(project.left(), [""; 0]);
 }
 
-/// `make docker-build` and `make bundle`.
-fn builds(project: &Project<'_>) {
-    // The head of a static program, as nothing here runs it.
-    let mut program = vec![0; 64];
-    program[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1]);
-    (program[16], program[18], program[54]) = (2, 62, 56);
-    fs::write(project.bench.folder.path().join("program"), program).unwrap();
-    project
-        .make(&["docker-build", IMAGE, "BINARIES=../program"])
-        .succeeded();
-    assert!(project.folder.join("bin/image.tar").exists());
-    project.make(&["bundle", IMAGE, "CHANNELS=stable"]).succeeded();
-    let version = project.folder.join("bundle/manifests");
-    let version = version.join(format!("{}.clusterserviceversion.yaml", project.name));
-    let text = fs::read_to_string(version).unwrap();
-    contains_all(&text, &["team/operator:v1", "WATCH_NAMESPACE"]);
+/// While there is a sample, nothing of the project goes.
+fn refuses_to_go(project: &Project<'_>, target: &str) {
+    let said = project.make(&[target]);
+    assert!(!said.success);
+    contains_all(&said.stderr, &[&project.sample(), "--cascade"]);
+    let sample = project.get(&[&project.resource(), &project.sample()]);
+    assert_eq!(sample["metadata"]["deletionTimestamp"], Value::Null);
 }
 
 /// `make deploy`, with this test in the place of a node: it says that the operator's pod is ready.
@@ -193,13 +185,7 @@ async fn under_its_roles(project: &Project<'_>, deployment: &Value, disturb: imp
 /// From `make deploy` to `make undeploy`.
 async fn runs_in_the_cluster(project: &Project<'_>) {
     let deployment = deploys(project).await;
-    let refuses = || {
-        let said = project.make(&["undeploy"]);
-        assert!(!said.success);
-        contains_all(&said.stderr, &[&project.sample(), "--cascade"]);
-        project.kubectl(&["get", &project.resource(), &project.sample()]);
-    };
-    under_its_roles(project, &deployment, refuses).await;
+    under_its_roles(project, &deployment, || refuses_to_go(project, "undeploy")).await;
     project.make(&["undeploy"]).succeeded();
     assert_eq!(project.left(), [""; 0]);
     project.make(&["undeploy"]).succeeded();
@@ -250,7 +236,6 @@ async fn the_memcached_example_lives_by_its_makefile() {
     ];
     let project = Project::init(&bench, "memcached", "statefulset", &arguments);
     runs_on_this_machine(&project).await;
-    builds(&project);
     runs_in_the_cluster(&project).await;
 }
 
