@@ -1,5 +1,6 @@
 //! Requests that are refused, lost, garbled or never answered: what works goes on, and all is well when they are over.
 
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{Component, Fault};
 
@@ -24,6 +25,44 @@ async fn conflicts_are_outlasted_and_take_nothing_that_others_have_written() {
     let finalizers = web["metadata"]["finalizers"].as_array().unwrap();
     assert_eq!(finalizers.len(), 2, "{finalizers:?}");
     assert_eq!(web["metadata"]["labels"]["theirs"], "yes");
+    lane.stop().await;
+}
+
+/// What replaces a list goes under a name of its own, which must not stay on the object.
+#[tokio::test]
+async fn a_healer_takes_its_name_out_although_others_write_meanwhile() {
+    let Some(lane) = Lane::ready("a_healer_takes_its_name_out").await else {
+        return;
+    };
+    lane.bench.apply_web("shop", json!({})).await;
+    lane.bench.wait_revision("shop", 1).await;
+    // The first of the healer's requests replaces the ports.
+    let healer = Fault::on("patch", "services")
+        .name("shop")
+        .part("fieldManager=steersman-heal");
+    let conflicts = lane.proxy.inject(healer.nth(2).times(3).refuse(409));
+    let services = lane.bench.services();
+    let port = json!([{"op": "replace", "path": "/spec/ports/0/port", "value": 81}]);
+    let port: Patch<()> = Patch::Json(serde_json::from_value(port).unwrap());
+    services
+        .patch("shop", &PatchParams::default(), &port)
+        .await
+        .unwrap();
+    lane.bench
+        .wait(
+            "the port without the healer's name",
+            &services,
+            "shop",
+            |service| {
+                let ports = service.pointer("/spec/ports")?.as_array()?;
+                let entries = service.pointer("/metadata/managedFields")?.as_array()?;
+                let is_free = entries.iter().all(|entry| entry["manager"] != "steersman-heal");
+                (ports.len() == 1 && ports[0]["port"] == 80 && is_free).then_some(())
+            },
+        )
+        .await;
+    assert_eq!(lane.proxy.struck(conflicts), 3);
+    assert_eq!(lane.bench.revisions().await, ["1 deployed"]);
     lane.stop().await;
 }
 
