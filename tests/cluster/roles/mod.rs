@@ -3,6 +3,7 @@
 mod check;
 mod namespaces;
 mod public_charts;
+mod subjects;
 
 use std::fs;
 use std::path::Path;
