@@ -404,9 +404,53 @@ fn escalation_is_allowed_instead_when_asked_for() {
           resources:
           - clusterroles
           verbs:
-          - bind
           - escalate
+        # roles that the chart binds
+        - apiGroups:
+          - rbac.authorization.k8s.io
+          resources:
+          - clusterroles
+          resourceNames:
+          - system:auth-delegator
+          verbs:
+          - bind
     "#]],
+    );
+}
+
+#[test]
+fn escalation_is_limited_to_names_that_the_chart_fixes() {
+    let options = Options {
+        allow_escalation: true,
+        ..Options::default()
+    };
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: web\nrules: []\n";
+    let binding = |name: &str| {
+        format!(
+            "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: web\n\
+             roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: {name}\n"
+        )
+    };
+    let check = |name: &str, expect: &[(&[&str], &[&str])]| {
+        let text = format!("{role}{}", binding(name));
+        let rules = rules(&[("templates/role.yaml", &text)], &options).rules;
+        let held: Vec<_> = rules
+            .iter()
+            .filter(|rule| rule.verbs.iter().any(|verb| verb == "bind" || verb == "escalate"))
+            .map(|rule| (rule.verbs.clone(), rule.resource_names.clone()))
+            .collect();
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let expect: Vec<_> = expect
+            .iter()
+            .map(|(verbs, names)| (texts(verbs), texts(names)))
+            .collect();
+        assert_eq!(held, expect, "{name}");
+    };
+    check("web", &[(&["bind", "escalate"], &["web"])]);
+    check("other", &[(&["escalate"], &["web"]), (&["bind"], &["other"])]);
+    check(
+        "{{ .Release.Name }}",
+        &[(&["escalate"], &["web"]), (&["bind"], &[])],
     );
 }
 

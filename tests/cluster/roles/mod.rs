@@ -1,6 +1,7 @@
 //! Operators that may do exactly what `rbac generate` says.
 
 mod check;
+mod escalation;
 mod namespaces;
 mod public_charts;
 mod subjects;

@@ -153,6 +153,10 @@ pub struct Lookup {
 pub struct Role {
     /// Whether it is a `ClusterRole`.
     pub is_cluster_role: bool,
+    /// Its names, as far as they are known.
+    pub names: BTreeSet<String>,
+    /// Whether it may have another name, such as one that follows from the release.
+    pub is_open: bool,
     /// What it can grant, in all branches.
     pub rules: Vec<PolicyRule>,
     /// Whether other roles' rules are added to it by the server.

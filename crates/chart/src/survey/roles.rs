@@ -1,5 +1,7 @@
 //! The rules of roles, in every branch, and what bindings bind.
 
+use std::collections::BTreeSet;
+
 use super::text::{Mark, REACH, Text, UNKNOWN, Word, plain};
 use super::{Binding, PolicyRule, Role};
 
@@ -10,8 +12,15 @@ pub(super) fn role(text: &Text<'_>, mark: &Mark, around: &[&Mark], is_cluster_ro
             .iter()
             .filter(move |other| other.what == what && other.column == mark.column)
     };
+    let names = around
+        .iter()
+        .filter(|other| other.what == Word::Name && other.column == mark.column + 2)
+        .flat_map(|other| &other.endings);
+    let (names, is_open) = names_of(&names.collect::<Vec<_>>());
     let mut role = Role {
         is_cluster_role,
+        names,
+        is_open,
         rules: Vec::new(),
         is_aggregated: at(Word::AggregationRule).next().is_some(),
         is_incomplete: false,
@@ -56,16 +65,20 @@ pub(super) fn binding(mark: &Mark, around: &[&Mark]) -> Option<Binding> {
         .flat_map(|other| &other.endings)
         .collect();
     let names: Vec<&String> = below(Word::Name).flat_map(|other| &other.endings).collect();
+    let (names, is_open) = names_of(&names);
     Some(Binding {
         is_cluster_role: kinds.iter().any(|kind| *kind == "ClusterRole"),
-        names: names
-            .iter()
-            .filter(|name| is_role_name(name))
-            .map(|name| (*name).clone())
-            .collect(),
-        is_open: names.is_empty() || names.iter().any(|name| name.contains(UNKNOWN)),
+        names,
+        is_open,
         place: mark.place.clone(),
     })
+}
+
+/// The names of a role that are known, and whether there may be others.
+fn names_of(endings: &[&String]) -> (BTreeSet<String>, bool) {
+    let known = endings.iter().filter(|name| is_role_name(name));
+    let is_open = endings.is_empty() || endings.iter().any(|name| name.contains(UNKNOWN));
+    (known.map(|name| (*name).clone()).collect(), is_open)
 }
 
 fn is_role_name(text: &str) -> bool {

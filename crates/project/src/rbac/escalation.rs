@@ -8,35 +8,89 @@ use super::{Options, Purpose, Reach, Rule, Rules};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
+/// Whether roles are `ClusterRole`s, their resource, and which kind of role holds a rule for them.
+const ROLES: [(bool, &str, Reach); 2] = [
+    (false, "roles", Reach::Namespaces),
+    (true, "clusterroles", Reach::Cluster),
+];
+
 /// Adds the rules of the chart's own roles, or, where that is allowed, the leave to write them without having them.
 pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
-    if survey.roles.is_empty() && survey.bindings.is_empty() {
-        return;
-    }
     if options.allow_escalation {
         allow(survey, rules);
     } else {
         copy(survey, rules);
+        bind(survey, rules);
     }
-    bind(survey, options, rules);
 }
 
-/// The server asks only for rights that are used: that of roles which the chart has, and that of bindings of them.
+/// The server asks for `escalate` on a role that is written, and for `bind` on one that is bound, by their names.
 fn allow(survey: &Survey, rules: &mut Rules) {
-    for (is_cluster_role, resource) in [(false, "roles"), (true, "clusterroles")] {
-        if survey
+    for (is_cluster_role, resource, reach) in ROLES {
+        let shipped = survey
             .roles
             .iter()
-            .any(|role| role.is_cluster_role == is_cluster_role)
-        {
-            let reason = "the chart's roles, which grant what the operator does not have; their names follow from the release";
-            let mut rule = Rule::new(GROUP, &[resource], &["bind", "escalate"], reason).held();
-            rule.reach = if is_cluster_role {
-                Reach::Cluster
+            .filter(|role| role.is_cluster_role == is_cluster_role);
+        let written = Names::of(shipped.map(|role| (&role.names, role.is_open)));
+        let bindings = survey
+            .bindings
+            .iter()
+            .filter(|binding| binding.is_cluster_role == is_cluster_role);
+        let bound = Names::of(bindings.map(|binding| (&binding.names, binding.is_open)));
+        let mut add = |verbs: &[&str], names: &Names, what: &str| {
+            let end = if *names == Names::Any {
+                "; their names follow from the release"
             } else {
-                Reach::Namespaces
+                ""
             };
+            let mut rule = Rule::new(GROUP, &[resource], verbs, format!("{what}{end}")).held();
+            rule.resource_names = names.list();
+            rule.reach = reach;
             rules.rules.push(rule);
+        };
+        let what_is_written = "the chart's roles, which grant what the operator does not have";
+        if written == bound && written != Names::none() {
+            add(&["bind", "escalate"], &written, what_is_written);
+            continue;
+        }
+        if written != Names::none() {
+            add(&["escalate"], &written, what_is_written);
+        }
+        if bound != Names::none() {
+            add(&["bind"], &bound, "roles that the chart binds");
+        }
+    }
+}
+
+/// The names of some roles.
+#[derive(PartialEq, Eq)]
+enum Names {
+    Known(BTreeSet<String>),
+    Any,
+}
+
+impl Names {
+    fn none() -> Self {
+        Self::Known(BTreeSet::new())
+    }
+
+    /// Of these sets, each with whether there may be others.
+    fn of<'a>(sets: impl Iterator<Item = (&'a BTreeSet<String>, bool)>) -> Self {
+        let mut all = BTreeSet::new();
+        for (names, is_open) in sets {
+            if is_open {
+                return Self::Any;
+            }
+            all.extend(names.iter().cloned());
+        }
+        Self::Known(all)
+    }
+
+    /// As rules have them.
+    fn list(&self) -> Vec<String> {
+        match self {
+            Self::Known(names) => names.iter().cloned().collect(),
+            Self::Any => Vec::new(),
         }
     }
 }
@@ -114,8 +168,8 @@ fn grant(rule: &PolicyRule, reach: Reach, reason: String, rules: &mut Rules) {
 }
 
 /// Roles that the chart binds and does not ship.
-fn bind(survey: &Survey, options: &Options, rules: &mut Rules) {
-    for (is_cluster_role, resource) in [(false, "roles"), (true, "clusterroles")] {
+fn bind(survey: &Survey, rules: &mut Rules) {
+    for (is_cluster_role, resource, reach) in ROLES {
         let bindings = || {
             survey
                 .bindings
@@ -123,24 +177,15 @@ fn bind(survey: &Survey, options: &Options, rules: &mut Rules) {
                 .filter(move |binding| binding.is_cluster_role == is_cluster_role)
         };
         let names: BTreeSet<&String> = bindings().flat_map(|binding| &binding.names).collect();
-        if !names.is_empty() && !options.allow_escalation {
+        if !names.is_empty() {
             let places: Vec<String> = bindings()
                 .filter(|binding| !binding.names.is_empty())
                 .map(|binding| binding.place.to_string())
                 .collect();
-            let mut rule = Rule::new(
-                GROUP,
-                &[resource],
-                &["bind"],
-                format!("bound in {}", places.join(", ")),
-            )
-            .held();
+            let reason = format!("bound in {}", places.join(", "));
+            let mut rule = Rule::new(GROUP, &[resource], &["bind"], reason).held();
             rule.resource_names = names.into_iter().cloned().collect();
-            rule.reach = if is_cluster_role {
-                Reach::Cluster
-            } else {
-                Reach::Namespaces
-            };
+            rule.reach = reach;
             rules.rules.push(rule);
         }
         let has_roles = survey
