@@ -26,10 +26,6 @@ pub(crate) async fn tell_missing(
     let unknown = |error: &dyn std::error::Error| {
         tracing::debug!(error = %chain(error), "Permissions are not compared with the chart");
     };
-    let granted = match permissions.granted(&shared.client).await {
-        Ok(granted) => granted,
-        Err(error) => return unknown(&error),
-    };
     let mut known = match shared.discovery.served().await {
         Ok(served) => known_to(&served),
         Err(error) => return unknown(&error),
@@ -40,9 +36,18 @@ pub(crate) async fn tell_missing(
         is_namespaced: resource.namespaced,
     };
     known.insert(&watch.gvk.group, &watch.gvk.kind, name);
-    let (gvk, watch, namespaces) = (&watch.gvk, watch.clone(), permissions.namespaces.clone());
-    let search = tokio::task::spawn_blocking(move || missing(&watch, known, &namespaces, &granted));
-    let found = search.await.unwrap_or_default();
+    let gvk = &watch.gvk;
+    let survey = {
+        let watch = watch.clone();
+        tokio::task::spawn_blocking(move || Needs::of(&watch, known)).await
+    };
+    // What cannot be parsed says so with each release.
+    let Ok(Some(needs)) = survey else { return };
+    let namespaces = needs.namespaces(&permissions.namespaces);
+    let found = match permissions.granted(&shared.client, &namespaces).await {
+        Ok(granted) => needs.missing(&permissions.namespaces, &granted),
+        Err(error) => return unknown(&error),
+    };
     if found.is_empty() {
         tracing::debug!(apiVersion = %gvk.api_version(), kind = %gvk.kind, "No permission is missing");
     }
@@ -59,33 +64,50 @@ pub(crate) async fn tell_missing(
     }
 }
 
-fn missing(
-    watch: &Watch,
-    known: Known,
-    namespaces: &BTreeSet<String>,
-    granted: &[Granted],
-) -> Vec<Difference> {
-    // What cannot be parsed says so with each release.
-    let Ok(survey) = Survey::of_templates(&watch.chart) else {
-        return Vec::new();
-    };
-    let kind = custom_kind(watch, &known);
-    let mut options = options(watch, known, true);
-    let escalating = Rules::of_survey(&kind, &survey, &options).rules;
-    // Whoever may write roles without having their rules need not have them.
-    let escalation = escalating
-        .iter()
-        .filter(|rule| rule.verbs.iter().any(|verb| verb == "escalate"));
-    let may_escalate = compare(granted, &needed(escalation, namespaces))
-        .missing
-        .is_empty();
-    let of_chart = if may_escalate {
-        escalating
-    } else {
-        options.allow_escalation = false;
-        Rules::of_survey(&kind, &survey, &options).rules
-    };
-    let rules: Vec<Rule> = [base_rules(), of_chart].concat();
-    let missing = compare(granted, &needed(&rules, namespaces)).missing;
-    Difference::all(missing, &rules)
+/// What the releases of a watch need.
+struct Needs {
+    /// With the rules of the chart's own roles.
+    strict: Rules,
+    /// With the leave to write these without having them.
+    escalating: Rules,
+}
+
+impl Needs {
+    fn of(watch: &Watch, known: Known) -> Option<Self> {
+        let survey = Survey::of_templates(&watch.chart).ok()?;
+        let kind = custom_kind(watch, &known);
+        let mut options = options(watch, known, false);
+        let strict = Rules::of_survey(&kind, &survey, &options);
+        options.allow_escalation = true;
+        let escalating = Rules::of_survey(&kind, &survey, &options);
+        Some(Self { strict, escalating })
+    }
+
+    /// Where something is needed by an operator of these namespaces.
+    fn namespaces(&self, watched: &BTreeSet<String>) -> BTreeSet<String> {
+        let outside = self.strict.outside(watched).map(|(namespace, _)| namespace);
+        watched.iter().chain(outside).cloned().collect()
+    }
+
+    /// What of it is not granted.
+    fn missing(&self, watched: &BTreeSet<String>, granted: &[Granted]) -> Vec<Difference> {
+        let missing = |rules: &Rules| compare(granted, &rules.needed(watched)).missing;
+        let mut lacks = missing(&self.escalating);
+        let mut rules = &self.escalating;
+        // Whoever may write roles without having their rules need not have them.
+        if lacks.iter().any(|asked| asked.verb == "escalate") {
+            rules = &self.strict;
+            lacks = missing(rules);
+        }
+        let base = base_rules();
+        lacks.extend(compare(granted, &needed(&base, watched)).missing);
+        let elsewhere = rules.elsewhere.values().flatten();
+        let all: Vec<Rule> = base
+            .iter()
+            .chain(&rules.rules)
+            .chain(elsewhere)
+            .cloned()
+            .collect();
+        Difference::all(lacks, &all)
+    }
 }

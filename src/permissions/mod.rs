@@ -3,8 +3,7 @@
 mod missing;
 mod needs;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
@@ -44,11 +43,12 @@ fn detail(reason: &str) -> String {
     }
 }
 
-/// What the operator may do where it watches, asked for once for all controllers.
+/// What the operator may do, asked for once for all controllers.
 #[derive(Debug)]
 pub struct Permissions {
     namespaces: BTreeSet<String>,
-    last: Mutex<Option<(Instant, Arc<[Granted]>)>>,
+    /// By namespace; [`NOWHERE`] has what holds everywhere.
+    last: Mutex<BTreeMap<String, (Instant, Vec<Rule>)>>,
 }
 
 impl Permissions {
@@ -61,16 +61,26 @@ impl Permissions {
     }
 
     /// As [`granted`], of lately.
-    async fn granted(&self, client: &Client) -> Result<Arc<[Granted]>, PermissionsError> {
+    async fn granted(
+        &self,
+        client: &Client,
+        namespaces: &BTreeSet<String>,
+    ) -> Result<Vec<Granted>, PermissionsError> {
         let mut last = self.last.lock().await;
-        match &*last {
-            Some((asked, granted)) if asked.elapsed() < LATELY => Ok(Arc::clone(granted)),
-            _ => {
-                let granted: Arc<[Granted]> = granted(client, &self.namespaces).await?.into();
-                *last = Some((Instant::now(), Arc::clone(&granted)));
-                Ok(granted)
+        last.retain(|_, (asked, _)| asked.elapsed() < LATELY);
+        let everywhere = [NOWHERE.to_owned()];
+        for namespace in everywhere.iter().chain(namespaces) {
+            if !last.contains_key(namespace) {
+                let rules = review(client, namespace).await?;
+                last.insert(namespace.clone(), (Instant::now(), rules));
             }
         }
+        let of = |namespace: &str| last.get(namespace).map_or(&[][..], |(_, rules)| rules);
+        let mut found = told(None, of(NOWHERE), &[]);
+        for namespace in namespaces {
+            found.extend(told(Some(namespace), of(namespace), of(NOWHERE)));
+        }
+        Ok(found)
     }
 }
 
@@ -82,21 +92,18 @@ pub async fn granted(
     client: &Client,
     namespaces: &BTreeSet<String>,
 ) -> Result<Vec<Granted>, PermissionsError> {
-    let everywhere = review(client, NOWHERE).await?;
-    let mut found = Vec::new();
-    for namespace in namespaces {
-        let rules = review(client, namespace).await?;
-        let only_there = rules.into_iter().filter(|rule| !everywhere.contains(rule));
-        found.extend(only_there.map(|rule| Granted {
-            rule,
-            namespace: Some(namespace.clone()),
-        }));
-    }
-    let everywhere = everywhere.into_iter().map(|rule| Granted {
-        rule,
-        namespace: None,
-    });
-    Ok(everywhere.chain(found).collect())
+    let everything = Permissions::new(BTreeSet::new());
+    everything.granted(client, namespaces).await
+}
+
+/// What of the answer for a namespace is not among what holds everywhere.
+fn told(namespace: Option<&String>, rules: &[Rule], everywhere: &[Rule]) -> Vec<Granted> {
+    let own = rules.iter().filter(|rule| !everywhere.contains(rule));
+    own.map(|rule| Granted {
+        rule: rule.clone(),
+        namespace: namespace.cloned(),
+    })
+    .collect()
 }
 
 /// All rules that hold for the client in a namespace, those for the whole cluster among them.

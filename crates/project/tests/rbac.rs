@@ -9,7 +9,7 @@
 use expect_test::{Expect, expect};
 use steersman_chart::Chart;
 use steersman_project::CustomKind;
-use steersman_project::rbac::{Options, Rules, write};
+use steersman_project::rbac::{Granted, Options, RoleOptions, Rules, roles, write};
 
 fn rules(templates: &[(&str, &str)], options: &Options) -> Rules {
     let mut files = vec![("Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")];
@@ -451,6 +451,53 @@ fn escalation_is_limited_to_names_that_the_chart_fixes() {
     check(
         "{{ .Release.Name }}",
         &[(&["escalate"], &["web"]), (&["bind"], &[])],
+    );
+}
+
+#[test]
+fn what_a_chart_has_in_other_namespaces_has_a_role_there() {
+    let reader = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: reader\n  \
+         namespace: kube-system\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  \
+         name: extension-apiserver-authentication-reader\n";
+    let looked_up = r#"{{ $known := lookup "v1" "Endpoints" "default" "kubernetes" }}{{ $all := lookup "v1" "Secret" "" "" }}"#;
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+    let templates = [
+        ("templates/reader.yaml", reader),
+        ("templates/looked.yaml", looked_up),
+        ("templates/service.yaml", service),
+    ];
+    let rules = rules(&templates, &Options::default());
+    let text = roles(
+        &[rules],
+        &RoleOptions {
+            name: "web".to_owned(),
+            watch_namespaces: ["a".to_owned()].into(),
+            ..RoleOptions::default()
+        },
+    );
+    let granted = Granted::of_manifests(&text).unwrap();
+    let all = granted
+        .iter()
+        .filter(|granted| granted.namespace.as_deref() != Some("a"));
+    let described = all.map(|granted| {
+        let namespace = granted.namespace.as_deref().unwrap_or("everywhere");
+        let (resources, names) = (
+            granted.rule.resources.join(","),
+            granted.rule.resource_names.join(","),
+        );
+        format!(
+            "{namespace}: {} {resources} {names}",
+            granted.rule.verbs.join(",")
+        )
+    });
+    assert_eq!(
+        described.collect::<Vec<_>>(),
+        [
+            "everywhere: list secrets ",
+            "default: get endpoints ",
+            "kube-system: get,list,watch,create,patch,delete rolebindings ",
+            "kube-system: bind roles extension-apiserver-authentication-reader",
+        ]
     );
 }
 

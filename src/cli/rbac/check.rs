@@ -1,5 +1,6 @@
 //! `rbac check`: what the operator may do, beside what it needs or has asked for.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use steersman_project::rbac::{
     Asked, Audited, Comparison, Difference, Granted, Purpose, Rule, base_rules, compare,
-    leader_election_rules, metrics_rules,
+    leader_election_rules, metrics_rules, needed,
 };
 
 use super::generate::NeedsFlags;
@@ -60,19 +61,28 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
 }
 
 fn differences(arguments: &Args, environment: &Environment) -> Result<bool, Failure> {
-    let needs = &arguments.needs;
-    let mut rules = base_rules();
-    for watch in needs.rules(&arguments.cluster, environment)? {
-        rules.extend(watch.rules);
+    let watches = arguments.needs.rules(&arguments.cluster, environment)?;
+    let namespaces = arguments.needs.namespaces();
+    let base = base_rules();
+    let mut rules = base.clone();
+    let mut predicted = needed(&base, &namespaces);
+    let mut looked_into = namespaces.clone();
+    for watch in &watches {
+        predicted.extend(watch.needed(&namespaces));
+        rules.extend(watch.rules.iter().cloned());
+        for (namespace, elsewhere) in watch.outside(&namespaces) {
+            rules.extend(elsewhere.iter().cloned());
+            looked_into.insert(namespace.clone());
+        }
     }
     let granted = if arguments.role.is_empty() {
-        block_on(of_cluster(arguments, environment))?
+        block_on(of_cluster(arguments, &looked_into, environment))?
     } else {
         of_files(&arguments.role)?
     };
     let comparison = match (&arguments.audit_log, &arguments.user) {
-        (Some(file), Some(user)) => by_audit(&audited(file, user)?, &granted, needs, rules.clone()),
-        _ => compare(&granted, &needs.asked(&rules)),
+        (Some(file), Some(user)) => by_audit(&audited(file, user)?, &granted, &rules, predicted),
+        _ => compare(&granted, &predicted),
     };
     let comparison = without_optional(comparison);
     let is_same = comparison.missing.is_empty() && comparison.unused.is_empty();
@@ -85,12 +95,16 @@ fn differences(arguments: &Args, environment: &Environment) -> Result<bool, Fail
 }
 
 /// What the cluster lets the operator's user do.
-async fn of_cluster(arguments: &Args, environment: &Environment) -> Result<Vec<Granted>, Failure> {
+async fn of_cluster(
+    arguments: &Args,
+    namespaces: &BTreeSet<String>,
+    environment: &Environment,
+) -> Result<Vec<Granted>, Failure> {
     let cluster = arguments
         .cluster
         .connect_as(environment, arguments.user.clone())
         .await?;
-    let answer = granted(&cluster.client, &arguments.needs.namespaces()).await;
+    let answer = granted(&cluster.client, namespaces).await;
     answer.map_err(|error| {
         let hint = match &error {
             PermissionsError::Incomplete(_) => Some("name the roles by --role".to_owned()),
@@ -137,18 +151,13 @@ fn audited(file: &Path, user: &str) -> Result<Audited, Failure> {
 }
 
 /// What was refused, and what was never asked for; what the server only looks at is needed as predicted.
-fn by_audit(
-    audited: &Audited,
-    granted: &[Granted],
-    needs: &NeedsFlags,
-    mut predicted: Vec<Rule>,
-) -> Comparison {
-    predicted.retain(|rule| rule.purpose == Purpose::Held);
-    let mut needed = needs.asked(&predicted);
-    needed.extend(audited.asked.iter().cloned());
+fn by_audit(audited: &Audited, granted: &[Granted], rules: &[Rule], mut predicted: Vec<Asked>) -> Comparison {
+    let held = || rules.iter().filter(|rule| rule.purpose == Purpose::Held);
+    predicted.retain(|asked| held().any(|rule| rule.allows(asked)));
+    predicted.extend(audited.asked.iter().cloned());
     Comparison {
         missing: audited.forbidden.iter().cloned().collect(),
-        unused: compare(granted, &needed).unused,
+        unused: compare(granted, &predicted).unused,
     }
 }
 

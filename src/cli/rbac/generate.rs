@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use steersman_project::rbac::{Asked, Known, RoleOptions, Rule, Rules, needed, roles};
+use steersman_project::rbac::{Known, RoleOptions, Rules, roles};
 
 use crate::cli::cluster::{ClusterFlags, block_on, failed};
 use crate::cli::style::{Style, Tone, harmless};
@@ -89,7 +89,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
             name: arguments.name.clone(),
             namespace: arguments.operator_namespace.clone(),
             service_account: arguments.service_account.clone(),
-            watch_namespaces: arguments.needs.namespaces().into_iter().collect(),
+            watch_namespaces: arguments.needs.namespaces(),
             elects_leader: !arguments.no_leader_election,
             guards_metrics: arguments.metrics_require_rbac,
         },
@@ -123,11 +123,6 @@ impl NeedsFlags {
             known.extend(block_on(discovered(cluster, environment))?);
         }
         watches.iter().map(|watch| self.of_watch(watch, &known)).collect()
-    }
-
-    /// Each verb on each resource, in the namespaces that are watched.
-    pub(super) fn asked(&self, rules: &[Rule]) -> Vec<Asked> {
-        needed(rules, &self.namespaces())
     }
 
     /// The namespaces that are watched; none for all of them.

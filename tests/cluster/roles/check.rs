@@ -48,7 +48,7 @@ async fn what_a_user_may_do_everywhere_is_told_from_what_it_may_in_a_namespace()
     let Some(mut bench) = Bench::new("what_a_user_may_do_everywhere").await else {
         return;
     };
-    define_shops(&bench).await;
+    define_shops(&bench, &bench.namespace).await;
     let role = format!("poor-{}", bench.namespace);
     bench.user = bench.cluster.user(&role, &[]).unwrap();
     let flags = ["--no-leader-election", "--name", &role];
@@ -88,7 +88,8 @@ async fn roles_of_some_namespaces_are_checked_in_these() {
     let Some(mut bench) = Bench::new("roles_of_some_namespaces").await else {
         return;
     };
-    define_shops(&bench).await;
+    let far = bench.cluster.unique_namespace("far").await.unwrap();
+    define_shops(&bench, &far).await;
     let other = bench.cluster.unique_namespace("op").await.unwrap();
     let role = format!("poor-{}", bench.namespace);
     bench.user = bench.cluster.user(&role, &[]).unwrap();
@@ -100,6 +101,12 @@ async fn roles_of_some_namespaces_are_checked_in_these() {
     bind(&bench, "ClusterRole", &role, None).await;
     bind(&bench, "Role", &role, Some(&bench.namespace)).await;
     bind(&bench, "Role", &role, Some(&other)).await;
+    check(&bench, &listed, |said| {
+        let missing = || said.lines().filter(|line| line.starts_with("missing"));
+        missing().count() > 0 && missing().all(|line| line.contains(&format!(" {far} ")))
+    })
+    .await;
+    bind(&bench, "Role", &role, Some(&far)).await;
     check(&bench, &listed, |said| said == FINE).await;
 
     // What is granted beyond that is seen where it is.

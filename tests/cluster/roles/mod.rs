@@ -88,6 +88,36 @@ metadata:
 spec: {ports: [{port: 80}]}
 ";
 
+/// In a namespace that the chart names.
+const FAR: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Namespace }}-shop
+  namespace: FAR
+data:
+  message: {{ .Values.message | default "hello" }}
+  known: {{ lookup "v1" "Service" "FAR" "known" | toJson | quote }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {{ .Release.Namespace }}-shop
+  namespace: FAR
+rules:
+- apiGroups: [""]
+  resources: [endpoints]
+  verbs: [get]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {{ .Release.Namespace }}-shop
+  namespace: FAR
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ .Release.Namespace }}-shop}
+subjects: [{kind: ServiceAccount, name: default}]
+"#;
+
 const WIDE: &str = r#"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -95,10 +125,12 @@ metadata: {name: {{ .Release.Namespace }}-{{ .Release.Name }}, labels: {message:
 rules: []
 "#;
 
-/// Two kinds: `Shop`, whose releases stay in their namespace, and `Wide`, whose do not.
-async fn define_shops(bench: &Bench) {
+/// Two kinds: `Shop`, whose releases stay in their namespace, but for what they have in `far`, and `Wide`, whose do not.
+async fn define_shops(bench: &Bench, far: &str) {
     let folder = bench.folder.path();
+    let of_far = FAR.replace("FAR", far);
     let charts = [
+        ("shop", "far.yaml", of_far.as_str()),
         ("shop", "shop.yaml", SHOP),
         ("shop", "hook.yaml", HOOK),
         ("wide", "wide.yaml", WIDE),

@@ -16,6 +16,8 @@ use crate::bench::{Bench, PATIENCE, wait_until};
 struct Place<'b> {
     bench: &'b Bench,
     namespace: &'b str,
+    /// Where else its releases have something that is known to them.
+    far: Option<&'b str>,
 }
 
 impl Place<'_> {
@@ -98,7 +100,7 @@ impl Place<'_> {
         }
     }
 
-    /// Removes the resources; nothing of their releases is left.
+    /// Removes the resources; nothing of their releases is left where it can be found.
     async fn remove(&self) {
         for (kind, api) in self.kinds() {
             api.delete(&kind.to_lowercase(), &DeleteParams::default())
@@ -117,6 +119,16 @@ impl Place<'_> {
         for (group, kind, plural) in of_release {
             self.bench.wait_gone(&self.api(group, kind, plural), "shop").await;
         }
+        if let Some(far) = self.far {
+            let there = Place {
+                namespace: far,
+                ..*self
+            };
+            let name = format!("{}-shop", self.namespace);
+            self.bench
+                .wait_gone(&there.api("", "ConfigMap", "configmaps"), &name)
+                .await;
+        }
         let wide = format!("{}-wide", self.namespace);
         self.bench.wait_gone(&self.bench.cluster_roles(), &wide).await;
     }
@@ -127,7 +139,8 @@ async fn an_operator_for_some_namespaces_runs_under_exactly_the_roles_in_these()
     let Some(mut bench) = Bench::new("an_operator_for_some_namespaces").await else {
         return;
     };
-    define_shops(&bench).await;
+    let far = bench.cluster.unique_namespace("far").await.unwrap();
+    define_shops(&bench, &far).await;
     let other = bench.cluster.unique_namespace("op").await.unwrap();
     let own = bench.cluster.unique_namespace("own").await.unwrap();
     let namespaces = format!("{},{other}", bench.namespace);
@@ -151,9 +164,10 @@ async fn an_operator_for_some_namespaces_runs_under_exactly_the_roles_in_these()
     let mark = bench.cluster.audit_mark().unwrap();
     let operator = start(&bench, &namespaces, &own).await;
     let places = [bench.namespace.as_str(), other.as_str()];
-    let places = places.map(|namespace| Place {
+    let mut places = places.map(|namespace| Place {
         bench: &bench,
         namespace,
+        far: Some(&far),
     });
     for place in &places {
         place.say("one", 1).await;
@@ -162,8 +176,9 @@ async fn an_operator_for_some_namespaces_runs_under_exactly_the_roles_in_these()
     }
     places[0].remove().await;
     operator.stop().await.unwrap();
-    // What nothing names any more is found by its mark, where the operator may look.
+    // What nothing names any more is found by its mark in the namespace of its release.
     places[1].damage().await;
+    places[1].far = None;
     let operator = start(&bench, &namespaces, &own).await;
     places[1].remove().await;
     operator.stop().await.unwrap();
@@ -175,7 +190,7 @@ async fn an_operator_for_some_namespaces_runs_under_exactly_the_roles_in_these()
         .unwrap()
         .by_user(bench.user.name());
     assert_eq!(refused(&audit), [""; 0]);
-    assert_eq!(outside(&audit, &[&bench.namespace, &other, &own]), [""; 0]);
+    assert_eq!(outside(&audit, &[&bench.namespace, &other, &own, &far]), [""; 0]);
     let log = own_log(&bench);
     fs::write(bench.folder.path().join("roles.yaml"), &roles).unwrap();
     let audited = [

@@ -1,6 +1,6 @@
 //! From the survey of a chart to rules for its objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steersman_chart::survey::{HookUse, ObjectKind, Source, Survey};
 
@@ -43,13 +43,23 @@ pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
         let Some(name) = name(&object, survey, options, rules) else {
             continue;
         };
+        let place = format!("{}, looked up", lookup.place);
+        let entry = entry(&lookup.api_version, &name);
         let mut verbs = Vec::new();
         verbs.extend(lookup.gets.then_some("get"));
-        verbs.extend(lookup.lists.then_some("list"));
-        let place = format!("{}, looked up", lookup.place);
-        uses.entry(entry(&lookup.api_version, &name))
-            .or_default()
-            .add(verbs, [place]);
+        // Lists of all namespaces are the cluster's.
+        let is_wide = lookup.namespaces.as_ref().is_some_and(BTreeSet::is_empty);
+        if lookup.lists && is_wide {
+            let of_cluster = (entry.0.clone(), Reach::Cluster, entry.2.clone());
+            uses.entry(of_cluster)
+                .or_default()
+                .add(vec!["list"], [place.clone()]);
+        } else if lookup.lists {
+            verbs.push("list");
+        }
+        if !verbs.is_empty() {
+            uses.entry(entry).or_default().add(verbs, [place]);
+        }
     }
     let mut found = Vec::new();
     for ((group, reach, resource), used) in uses {

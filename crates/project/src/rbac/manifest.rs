@@ -1,8 +1,9 @@
 //! Roles as manifests: what `kubectl apply` takes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::write::{MARKER, base_block, block, block_of, items};
+use super::write::{MARKER, base_block, block, block_elsewhere, block_of, items};
 use super::{Reach, Rules, leader_election_rules, metrics_rules};
 
 /// Whose roles they are, and where they hold.
@@ -15,7 +16,7 @@ pub struct RoleOptions {
     /// The operator's account there. With it, bindings are written, too.
     pub service_account: Option<String>,
     /// The namespaces that the operator watches (`WATCH_NAMESPACE`); none for all of them.
-    pub watch_namespaces: Vec<String>,
+    pub watch_namespaces: BTreeSet<String>,
     /// Whether the operator holds a lease (`--leader-elect`).
     pub elects_leader: bool,
     /// Whether the operator asks who may see /metrics (`--metrics-require-rbac`).
@@ -55,8 +56,18 @@ pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
             .map(|rules| block_of(rules, Reach::Namespaces))
             .collect();
         let rules = format!("{}{blocks}{MARKER}\n", base_block());
+        let mut of_namespaces: BTreeMap<&str, String> = BTreeMap::new();
+        for watch in watches {
+            for (namespace, rules) in watch.outside(&options.watch_namespaces) {
+                let block = block_elsewhere(watch, rules);
+                of_namespaces.entry(namespace).or_default().push_str(&block);
+            }
+        }
         for namespace in &options.watch_namespaces {
-            documents.push(role("Role", &options.name, Some(namespace), options, &rules));
+            of_namespaces.insert(namespace, rules.clone());
+        }
+        for (namespace, rules) in &of_namespaces {
+            documents.push(role("Role", &options.name, Some(namespace), options, rules));
             documents.extend(binding("Role", &options.name, Some(namespace), options));
         }
     }

@@ -25,6 +25,7 @@ mod base;
 mod chart;
 mod compare;
 mod difference;
+mod elsewhere;
 mod escalation;
 mod manifest;
 mod resources;
@@ -39,7 +40,7 @@ pub use manifest::{RoleOptions, roles};
 pub use resources::{KUBERNETES, Known, ResourceName};
 pub use rule::{Purpose, Reach, Rule};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steersman_chart::Chart;
 use steersman_chart::survey::Survey;
@@ -64,6 +65,9 @@ pub struct Rules {
     pub kind: CustomKind,
     /// The permissions, in a stable order.
     pub rules: Vec<Rule>,
+    /// What an operator of some namespaces needs in others, which the chart names for some of its objects and for what
+    /// it looks up. All of it is in `rules` as well.
+    pub elsewhere: BTreeMap<String, Vec<Rule>>,
     /// What the person who reads the role has to know: kinds that values decide, names that were guessed.
     pub notices: Vec<String>,
 }
@@ -87,11 +91,33 @@ impl Rules {
         let mut rules = Self {
             kind: kind.clone(),
             rules: base::custom_resource(kind),
+            elsewhere: BTreeMap::new(),
             notices: Vec::new(),
         };
         chart::add(survey, options, &mut rules);
         escalation::add(survey, options, &mut rules);
+        elsewhere::add(survey, options, &mut rules);
         rules
+    }
+
+    /// Each verb on each resource that an operator of these namespaces needs, or with none of them one of all.
+    pub fn needed(&self, namespaces: &BTreeSet<String>) -> Vec<Asked> {
+        let mut found = needed(&self.rules, namespaces);
+        for (namespace, rules) in self.outside(namespaces) {
+            found.extend(rules.iter().flat_map(|rule| rule.each(Some(namespace))));
+        }
+        found
+    }
+
+    /// What an operator of these namespaces needs in others.
+    pub fn outside<'a>(
+        &'a self,
+        namespaces: &'a BTreeSet<String>,
+    ) -> impl Iterator<Item = (&'a String, &'a Vec<Rule>)> {
+        let is_outside = |namespace: &String| !namespaces.is_empty() && !namespaces.contains(namespace);
+        self.elsewhere
+            .iter()
+            .filter(move |(namespace, _)| is_outside(namespace))
     }
 
     /// The permissions for resources in namespaces; a `Role` can hold them.

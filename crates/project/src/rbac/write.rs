@@ -44,6 +44,11 @@ pub fn block_of(rules: &Rules, reach: Reach) -> String {
     out
 }
 
+/// Those [`elsewhere`](Rules::elsewhere) in one namespace.
+pub(super) fn block_elsewhere(rules: &Rules, found: &[Rule]) -> String {
+    kind_heading(rules) + &items(found)
+}
+
 /// Rules as items of a role's `rules`, each under what it is for.
 pub fn items<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> String {
     let mut out = String::new();
