@@ -1,12 +1,14 @@
 //! What the comment of a value enumerates: `StatefulSet or Deployment`.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steersman_yaml::{Content, Node};
 
 /// How many lines above a key are read.
 const MAX_LINES: usize = 60;
+/// How many keys are looked at for one path.
+const MAX_KEYS: usize = 10_000;
 
 /// The comments of one values file.
 pub(super) struct Comments<'a> {
@@ -18,6 +20,8 @@ pub(super) struct Comments<'a> {
 struct Read {
     lines: Vec<String>,
     documents: Vec<Node>,
+    /// What begins with a path, by the path.
+    naming: BTreeMap<String, Vec<String>>,
 }
 
 impl<'a> Comments<'a> {
@@ -32,28 +36,33 @@ impl<'a> Comments<'a> {
     pub(super) fn of(&self, path: &[String]) -> Vec<String> {
         let read = self.read.get_or_init(|| Read::new(self.text));
         let mut lines = BTreeSet::new();
+        let mut keys = MAX_KEYS;
         for document in &read.documents {
-            collect(document, path, &mut lines);
+            collect(document, path, &mut keys, &mut lines);
         }
         let mut found: Vec<String> = lines.iter().map(|line| read.around(*line)).collect();
-        found.extend(read.naming(&path.join(".")));
+        found.extend(read.naming.get(&path.join(".")).into_iter().flatten().cloned());
         found
     }
 }
 
 /// The lines of the keys at a path.
-fn collect(node: &Node, path: &[String], lines: &mut BTreeSet<usize>) {
+fn collect(node: &Node, path: &[String], keys: &mut usize, lines: &mut BTreeSet<usize>) {
     let (Some((first, rest)), Content::Mapping(pairs)) = (path.split_first(), &node.value) else {
         return;
     };
     for (key, value) in pairs {
+        let Some(rest_of_keys) = keys.checked_sub(1) else {
+            return;
+        };
+        *keys = rest_of_keys;
         if first != "*" && key.as_str() != Some(first) {
             continue;
         }
         if rest.is_empty() {
             lines.insert(key.line as usize);
         } else {
-            collect(value, rest, lines);
+            collect(value, rest, keys, lines);
         }
     }
 }
@@ -61,9 +70,14 @@ fn collect(node: &Node, path: &[String], lines: &mut BTreeSet<usize>) {
 impl Read {
     fn new(text: &[u8]) -> Self {
         let text = String::from_utf8_lossy(text);
+        let mut by_path: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (path, rest) in text.lines().filter_map(naming) {
+            by_path.entry(path.to_owned()).or_default().push(rest.to_owned());
+        }
         Self {
             lines: text.lines().map(str::to_owned).collect(),
             documents: steersman_yaml::parse_documents(&text).unwrap_or_default(),
+            naming: by_path,
         }
     }
 
@@ -78,16 +92,13 @@ impl Read {
         found.extend(behind.map(|(_, comment)| comment));
         found.join("\n")
     }
+}
 
-    /// Comments that begin with a path, as those of readme-generator and helm-docs.
-    fn naming<'r>(&'r self, path: &'r str) -> impl Iterator<Item = String> + 'r {
-        self.lines.iter().filter_map(move |line| {
-            let text = comment(line)?;
-            let text = text.strip_prefix("@param ").unwrap_or(text).trim_start();
-            let text = text.strip_prefix(path)?;
-            text.starts_with(' ').then(|| text.to_owned())
-        })
-    }
+/// Comments that begin with a path, as those of readme-generator and helm-docs: the path, and what follows.
+fn naming(line: &str) -> Option<(&str, &str)> {
+    let text = comment(line)?;
+    let text = text.strip_prefix("@param ").unwrap_or(text).trim_start();
+    text.split_once(' ')
 }
 
 /// The text of a line that is a comment.
@@ -194,7 +205,7 @@ b:
             assert_eq!(Comments::new(file.as_bytes()).of(&path), expect, "{path:?}");
         };
         check(&["a"], &["above\nit"]);
-        check(&["a", "kind"], &["inside\n behind", " by its path"]);
+        check(&["a", "kind"], &["inside\n behind", "by its path"]);
         check(&["*", "kind"], &["inside\n behind", " of another"]);
         check(&["c"], &[]);
     }

@@ -1,7 +1,7 @@
 //! Which objects are hooks, and which are there for tests alone.
 
 use super::HookUse;
-use super::output::{Path, is_compatible};
+use super::output::Path;
 use super::text::{Mark, UNKNOWN, Word};
 
 /// The annotations that make a hook of one object, in all branches.
@@ -21,7 +21,7 @@ impl<'m> Hooks<'m> {
         let is_alone = !around
             .iter()
             .any(|other| other.what == Word::Kind && other.column == mark.column);
-        let is_own = |other: &&&Mark| other.what == Word::Hook && is_annotation_of(mark, other, around);
+        let is_own = |other: &&&Mark| other.what == Word::Hook && other.owner == Some(mark.column);
         let marks: Vec<&Mark> = if around.iter().any(is_item) {
             Vec::new()
         } else {
@@ -56,23 +56,6 @@ impl<'m> Hooks<'m> {
         let mut endings = self.marks.iter().flat_map(|hook| &hook.endings);
         self.is_alone && self.usage == HookUse::Always && endings.all(|events| is_test(events))
     }
-}
-
-/// Whether a hook annotation is in the metadata of the object itself, and not in those of a template in it.
-fn is_annotation_of(mark: &Mark, hook: &Mark, around: &[&Mark]) -> bool {
-    let last = |what: Word| {
-        let before = around.iter().filter(|other| {
-            other.what == what
-                && other.at <= hook.at
-                && other.column < hook.column
-                && is_compatible(&other.path, &hook.path)
-        });
-        before.max_by_key(|other| other.at)
-    };
-    let (Some(metadata), Some(annotations)) = (last(Word::Metadata), last(Word::Annotations)) else {
-        return false;
-    };
-    metadata.column == mark.column && annotations.at >= metadata.at && annotations.column > metadata.column
 }
 
 /// The branches of `inner` that are not those of `outer`.

@@ -28,6 +28,8 @@ pub(super) struct Mark {
     pub(super) place: Place,
     /// The piece, and the byte in it at which what follows the key begins.
     pub(super) at: (usize, usize),
+    /// Of an annotation, the column of the object in whose metadata it is.
+    pub(super) owner: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,7 @@ impl Text<'_> {
                             path: Rc::clone(&piece.path),
                             place: piece.place.clone(),
                             at: (index, 0),
+                            owner: None,
                         });
                     }
                 }
@@ -122,7 +125,7 @@ impl Text<'_> {
                 Word::Rules | Word::AggregationRule | Word::RoleRef | Word::Subjects => Vec::new(),
                 _ => self.endings(at, &piece.path),
             };
-            let mark = Mark {
+            let mut mark = Mark {
                 what,
                 column: before + column,
                 endings,
@@ -132,10 +135,19 @@ impl Text<'_> {
                     line: piece.place.line + number,
                 },
                 at,
+                owner: None,
             };
-            let inner = of_flow(&mark);
+            let hook = match mark.what {
+                Word::Hook => {
+                    mark.owner = owner(marks, &mark);
+                    None
+                }
+                Word::Annotations => of_flow(&mark, owner(marks, &mark)),
+                Word::Metadata => of_flow(&mark, Some(mark.column)),
+                _ => None,
+            };
             marks.push(mark);
-            marks.extend(inner);
+            marks.extend(hook);
         }
     }
 
@@ -277,45 +289,49 @@ impl Text<'_> {
     }
 }
 
-/// What annotations in a flow mapping say: `annotations: {helm.sh/hook: test}`, or the same of the whole metadata.
-fn of_flow(mark: &Mark) -> Vec<Mark> {
-    let depth = match mark.what {
-        Word::Metadata => 1,
-        Word::Annotations => 0,
-        _ => return Vec::new(),
-    };
+/// The column of the object in whose metadata an annotation is, or the key `annotations`. `marks` are those before it.
+fn owner(marks: &[Mark], mark: &Mark) -> Option<usize> {
+    let before = marks.iter().rev().take(REACH);
+    let mut around = before.filter(|other| {
+        matches!(other.what, Word::Metadata | Word::Annotations | Word::Separator)
+            && (other.column < mark.column || other.what == Word::Separator)
+            && is_compatible(&other.path, &mark.path)
+    });
+    let mut nearest = around.next()?;
+    if mark.what == Word::Hook {
+        if nearest.what != Word::Annotations {
+            return None;
+        }
+        nearest = around.find(|other| other.what != Word::Annotations)?;
+    }
+    (nearest.what == Word::Metadata).then_some(nearest.column)
+}
+
+/// The hook that annotations in a flow mapping make: `annotations: {helm.sh/hook: test}`, or the same of the whole
+/// metadata, of the object in the column `owner`.
+fn of_flow(mark: &Mark, owner: Option<usize>) -> Option<Mark> {
     let hook = |text: &String| -> Option<String> {
         if !text.starts_with('{') || !text.contains(HOOK) {
             return None;
         }
         let mapping = steersman_yaml::to_json(&text.replace(UNKNOWN, UNKNOWN_IN_FLOW)).ok()?;
-        let annotations = if depth == 0 {
-            &mapping
-        } else {
-            mapping.get("annotations")?
+        let annotations = match mark.what {
+            Word::Metadata => mapping.get("annotations")?,
+            _ => &mapping,
         };
         let events = annotations.get(HOOK)?.as_str()?;
         Some(events.replace(UNKNOWN_IN_FLOW, &UNKNOWN.to_string()))
     };
     let events: Vec<Option<String>> = mark.endings.iter().map(hook).collect();
-    if events.iter().all(Option::is_none) {
-        return Vec::new();
-    }
-    let below = |what: Word, column: usize, endings: Vec<String>| Mark {
-        what,
-        column,
-        endings,
+    events.iter().any(Option::is_some).then(|| Mark {
+        what: Word::Hook,
+        column: mark.column + 1,
+        endings: events.into_iter().map(Option::unwrap_or_default).collect(),
         path: Rc::clone(&mark.path),
         place: mark.place.clone(),
         at: mark.at,
-    };
-    let mut inner = Vec::new();
-    if depth == 1 {
-        inner.push(below(Word::Annotations, mark.column + 1, Vec::new()));
-    }
-    let events = events.into_iter().map(Option::unwrap_or_default).collect();
-    inner.push(below(Word::Hook, mark.column + depth + 1, events));
-    inner
+        owner,
+    })
 }
 
 enum Decision {
