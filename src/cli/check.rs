@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use steersman_chart::{Capabilities, KubeVersion};
-use steersman_project::check::{Finding, Manifests, Project, Severity, Watched, check};
+use steersman_project::check::{Deployed, Finding, Manifests, Project, Severity, Watched, check};
 use steersman_project::{CustomKind, Scope};
 
 use super::Failure;
@@ -35,6 +35,7 @@ What is checked:
                      chart's defaults
   samples            in config/samples and deploy/samples: against the definitions
   roles              in config/rbac and deploy/rbac: whether they hold what the charts need
+  kustomizations     of config/default, else deploy: that it can be built, and what of the above it deploys
   Kubernetes' kinds  those of the charts that are deprecated or gone
 
 Exit codes:
@@ -123,17 +124,42 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
         message: keyed(&notice.key, &notice.message),
         hint: None,
     }));
+    let deployed = built(&mut findings);
     let entries: Vec<Watched> = watches.iter().map(watched).collect();
     let begun = Instant::now();
     let project = Project {
         watches: &entries,
         manifests: &manifests,
+        deployed: deployed
+            .as_ref()
+            .map(|(file, objects)| Deployed { file, objects }),
         kube_version: &kube_version,
         world: &SystemWorld,
         expired: Some(&|| begun.elapsed() > RENDERED_WITHIN),
     };
     findings.extend(check(&project, file));
     Ok(findings)
+}
+
+/// The file of the kustomization that `deploy` takes, and its objects; one that can't be built is a finding.
+fn built(findings: &mut Vec<Finding>) -> Option<(String, Vec<Value>)> {
+    let file = super::manifests::kustomization()?;
+    let folder = file.parent()?;
+    let name = file.display().to_string();
+    match steersman_kustomize::build_within(Path::new("."), folder) {
+        Ok(objects) => Some((name, objects)),
+        Err(error) => {
+            let hint = error.hint().map(str::to_owned);
+            findings.push(Finding {
+                file: name,
+                line: 0,
+                severity: Severity::Error,
+                message: format!("{:#}", anyhow::Error::new(error)),
+                hint,
+            });
+            None
+        }
+    }
 }
 
 fn keyed(key: &str, message: &str) -> String {

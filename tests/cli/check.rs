@@ -1,5 +1,6 @@
 //! `check`.
 
+use std::fs;
 use std::path::PathBuf;
 
 use crate::program::Project;
@@ -146,6 +147,51 @@ fn roles_have_to_hold_what_the_chart_needs() {
                   example.com/v1 Web needs\n";
     assert!(text.contains(expect), "{text}");
     assert!(text.contains("errors: 1,"), "{text}");
+}
+
+#[test]
+fn what_counts_is_what_is_deployed() {
+    let project = Project::new();
+    fs::remove_file(project.path().join("watches.yaml")).unwrap();
+    let init = [
+        "init",
+        "--project-name=shop",
+        "--domain=example.com",
+        "--kind=Shop",
+    ];
+    assert_eq!(project.run(&init).code, Some(0));
+    assert_eq!(found(&project, &["--strict"], 0), "nothing is wrong\n");
+
+    // A definition that lies in its folder, and is commented out.
+    let edit = |path: &str, from: &str, to: &str| {
+        let before = fs::read_to_string(project.path().join(path)).unwrap();
+        assert!(before.contains(from), "{path}: {from}");
+        project.write(path, &before.replace(from, to));
+        before
+    };
+    let path = "config/default/kustomization.yaml";
+    let whole = edit(path, "\n- ../crd", "\n#- ../crd");
+    let text = found(&project, &["--strict"], 1);
+    let expect = "config/crd/bases/charts.example.com_shops.yaml:1: warning: config/default/kustomization.yaml leaves this \
+                  definition out\n";
+    assert!(text.contains(expect), "{text}");
+
+    // A role that a patch makes too small is as bad as one that is written so.
+    let smaller = "\n- target: {kind: ClusterRole, name: manager-role}\n  patch: '[{op: replace, path: /rules, value: \
+                 [{apiGroups: [charts.example.com], resources: [shops], verbs: [get]}]}]'\n";
+    project.write(path, &format!("{}{smaller}", whole.trim_end()));
+    let text = found(&project, &[], 1);
+    assert!(
+        text.contains("config/rbac/role.yaml:") && text.contains("error: shop-manager-role may not create,"),
+        "{text}"
+    );
+
+    project.write(path, &whole.replace("- ../rbac", "- ../nowhere"));
+    let text = found(&project, &[], 1);
+    assert!(
+        text.contains("config/default/kustomization.yaml: error: ") && text.contains("nowhere"),
+        "{text}"
+    );
 }
 
 #[test]

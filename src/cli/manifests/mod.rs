@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Failure;
 use super::report::print_text;
 use crate::config::Environment;
-pub(super) use source::ManifestFlags;
+pub(super) use source::{ManifestFlags, kustomization};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -34,6 +34,20 @@ pub(in crate::cli) struct ManifestFlags {
     image: Option<String>,
 }
 
+/// The kustomization that says what the project in this folder deploys, if it has one.
+pub(in crate::cli) fn kustomization() -> Option<PathBuf> {
+    let files = |folder| {
+        KUSTOMIZATIONS
+            .iter()
+            .map(move |name| Path::new(folder).join(name))
+    };
+    FOLDERS
+        .iter()
+        .copied()
+        .flat_map(files)
+        .find(|file| file.is_file())
+}
+
 impl ManifestFlags {
     /// The objects, and what they come from, for messages.
     pub(in crate::cli) fn read(&self, environment: &Environment) -> Result<(String, Vec<Value>), Failure> {
@@ -59,9 +73,7 @@ impl ManifestFlags {
     }
 
     fn build(&self, environment: &Environment) -> Result<(String, Vec<Value>), Failure> {
-        let has_kustomization =
-            |folder: &PathBuf| KUSTOMIZATIONS.iter().any(|name| folder.join(name).is_file());
-        let found = || FOLDERS.iter().map(PathBuf::from).find(has_kustomization);
+        let found = || kustomization().and_then(|file| file.parent().map(Path::to_owned));
         let Some(folder) = self.kustomize_dir.clone().or_else(found) else {
             let is_plain = FOLDERS.iter().all(|folder| !Path::new(folder).is_dir());
             if is_plain && PlainProject::is_here() {

@@ -31,6 +31,11 @@ fn find<'a>(project: &Project<'a>, watched: &Watched) -> Option<(&'a Document, O
     Some((document, version))
 }
 
+/// The definition of a watch's kind, where the project has one.
+pub(super) fn document_of<'a>(project: &Project<'a>, watched: &Watched) -> Option<&'a Document> {
+    find(project, watched).map(|(document, _)| document)
+}
+
 /// The schema of a watch's kind, where the project has one.
 pub(super) fn schema_of<'a>(project: &Project<'a>, watched: &Watched) -> Option<Defined<'a>> {
     let (document, version) = find(project, watched)?;

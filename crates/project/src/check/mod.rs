@@ -3,12 +3,14 @@
 //! ```text
 //! charts       lint, dependencies, rendering with the defaults and with each sample, kinds that Kubernetes gives up
 //! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
+//! deployed     definitions and roles are those that the project's kustomization has
 //! roles        hold what the operator needs for the charts
 //! samples      fit their definitions, and nothing in them is dropped
 //! ```
 
 mod charts;
 mod definitions;
+mod deployed;
 mod finding;
 mod manifests;
 mod roles;
@@ -18,6 +20,7 @@ mod structure;
 
 use steersman_chart::{Chart, KubeVersion, Values, World};
 
+pub use deployed::Deployed;
 pub use finding::{Finding, Severity};
 pub use manifests::{Manifests, ReadError};
 pub use structural::{Verdict, judge};
@@ -35,6 +38,8 @@ pub struct Project<'a> {
     pub watches: &'a [Watched],
     /// The manifests in the project's folders.
     pub manifests: &'a Manifests,
+    /// What its kustomization makes of them, where it has one.
+    pub deployed: Option<Deployed<'a>>,
     /// The version of Kubernetes that it is for.
     pub kube_version: &'a KubeVersion,
     /// Clock and randomness of templates.
@@ -76,6 +81,7 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
     for watched in project.watches {
         charts::check(project, watched, &mut findings);
         definitions::check(project, watched, watches_file, &mut findings);
+        deployed::check(project, watched, &mut findings);
         samples::check(project, watched, &mut findings);
         roles::check(project, watched, &mut findings);
     }

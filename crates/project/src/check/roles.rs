@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::rbac::{Asked, Granted, Options, Rule, Rules, base_rules, compare};
 
 use super::manifests::Document;
-use super::{Finding, Project, Watched, definitions};
+use super::{Finding, Project, Watched, definitions, deployed};
 
 const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
@@ -46,47 +46,66 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         };
         let message = format!(
             "{} may not {} {name}, which {} {} needs",
-            main.value["metadata"]["name"].as_str().unwrap_or("the role"),
+            main["metadata"]["name"].as_str().unwrap_or("the role"),
             verbs.join(", "),
             watched.kind.api_version(),
             watched.kind.kind
         );
         let hint = "its rules have to name these verbs";
-        findings.push(Finding::error(&main.file, main.line_of("/rules"), message).with_hint(hint));
+        let (file, line) = place_of(project, main);
+        findings.push(Finding::error(file, line, message).with_hint(hint));
     }
 }
 
 /// The roles that are bound to somebody; users' roles to read or edit resources are not. All of them where the project
-/// binds none.
-fn roles<'a>(project: &Project<'a>) -> Vec<&'a Document> {
-    let documents = &project.manifests.documents;
+/// binds none. They are those that are deployed, where the project says what is.
+fn roles<'a>(project: &Project<'a>) -> Vec<&'a Value> {
+    let objects: Vec<&'a Value> = if let Some(deployed) = &project.deployed {
+        deployed.objects.iter().collect()
+    } else {
+        let documents = project.manifests.documents.iter();
+        documents.map(|document| &document.value).collect()
+    };
     let bindings = ["ClusterRoleBinding", "RoleBinding"];
-    let is_binding = |document: &&Document| bindings.iter().any(|kind| document.is(API_VERSION, kind));
-    let bound: Vec<&Value> = documents
+    let bound: Vec<&Value> = objects
         .iter()
-        .filter(is_binding)
-        .map(|document| &document.value["roleRef"])
+        .filter(|object| is_one_of(object, &bindings))
+        .map(|object| &object["roleRef"])
         .collect();
-    let is_bound = |document: &Document| {
-        let name = &document.value["metadata"]["name"];
+    let is_bound = |object: &Value| {
+        let name = &object["metadata"]["name"];
         bound
             .iter()
-            .any(|role| role["kind"] == document.value["kind"] && role["name"] == *name)
+            .any(|role| role["kind"] == object["kind"] && role["name"] == *name)
     };
-    let roles = documents.iter().filter(|document| is_role(document));
+    let roles = objects
+        .into_iter()
+        .filter(|object| is_one_of(object, &["ClusterRole", "Role"]));
     roles
-        .filter(|document| bound.is_empty() || is_bound(document))
+        .filter(|object| bound.is_empty() || is_bound(object))
         .collect()
 }
 
-fn is_role(document: &Document) -> bool {
-    ["ClusterRole", "Role"]
-        .iter()
-        .any(|kind| document.is(API_VERSION, kind))
+fn is_one_of(object: &Value, kinds: &[&str]) -> bool {
+    object["apiVersion"] == API_VERSION && kinds.iter().any(|kind| object["kind"] == *kind)
 }
 
-fn granted(role: &Document) -> Vec<Granted> {
-    let rules = role.value["rules"].as_array();
+/// Where a role is written.
+fn place_of<'a>(project: &Project<'a>, role: &Value) -> (&'a str, u32) {
+    let Some(deployed) = &project.deployed else {
+        let mut documents = project.manifests.documents.iter();
+        let document = documents.find(|document| document.value == *role);
+        return document.map_or(("", 0), place);
+    };
+    deployed::source_of(project, role).map_or((deployed.file, 0), place)
+}
+
+fn place(document: &Document) -> (&str, u32) {
+    (&document.file, document.line_of("/rules"))
+}
+
+fn granted(role: &Value) -> Vec<Granted> {
+    let rules = role["rules"].as_array();
     let one = |rule| Granted {
         rule: Rule::from_json(rule),
         namespace: None,
@@ -95,8 +114,8 @@ fn granted(role: &Document) -> Vec<Granted> {
 }
 
 /// The role that is about a group's resources themselves; users' roles to read or edit them are about no more than that.
-fn main_role<'a>(roles: &[&'a Document], group: &str) -> Option<&'a Document> {
-    let about = |role: &&&Document| {
+fn main_role<'a>(roles: &[&'a Value], group: &str) -> Option<&'a Value> {
+    let about = |role: &&&Value| {
         granted(role).iter().any(|granted| {
             granted
                 .rule
@@ -108,6 +127,6 @@ fn main_role<'a>(roles: &[&'a Document], group: &str) -> Option<&'a Document> {
     roles
         .iter()
         .filter(about)
-        .max_by_key(|role| role.value["rules"].as_array().map_or(0, Vec::len))
+        .max_by_key(|role| role["rules"].as_array().map_or(0, Vec::len))
         .copied()
 }
