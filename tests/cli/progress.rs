@@ -49,6 +49,13 @@ fn init(folder: &Path, address: &str) -> (Command, String) {
     (command, format!("fetching {url}"))
 }
 
+/// What has stood before a line: it moves if there are several.
+fn pictures(seen: &str, line: &str) -> BTreeSet<char> {
+    seen.match_indices(&format!(" {line} "))
+        .filter_map(|(place, _)| seen[..place].chars().next_back())
+        .collect()
+}
+
 #[test]
 fn a_download_moves_on_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,16 +72,13 @@ fn a_download_moves_on_a_terminal() {
     // Linux says EIO when the last program has left the terminal.
     while let Ok(length @ 1..) = person.read(&mut buffer) {
         seen.push_str(&String::from_utf8_lossy(&buffer[..length]));
-        if is_waiting && seen.matches(&format!(" {line} ")).count() > 1 {
+        if is_waiting && pictures(&seen, &line).len() > 1 {
             is_waiting = false;
             hang_up(&server);
         }
     }
     assert_eq!(child.wait().unwrap().code(), Some(1), "{seen}");
-    let pictures: BTreeSet<char> = (seen.match_indices(&format!(" {line} ")))
-        .filter_map(|(place, _)| seen[..place].chars().next_back())
-        .collect();
-    assert!(pictures.len() > 1, "{seen:?}");
+    assert!(!is_waiting, "{seen:?}");
     let end = format!("{line}\r\nerror: ");
     assert_eq!(seen.matches(&end).count(), 1, "{seen:?}");
 }
