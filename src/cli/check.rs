@@ -112,10 +112,7 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
             }));
             return Ok(findings);
         }
-        Err(error) => {
-            let hint = error.hint();
-            return Err(Failure::usage(error, hint));
-        }
+        Err(error) => return Err(error.into()),
     };
     findings.extend(watches.notices().iter().map(|notice| Finding {
         file: file.to_owned(),

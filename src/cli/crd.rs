@@ -146,10 +146,7 @@ fn of_chart(arguments: &Args, path: &Path) -> Result<Subject, Failure> {
 }
 
 fn of_watches(arguments: &Args, environment: &Environment) -> Result<Vec<Subject>, Failure> {
-    let watches = Watches::load(&arguments.watches_file, environment).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error, hint)
-    })?;
+    let watches = Watches::load(&arguments.watches_file, environment)?;
     let is_wanted = |watch: &&Watch| {
         arguments
             .kind

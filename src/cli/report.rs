@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::{Failure, Hint};
+use crate::watches::WatchesError;
 
 impl Failure {
     /// A wrong argument, variable or file, with a hint.
@@ -32,6 +33,14 @@ impl Failure {
     /// A failure while the command ran, with a hint.
     pub(super) fn failed(error: impl Into<anyhow::Error>, hint: Option<String>) -> Self {
         Self::Failed(with_hint(error.into(), hint))
+    }
+}
+
+/// A file of watches that is wrong, for every command that reads it.
+impl From<WatchesError> for Failure {
+    fn from(error: WatchesError) -> Self {
+        let hint = error.hint();
+        Self::usage(error, hint)
     }
 }
 

@@ -201,3 +201,17 @@ fn an_audit_log_says_what_was_used_and_refused() {
         nobody.stderr
     );
 }
+
+#[test]
+fn what_to_do_about_missing_watches_is_told() {
+    let project = project_with_role();
+    for command in [&["generate"][..], &["check", "--role", "role.yaml"]] {
+        let ended = project.run(&[&["rbac"], command, &["--watches-file", "other.yaml"]].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("\nhint: `other.yaml` is looked for"),
+            "{}",
+            ended.stderr
+        );
+    }
+}

@@ -21,10 +21,7 @@ const WATCHES: &str = "watches.yaml";
 /// The watches and the charts that they name, as they lie in the operator's home folder. Both are checked as the operator
 /// checks them at its start.
 pub(super) fn read(watches_file: &Path, environment: &Environment) -> Result<Tree, Failure> {
-    let watches = Watches::load(watches_file, environment).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error, hint)
-    })?;
+    let watches = Watches::load(watches_file, environment)?;
     let mut files = Files::new();
     for watch in &watches {
         add_chart(&watch.chart_path, &mut files)?;

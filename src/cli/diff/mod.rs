@@ -66,10 +66,7 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
             Some(hint.to_owned()),
         ));
     }
-    let watches = Watches::load(&arguments.watches_file, environment).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error, hint)
-    })?;
+    let watches = Watches::load(&arguments.watches_file, environment)?;
     let documents = subject::read_files(&arguments.files)?;
     let style = Style::of(&io::stdout(), environment);
     block_on(async {

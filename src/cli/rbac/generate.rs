@@ -116,8 +116,7 @@ impl NeedsFlags {
         cluster: &ClusterFlags,
         environment: &Environment,
     ) -> Result<Vec<Rules>, Failure> {
-        let watches = Watches::load(&self.watches_file, environment)
-            .map_err(|error| Failure::usage(anyhow!(error), None))?;
+        let watches = Watches::load(&self.watches_file, environment)?;
         let mut known = self.defined()?;
         if self.discover {
             known.extend(block_on(discovered(cluster, environment))?);

@@ -39,10 +39,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
             Some("`steersman run --help` explains the flags".to_owned()),
         )
     })?;
-    let watches = Watches::load(&config.watches_file, environment).map_err(|error| {
-        let hint = error.hint();
-        Failure::usage(error, hint)
-    })?;
+    let watches = Watches::load(&config.watches_file, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(RENDERERS)

@@ -45,10 +45,7 @@ impl PlainProject {
     /// # Errors
     /// watches.yaml or a chart is wrong, or the files cannot be written.
     pub(in crate::cli) fn read(environment: &Environment) -> Result<Self, Failure> {
-        let watches = Watches::load(Path::new(WATCHES), environment).map_err(|error| {
-            let hint = error.hint();
-            Failure::usage(error, hint)
-        })?;
+        let watches = Watches::load(Path::new(WATCHES), environment)?;
         let project = project()?;
         let mut files = new_project(&project, &rbac::write::base_block());
         let own = own_definitions().map_err(|error| Failure::usage(error, None))?;
