@@ -52,20 +52,41 @@ fn spelled_for_all(text: &str) -> String {
     if let Some(kustomize) = kustomize.first() {
         collect_respelled(&helm, kustomize, &mut respelled);
     }
-    // From behind, so that places before stay where they are; what is aliased has one place.
+    // What is aliased has one place.
     respelled.sort_unstable();
     respelled.dedup();
-    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    for (line, column, meaning) in respelled.into_iter().rev() {
-        if let Some(line) = lines.get_mut(line) {
-            respell(line, column, &meaning);
-        }
+    let mut spelled = String::with_capacity(text.len());
+    let mut rest = respelled.as_slice();
+    for (number, line) in text.lines().enumerate() {
+        let count = rest.iter().take_while(|place| place.line == number).count();
+        let (here, below) = rest.split_at(count);
+        respell(line, here, &mut spelled);
+        spelled.push('\n');
+        rest = below;
     }
-    lines.join("\n") + "\n"
+    spelled
 }
 
-/// The place of each scalar, counted from 0, that the two readings differ in, with what Helm's says.
-fn collect_respelled(helm: &Node, kustomize: &Node, respelled: &mut Vec<(usize, usize, String)>) {
+/// A scalar, its place counted from 0, and what Helm's reading of it says.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Respelled {
+    line: usize,
+    column: usize,
+    meaning: String,
+}
+
+impl Respelled {
+    fn new(node: &Node, meaning: String) -> Self {
+        Self {
+            line: node.line as usize - 1,
+            column: node.column as usize - 1,
+            meaning,
+        }
+    }
+}
+
+/// The scalars that the two readings differ in.
+fn collect_respelled(helm: &Node, kustomize: &Node, respelled: &mut Vec<Respelled>) {
     match (&helm.value, &kustomize.value) {
         (Content::Mapping(ours), Content::Mapping(theirs)) => {
             for ((key, value), (their_key, their_value)) in ours.iter().zip(theirs) {
@@ -79,38 +100,39 @@ fn collect_respelled(helm: &Node, kustomize: &Node, respelled: &mut Vec<(usize, 
             }
         }
         (ours, theirs) if ours == theirs => {}
-        (Content::Bool(value), _) => respelled.push(place(helm, value.to_string())),
-        (Content::String(text), _) => respelled.push(place(helm, text.clone())),
+        (Content::Bool(value), _) => respelled.push(Respelled::new(helm, value.to_string())),
+        (Content::String(text), _) => respelled.push(Respelled::new(helm, text.clone())),
         _ => {}
     }
 }
 
-fn place(node: &Node, meaning: String) -> (usize, usize, String) {
-    (node.line as usize - 1, node.column as usize - 1, meaning)
-}
-
-/// Writes what a plain scalar means in its place: a boolean's word for another, or its own text with quotes.
-fn respell(line: &mut String, column: usize, meaning: &str) {
-    let Some((mut start, _)) = line.char_indices().nth(column) else {
-        return;
-    };
-    // A place is that of the anchor, where there is one.
-    if line[start..].starts_with('&') {
-        let anchor = line[start..].find(' ').unwrap_or_default();
-        let space = line[start + anchor..]
-            .bytes()
-            .take_while(|byte| *byte == b' ')
-            .count();
-        start += anchor + space;
+/// Writes a line with the meaning of plain scalars in their places: a boolean's word for another, or its own text with
+/// quotes.
+fn respell(line: &str, places: &[Respelled], spelled: &mut String) {
+    let mut characters = line.char_indices();
+    let (mut passed, mut written) = (0, 0);
+    for Respelled { column, meaning, .. } in places {
+        let Some((mut start, _)) = characters.nth(column - passed) else {
+            break;
+        };
+        passed = column + 1;
+        // A place is that of the anchor, where there is one.
+        if line[start..].starts_with('&') {
+            let anchor = line[start..].find(' ').unwrap_or_default();
+            let spaces = line[start + anchor..].bytes().take_while(|byte| *byte == b' ');
+            start += anchor + spaces.count();
+        }
+        let rest = &line[start..];
+        spelled.push_str(line.get(written..start).unwrap_or_default());
+        if rest.starts_with(meaning) {
+            spelled.extend(["\"", meaning, "\""]);
+            written = start + meaning.len();
+        } else {
+            spelled.push_str(meaning);
+            written = start + rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+        }
     }
-    let rest = &line[start..];
-    let (length, spelled) = if rest.starts_with(meaning) {
-        (meaning.len(), format!("\"{meaning}\""))
-    } else {
-        let word = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-        (word, meaning.to_owned())
-    };
-    line.replace_range(start..start + length, &spelled);
+    spelled.push_str(&line[written..]);
 }
 
 /// Lines that are indented by two more spaces; empty ones stay empty.

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use steersman_project::layout::{Files, ProjectFile};
 
-use super::super::super::Failure;
-use super::super::super::scaffold::{Fetched, digest, wrong};
-use super::super::ApiArgs;
 use super::{Target, chart_name, chart_on_disk};
+use crate::cli::Failure;
+use crate::cli::create::ApiArgs;
+use crate::cli::scaffold::{Fetched, digest, wrong};
 use crate::config::Environment;
 
 /// The chart that the project was made of, or updated to: what is there, where nobody has edited it; else its version from
