@@ -1,71 +1,24 @@
-//! What our own validation finds, beside what the Operator Framework's libraries find.
-
-use std::collections::BTreeMap;
+//! Bundles with something wrong in them, each with what is to be found.
 
 use serde_json::{Value, json};
 use steersman_project::bundle::to_yaml;
-use steersman_project::bundle::validate::{Finding, Optional, Severity, validate};
-use steersman_testkit::bundle_judge::BundleJudge;
-use tempfile::TempDir;
 
-use crate::judged::{files_of, write};
-use crate::{bundle_of, objects, request};
-
-const SERVICE_VERSION: &str = "manifests/cache-operator.clusterserviceversion.yaml";
-const DEFINITION: &str = "manifests/cache.example.com_caches.yaml";
-const ANNOTATIONS: &str = "metadata/annotations.yaml";
-
-type Files = BTreeMap<String, String>;
-
-fn good() -> Files {
-    let mut bundle = bundle_of(objects(), &request());
-    bundle.stamp(None, "2026-01-01T00:00:00Z");
-    files_of(&bundle)
-}
-
-/// Changes the object in a file.
-fn edit(files: &mut Files, path: &str, change: impl FnOnce(&mut Value)) {
-    let mut object = steersman_yaml::to_json(&files[path]).unwrap();
-    change(&mut object);
-    files.insert(path.to_owned(), to_yaml(&object));
-}
-
-fn edited(path: &str, change: impl FnOnce(&mut Value)) -> Files {
-    let mut files = good();
-    edit(&mut files, path, change);
-    files
-}
-
-fn texts(findings: &[Finding]) -> Vec<String> {
-    findings
-        .iter()
-        .map(|finding| format!("{} {finding}", finding.severity.name()))
-        .collect()
-}
-
-#[test]
-fn a_good_bundle_has_no_findings() {
-    assert_eq!(texts(&validate(&good(), &[])), [""; 0]);
-    assert_eq!(
-        texts(&validate(&good(), &Optional::ALL)),
-        [format!("warning {SERVICE_VERSION}: spec.icon: is missing")]
-    );
-}
+use super::{ANNOTATIONS, DEFINITION, Files, SERVICE_VERSION, edited, good};
 
 /// Whether the libraries find something of this weight; those of the format are in a part of operator-sdk that is no
 /// library, so `None` says that nobody is asked.
-enum Judge {
+pub(super) enum Judge {
     Error,
     Warning,
     Silent,
     NotAsked,
 }
 
-struct Case {
-    files: Files,
+pub(super) struct Case {
+    pub(super) files: Files,
     /// What we find.
-    expect: &'static str,
-    judge: Judge,
+    pub(super) expect: &'static str,
+    pub(super) judge: Judge,
 }
 
 fn service_version(change: impl FnOnce(&mut Value), expect: &'static str, judge: Judge) -> Case {
@@ -119,12 +72,12 @@ fn add(parent: &'static str, key: &'static str, value: Value) -> impl FnOnce(&mu
     move |object| object.pointer_mut(parent).unwrap()[key] = value
 }
 
-fn examples(value: &Value) -> impl FnOnce(&mut Value) {
+pub(super) fn examples(value: &Value) -> impl FnOnce(&mut Value) {
     set("/metadata/annotations/alm-examples", value.to_string().into())
 }
 
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn cases_of_the_service_version() -> Vec<Case> {
+pub(super) fn cases_of_the_service_version() -> Vec<Case> {
     let sample = |spec: Value| json!([{"apiVersion": "cache.example.com/v1alpha1", "kind": "Cache", "metadata": {"name": "a"}, "spec": spec}]);
     let other_kind =
         json!([{"apiVersion": "cache.example.com/v1alpha1", "kind": "Other", "metadata": {"name": "a"}}]);
@@ -354,7 +307,7 @@ fn cases_of_the_service_version() -> Vec<Case> {
 }
 
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn cases_of_the_rest() -> Vec<Case> {
+pub(super) fn cases_of_the_rest() -> Vec<Case> {
     let account =
         |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
     let budget = |spec: Value| json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": spec});
@@ -477,108 +430,4 @@ fn cases_of_the_rest() -> Vec<Case> {
             judge: Judge::Warning,
         },
     ]
-}
-
-#[test]
-fn what_the_operator_framework_finds_is_found_here_too() {
-    let judge = BundleJudge::find_or_skip();
-    let temporary = TempDir::new().unwrap();
-    let mut differences = Vec::new();
-    let cases = cases_of_the_service_version()
-        .into_iter()
-        .chain(cases_of_the_rest());
-    for (index, case) in cases.enumerate() {
-        let findings = validate(&case.files, &Optional::ALL);
-        let ours = findings
-            .iter()
-            .find(|finding| finding.to_string().contains(case.expect))
-            .unwrap_or_else(|| panic!("`{}` is not among {:#?}", case.expect, texts(&findings)));
-        let Some(judge) = &judge else {
-            continue;
-        };
-        let level = match case.judge {
-            Judge::NotAsked => continue,
-            Judge::Silent => None,
-            Judge::Error => Some(("Error", Severity::Error)),
-            Judge::Warning => Some(("Warning", Severity::Warning)),
-        };
-        let folder = temporary.path().join(index.to_string());
-        write(&case.files, &folder);
-        let theirs: Vec<String> = judge
-            .bundle(&folder)
-            .into_iter()
-            // The good bundle has no icon either.
-            .filter(|finding| !finding.detail.ends_with("csv.Spec.Icon not specified"))
-            .map(|finding| format!("{} {}", finding.level, finding.detail))
-            .collect();
-        let agree = match level {
-            None => theirs.is_empty(),
-            Some((level, severity)) => {
-                ours.severity == severity && theirs.iter().any(|text| text.starts_with(level))
-            }
-        };
-        if !agree {
-            differences.push(format!("{ours:?}\n  {theirs:?}"));
-        }
-    }
-    assert!(differences.is_empty(), "{}", differences.join("\n"));
-}
-
-#[test]
-fn a_null_is_no_difference_but_in_a_list() {
-    let with = |spec: Value| {
-        let sample = json!([{"apiVersion": "cache.example.com/v1alpha1", "kind": "Cache", "spec": spec}]);
-        texts(&validate(&edited(SERVICE_VERSION, examples(&sample)), &[]))
-    };
-    assert_eq!(with(json!({"policy": null})), [""; 0]);
-    let findings = with(json!({"extraArgs": [null]}));
-    assert!(findings[0].contains("spec.extraArgs[0]: is null"), "{findings:?}");
-}
-
-#[test]
-fn files_that_are_no_yaml_are_named() {
-    let mut files = good();
-    files.insert("manifests/broken.yaml".to_owned(), "a: [".to_owned());
-    files.insert("manifests/empty.yaml".to_owned(), "# nothing\n".to_owned());
-    files.insert(
-        "manifests/two.yaml".to_owned(),
-        format!("{0}---\n{0}", files[DEFINITION]),
-    );
-    let findings = texts(&validate(&files, &[]));
-    assert_eq!(findings.len(), 3, "{findings:?}");
-    assert!(
-        findings[0].starts_with("error manifests/broken.yaml: this is no YAML"),
-        "{findings:?}"
-    );
-    assert_eq!(findings[1], "error manifests/empty.yaml: the file is empty");
-    assert!(findings[2].contains("several objects"), "{findings:?}");
-}
-
-#[test]
-fn a_bundle_that_is_too_large_is_refused() {
-    let mut files = good();
-    // Digits of a generator: text that hardly compresses.
-    let mut state = 1_u64;
-    let noise: String = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        format!("{:x}", state >> 33)
-    })
-    .take(300_000)
-    .collect();
-    let large =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large"}, "data": {"a": noise}});
-    files.insert("manifests/large.yaml".to_owned(), to_yaml(&large));
-    let findings = texts(&validate(&files, &[]));
-    assert!(findings[0].starts_with("error the bundle takes "), "{findings:?}");
-    if let Some(judge) = BundleJudge::find_or_skip() {
-        let temporary = TempDir::new().unwrap();
-        let folder = temporary.path().join("bundle");
-        write(&files, &folder);
-        assert!(
-            judge
-                .bundle(&folder)
-                .iter()
-                .any(|finding| finding.detail.contains("size exceeded"))
-        );
-    }
 }
