@@ -149,6 +149,34 @@ fn no_file_outgrows_a_reader() {
     }
 }
 
+#[test]
+fn every_case_that_compatibility_names_is_there() {
+    let text = std::fs::read_to_string(root().join("COMPATIBILITY.md")).expect("a readable file");
+    let mut cases = 0;
+    // What stands between backquotes is every second piece.
+    for name in text.split('`').skip(1).step_by(2) {
+        if !["crates/", "src/", "tests/"]
+            .iter()
+            .any(|folder| name.starts_with(folder))
+        {
+            continue;
+        }
+        cases += 1;
+        let path = name.split("::").next().unwrap_or_default();
+        let function = name.rsplit("::").next().unwrap_or_default();
+        let path = root().join(path);
+        assert!(path.exists(), "`{name}` is not there");
+        if path.is_file() {
+            let content = std::fs::read_to_string(&path).expect("a readable file");
+            assert!(
+                path.ends_with(name) || content.contains(function),
+                "`{name}` is not there"
+            );
+        }
+    }
+    assert!(cases > 100, "only {cases} cases were found");
+}
+
 /// Each package of the workspace, with the names of its normal and build dependencies.
 fn packages() -> Vec<(String, Vec<String>)> {
     let output = Command::new(env!("CARGO"))
