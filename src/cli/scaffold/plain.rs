@@ -8,16 +8,17 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 use steersman_chart::files_of_chart;
+use steersman_project::CustomKind;
 use steersman_project::definition::{self, Definition, distinguish};
 use steersman_project::layout::{self, Api, Files, Project, api_files, new_project, project_name_of};
-use steersman_project::rbac::{self, Rules};
-use steersman_project::{CustomKind, Scope};
+use steersman_project::rbac::{self, Known, ResourceName, Rules};
 use tempfile::TempDir;
 
 use super::api::wrong_project;
 use super::{say, wrong};
 use crate::cli::{Failure, files};
 use crate::config::Environment;
+use crate::permissions::{custom_kind, options};
 use crate::values::user_values;
 use crate::watches::{Watch, Watches};
 
@@ -49,14 +50,19 @@ impl PlainProject {
         let project = project()?;
         let mut files = new_project(&project, &rbac::write::base_block());
         let own = own_definitions().map_err(|error| Failure::usage(error, None))?;
-        let kinds = kinds(&watches, &own)?;
+        let mut known = Known::new();
+        for own in &own {
+            known.insert(&own.group, &own.kind, own.name.clone());
+        }
+        let kinds = kinds(&watches, &known)?;
         let made = definitions(&watches, &kinds)?;
         for ((watch, kind), made) in watches.iter().zip(&kinds).zip(&made) {
             let definition = own
                 .iter()
                 .find(|own| own.is_of(kind))
                 .map_or(made, |own| &own.text);
-            add(&mut files, &project, (watch, kind), definition)?;
+            let needs = options(watch, known.clone(), false);
+            add(&mut files, &project, (watch, kind), (definition, &needs))?;
         }
         let folder = write(&files).map_err(|error| Failure::failed(error, None))?;
         Ok(Self {
@@ -102,8 +108,7 @@ fn project() -> Result<Project, Failure> {
 struct OwnDefinition {
     group: String,
     kind: String,
-    plural: String,
-    is_cluster_wide: bool,
+    name: ResourceName,
     text: String,
 }
 
@@ -132,34 +137,24 @@ fn own_definitions() -> anyhow::Result<Vec<OwnDefinition>> {
         own.push(OwnDefinition {
             group: field("/spec/group"),
             kind: field("/spec/names/kind"),
-            plural: field("/spec/names/plural"),
-            is_cluster_wide: field("/spec/scope") == "Cluster",
+            name: ResourceName {
+                plural: field("/spec/names/plural"),
+                is_namespaced: field("/spec/scope") != "Cluster",
+            },
             text,
         });
     }
     Ok(own)
 }
 
-/// The kinds of the entries, by the names that the project's own definitions give them. Versions of one kind share a definition, which several charts do not give.
-fn kinds(watches: &Watches, own: &[OwnDefinition]) -> Result<Vec<CustomKind>, Failure> {
+/// The kinds of the entries. Versions of one kind share a definition, which several charts do not give.
+fn kinds(watches: &Watches, known: &Known) -> Result<Vec<CustomKind>, Failure> {
     let mut kinds: Vec<CustomKind> = Vec::new();
     for watch in watches {
-        let gvk = &watch.gvk;
-        let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
-        let defined = own.iter().find(|own| own.is_of(&kind));
-        let is_cluster_wide = match defined {
-            Some(defined) => defined.is_cluster_wide,
-            None => watch.release_namespace.is_some(),
-        };
-        if is_cluster_wide {
-            kind.scope = Scope::Cluster;
-        }
-        if let Some(defined) = defined {
-            kind.plural.clone_from(&defined.plural);
-        }
+        let kind = custom_kind(watch, known);
         if kinds
             .iter()
-            .any(|known| known.definition_name() == kind.definition_name())
+            .any(|other| other.definition_name() == kind.definition_name())
         {
             return Err(wrong(
                 format!(
@@ -194,14 +189,10 @@ fn add(
     files: &mut Files,
     project: &Project,
     (watch, kind): (&Watch, &CustomKind),
-    definition: &str,
+    (definition, needs): (&str, &rbac::Options),
 ) -> Result<(), Failure> {
     let place = watch.chart_path.display();
-    let options = rbac::Options {
-        ignores_dependents: !watch.watch_dependents,
-        ..rbac::Options::default()
-    };
-    let rules = Rules::of(kind, &watch.chart, &options)
+    let rules = Rules::of(kind, &watch.chart, needs)
         .with_context(|| format!("failed to survey the chart {place}"))
         .map_err(|error| Failure::usage(error, None))?;
     for notice in &rules.notices {
