@@ -218,14 +218,25 @@ fn what_is_not_there_is_told_with_what_is() {
 #[test]
 fn servers_are_trusted_by_the_authority_that_is_named() {
     let Some(shelf) = Shelf::new() else { return };
-    let server = TlsServer::start(&shelf.folder);
+    TlsServer::make_certificates(&shelf.folder);
+    let server = TlsServer::start(&shelf.folder, "server");
     let chart = ["--helm-chart=web", "--helm-chart-repo", &server.url];
     shelf.check_refusal(&chart, 1, "ertificate", "--ca-file");
-    let authority = format!("--ca-file={}", shelf.folder.join("cert.pem").display());
+    let authority = format!("--ca-file={}", shelf.folder.join("authority.pem").display());
     shelf.check(&[&chart[..], &[&authority]].concat(), "2.0.0");
-    let file = shelf.folder.join("cert.pem");
+    let file = shelf.folder.join("authority.pem");
     shelf.add(&format!("url: '{}', caFile: '{}'", server.url, file.display()));
     shelf.check(&["--helm-chart=here/web", "--helm-chart-version=1.0.0"], "1.0.0");
+}
+
+#[test]
+fn the_certificate_of_an_authority_is_none_of_a_server() {
+    let Some(shelf) = Shelf::new() else { return };
+    TlsServer::make_certificates(&shelf.folder);
+    let server = TlsServer::start(&shelf.folder, "authority");
+    let authority = format!("--ca-file={}", shelf.folder.join("authority.pem").display());
+    let chart = ["--helm-chart=web", "--helm-chart-repo", &server.url, &authority];
+    shelf.check_refusal(&chart, 1, "CaUsedAsEndEntity", "--ca-file");
 }
 
 #[test]
@@ -289,34 +300,34 @@ fn what_is_no_chart_of_objects_is_refused() {
     );
 }
 
-/// A server of files over TLS, with a certificate of the authority `cert.pem`; killed when dropped.
+/// A server of files over TLS; killed when dropped.
 struct TlsServer {
     child: Child,
     url: String,
 }
 
 impl TlsServer {
-    fn start(folder: &Path) -> Self {
-        let openssl = |arguments: &str| {
-            let mut command = Command::new("openssl");
-            command
-                .args(arguments.split(' '))
-                .current_dir(folder)
-                .stdin(Stdio::null());
-            command
-        };
-        let key = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2";
+    /// Writes a certificate `authority` that signs itself, and one that it has signed, `server`. Both are for this machine.
+    fn make_certificates(folder: &Path) {
+        let key = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -addext \
+                   subjectAltName=IP:127.0.0.1";
         for request in [
-            format!("{key} -subj /CN=authority -keyout authority.key -out cert.pem"),
+            format!("{key} -subj /CN=authority -keyout authority.key -out authority.pem"),
             format!(
-                "{key} -subj /CN=server -CA cert.pem -CAkey authority.key -addext subjectAltName=IP:127.0.0.1 -addext \
-                 basicConstraints=CA:FALSE -keyout key.pem -out server.pem"
+                "{key} -subj /CN=server -CA authority.pem -CAkey authority.key -addext basicConstraints=CA:FALSE -keyout \
+                 server.key -out server.pem"
             ),
         ] {
-            let made = openssl(&request).stderr(Stdio::null()).status().unwrap();
+            let made = openssl(folder, &request).stderr(Stdio::null()).status().unwrap();
             assert!(made.success(), "openssl {request}");
         }
-        let mut child = openssl("s_server -accept 127.0.0.1:0 -cert server.pem -key key.pem -WWW")
+    }
+
+    /// Serves a folder, with one of the certificates that are in it.
+    fn start(folder: &Path, certificate: &str) -> Self {
+        let serve =
+            format!("s_server -accept 127.0.0.1:0 -cert {certificate}.pem -key {certificate}.key -WWW");
+        let mut child = openssl(folder, &serve)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -331,6 +342,15 @@ impl TlsServer {
             url: format!("https://{}", address.unwrap()),
         }
     }
+}
+
+fn openssl(folder: &Path, arguments: &str) -> Command {
+    let mut command = Command::new("openssl");
+    command
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .stdin(Stdio::null());
+    command
 }
 
 impl Drop for TlsServer {
