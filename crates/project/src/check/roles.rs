@@ -1,10 +1,10 @@
 //! Roles: whether they let the operator do what its charts need.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::rbac::{Asked, Granted, Options, Rule, Rules, base_rules, compare};
+use crate::rbac::{Difference, Granted, Options, Rule, Rules, base_rules, compare, needed};
 
 use super::manifests::Document;
 use super::{Finding, Project, Watched, definitions, deployed};
@@ -25,29 +25,18 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
     let Ok(wanted) = Rules::of(&definitions::kind_of(project, watched), &watched.chart, &options) else {
         return;
     };
-    let base = base_rules();
-    let needed: Vec<Asked> = (wanted.rules.iter().chain(&base))
-        .flat_map(|rule| rule.each(None))
-        .collect();
+    let needed = needed(wanted.rules.iter().chain(&base_rules()), &BTreeSet::new());
     // Where a role is bound decides in which namespaces it holds; here it counts that there is one.
     let granted: Vec<Granted> = bound.iter().flat_map(|role| granted(role)).collect();
-    let mut missing: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
-    for asked in compare(&granted, &needed).missing {
-        missing
-            .entry((asked.group, asked.resource))
-            .or_default()
-            .push(asked.verb);
-    }
-    for ((group, resource), verbs) in missing {
-        let name = if group.is_empty() {
-            resource
-        } else {
-            format!("{resource}.{group}")
+    for missing in Difference::all(compare(&granted, &needed).missing, &[]) {
+        let name = match missing.name.as_str() {
+            "" => missing.resource,
+            name => format!("{} {name}", missing.resource),
         };
         let message = format!(
             "{} may not {} {name}, which {} {} needs",
             main["metadata"]["name"].as_str().unwrap_or("the role"),
-            verbs.join(", "),
+            missing.verbs.join(", "),
             watched.kind.api_version(),
             watched.kind.kind
         );
