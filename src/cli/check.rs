@@ -35,7 +35,8 @@ What is checked:
                      chart's defaults
   samples            in config/samples and deploy/samples: against the definitions
   roles              in config/rbac and deploy/rbac: whether they hold what the charts need
-  kustomizations     of config/default, else deploy: that it can be built, and what of the above it deploys
+  kustomizations     of config/default, else deploy: that it can be built, and what of the above
+                     it deploys
   Kubernetes' kinds  those of the charts that are deprecated or gone
 
 Exit codes:

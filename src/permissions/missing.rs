@@ -1,11 +1,7 @@
 //! What an operator lacks, said before a release fails for it.
 
-use std::collections::BTreeSet;
-
 use steersman_chart::survey::Survey;
-use steersman_project::rbac::{
-    Difference, Granted, Known, ResourceName, Rule, Rules, base_rules, compare, needed,
-};
+use steersman_project::rbac::{Known, Needs, ResourceName};
 
 use super::{Permissions, custom_kind, known_to, options};
 use crate::apply::chain;
@@ -39,7 +35,7 @@ pub(crate) async fn tell_missing(
     let gvk = &watch.gvk;
     let survey = {
         let watch = watch.clone();
-        tokio::task::spawn_blocking(move || Needs::of(&watch, known)).await
+        tokio::task::spawn_blocking(move || needs_of(&watch, known)).await
     };
     // What cannot be parsed says so with each release.
     let Ok(Some(needs)) = survey else { return };
@@ -64,50 +60,8 @@ pub(crate) async fn tell_missing(
     }
 }
 
-/// What the releases of a watch need.
-struct Needs {
-    /// With the rules of the chart's own roles.
-    strict: Rules,
-    /// With the leave to write these without having them.
-    escalating: Rules,
-}
-
-impl Needs {
-    fn of(watch: &Watch, known: Known) -> Option<Self> {
-        let survey = Survey::of_templates(&watch.chart).ok()?;
-        let kind = custom_kind(watch, &known);
-        let mut options = options(watch, known, false);
-        let strict = Rules::of_survey(&kind, &survey, &options);
-        options.allow_escalation = true;
-        let escalating = Rules::of_survey(&kind, &survey, &options);
-        Some(Self { strict, escalating })
-    }
-
-    /// Where something is needed by an operator of these namespaces.
-    fn namespaces(&self, watched: &BTreeSet<String>) -> BTreeSet<String> {
-        let outside = self.strict.outside(watched).map(|(namespace, _)| namespace);
-        watched.iter().chain(outside).cloned().collect()
-    }
-
-    /// What of it is not granted.
-    fn missing(&self, watched: &BTreeSet<String>, granted: &[Granted]) -> Vec<Difference> {
-        let missing = |rules: &Rules| compare(granted, &rules.needed(watched)).missing;
-        let mut lacks = missing(&self.escalating);
-        let mut rules = &self.escalating;
-        // Whoever may write roles without having their rules need not have them.
-        if lacks.iter().any(|asked| asked.verb == "escalate") {
-            rules = &self.strict;
-            lacks = missing(rules);
-        }
-        let base = base_rules();
-        lacks.extend(compare(granted, &needed(&base, watched)).missing);
-        let elsewhere = rules.elsewhere.values().flatten();
-        let all: Vec<Rule> = base
-            .iter()
-            .chain(&rules.rules)
-            .chain(elsewhere)
-            .cloned()
-            .collect();
-        Difference::all(lacks, &all)
-    }
+fn needs_of(watch: &Watch, known: Known) -> Option<Needs> {
+    let survey = Survey::of_templates(&watch.chart).ok()?;
+    let kind = custom_kind(watch, &known);
+    Some(Needs::of_survey(&kind, &survey, &options(watch, known, false)))
 }

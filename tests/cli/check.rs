@@ -150,6 +150,28 @@ fn roles_have_to_hold_what_the_chart_needs() {
 }
 
 #[test]
+fn whoever_may_write_roles_needs_not_have_their_rules() {
+    let project = project();
+    project.write(
+        "charts/web/templates/role.yaml",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: web}\nrules:\n\
+         - {apiGroups: [\"\"], resources: [pods], verbs: [get]}\n",
+    );
+    let definition = project.run(&["crd", "--output-dir", "config/crd/bases"]);
+    assert_eq!(definition.code, Some(0), "{}", definition.stderr);
+    let generate = ["rbac", "generate", "--output", "config/rbac/role.yaml"];
+    std::fs::create_dir_all(project.path().join("config/rbac")).unwrap();
+    for flags in [&[][..], &["--allow-escalation"]] {
+        assert_eq!(project.run(&[&generate[..], flags].concat()).code, Some(0));
+        assert_eq!(found(&project, &[], 0), "nothing is wrong\n", "{flags:?}");
+    }
+    let role = std::fs::read_to_string(project.path().join("config/rbac/role.yaml")).unwrap();
+    project.write("config/rbac/role.yaml", &role.replace("escalate", "get"));
+    let text = found(&project, &[], 1);
+    assert!(text.contains(" may not get pods, which "), "{text}");
+}
+
+#[test]
 fn what_counts_is_what_is_deployed() {
     let project = Project::new();
     fs::remove_file(project.path().join("watches.yaml")).unwrap();

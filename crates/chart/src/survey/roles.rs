@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::text::{Mark, REACH, Text, UNKNOWN, Word, plain};
+use serde_json::Value;
+
+use super::text::{Mark, REACH, Text, UNKNOWN, UNKNOWN_IN_FLOW, Word, plain};
 use super::{Binding, PolicyRule, Role};
 
 /// The role that a document is.
@@ -85,6 +87,35 @@ fn is_role_name(text: &str) -> bool {
     !text.is_empty() && !text.contains([UNKNOWN, ' ', '{'])
 }
 
+/// YAML in braces or brackets, up to the last of them.
+#[derive(Default)]
+struct Flow {
+    text: String,
+    depth: usize,
+}
+
+impl Flow {
+    fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Adds a line; the whole where it ends there. What is in quotes and has brackets is taken for brackets: what comes
+    /// of that is no YAML.
+    fn add(&mut self, line: &str) -> Option<String> {
+        let line = line.split(" #").next().unwrap_or_default();
+        self.text.push_str(line);
+        self.text.push('\n');
+        for letter in line.chars() {
+            match letter {
+                '{' | '[' => self.depth += 1,
+                '}' | ']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        (self.depth == 0).then(|| std::mem::take(&mut self.text))
+    }
+}
+
 struct Reader<'r> {
     role: &'r mut Role,
     rule: Option<(PolicyRule, Option<&'static str>)>,
@@ -102,17 +133,24 @@ impl Reader<'_> {
     /// Reads the items of `rules` line by line: alternatives follow each other, so that this need not be YAML.
     fn read(&mut self, lines: &[String], column: usize) {
         let mut lines = lines.iter();
-        if let Some(first) = lines.next()
-            && first.contains(UNKNOWN)
-        {
-            self.miss();
-        }
         let mut open_list = String::new();
+        let mut flow = Flow::default();
+        if let Some(first) = lines.next().map(|line| line.trim()) {
+            if first.starts_with('[') {
+                self.flow(&mut flow, first);
+            } else if first.contains(UNKNOWN) {
+                self.miss();
+            }
+        }
         for line in lines {
             let trimmed = line.trim_start();
             let indent = line.len() - trimmed.len();
             let trimmed = trimmed.trim_end();
             if trimmed.is_empty() || trimmed.starts_with('#') {
+                continue;
+            }
+            if flow.is_open() {
+                self.flow(&mut flow, trimmed);
                 continue;
             }
             if !open_list.is_empty() {
@@ -149,9 +187,48 @@ impl Reader<'_> {
                         self.values(rest);
                     }
                 }
+                None if inner.is_some() && content.starts_with('{') => {
+                    self.finish();
+                    self.flow(&mut flow, content);
+                }
                 None if inner.is_some() => self.value(content),
                 None if content.contains(UNKNOWN) => self.miss(),
                 None => {}
+            }
+        }
+        if flow.is_open() {
+            self.miss();
+        }
+        self.finish();
+    }
+
+    /// Reads one more line of rules in braces or brackets.
+    fn flow(&mut self, flow: &mut Flow, line: &str) {
+        let Some(text) = flow.add(line) else { return };
+        let Ok(value) = steersman_yaml::to_json(&text.replace(UNKNOWN, UNKNOWN_IN_FLOW)) else {
+            return self.miss();
+        };
+        let rules = match value {
+            Value::Array(rules) => rules,
+            rule => vec![rule],
+        };
+        for rule in rules {
+            self.finish();
+            for key in KEYS {
+                let values = match rule.get(key) {
+                    None | Some(Value::Null) => continue,
+                    Some(Value::Array(values)) => values.clone(),
+                    Some(value) => vec![value.clone()],
+                };
+                let (policy, _) = self.rule.take().unwrap_or_default();
+                self.rule = Some((policy, Some(key)));
+                for value in values {
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    self.value(&text.replace(UNKNOWN_IN_FLOW, &UNKNOWN.to_string()));
+                }
+            }
+            if self.rule.is_none() {
+                self.miss();
             }
         }
         self.finish();
@@ -233,4 +310,64 @@ fn key(text: &str) -> Option<(&'static str, &str)> {
     let key = KEYS.iter().find(|key| bare.starts_with(**key))?;
     let rest = bare.get(key.len()..)?.trim_start_matches(['"', '\'']);
     Some((key, rest.trim_start().strip_prefix(':')?))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chart::Chart;
+    use crate::survey::{Role, Survey};
+
+    fn role_of(rules: &str) -> Role {
+        let template =
+            format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: web\n{rules}");
+        let files = [
+            ("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n"),
+            ("templates/role.yaml", &template),
+        ];
+        let files = files.map(|(name, text)| (name, text.as_bytes()));
+        let chart = Chart::from_files(files).unwrap();
+        Survey::of_templates(&chart).unwrap().roles.remove(0)
+    }
+
+    fn check(rules: &str, expect: &[&str], is_incomplete: bool) {
+        let role = role_of(rules);
+        let found: Vec<String> = (role.rules.iter())
+            .map(|rule| {
+                let [groups, resources, verbs] =
+                    [&rule.api_groups, &rule.resources, &rule.verbs].map(|list| list.join(","));
+                format!("{groups}/{resources} {verbs}")
+            })
+            .collect();
+        assert_eq!(found, expect, "{rules}");
+        assert_eq!(role.is_incomplete, is_incomplete, "{rules}");
+    }
+
+    #[test]
+    fn rules_in_braces_are_rules() {
+        check(
+            "rules:\n- {apiGroups: [\"\"], resources: [pods], verbs: [get]} # why\n- apiGroups: [apps]\n  resources:\n  - \
+             deployments\n  verbs: [list]\n",
+            &["/pods get", "apps/deployments list"],
+            false,
+        );
+        check(
+            "rules:\n  - { apiGroups: [apps],\n      # why\n      resources: [deployments, statefulsets],\n      verbs: \
+             ['*'] }\n",
+            &["apps/deployments,statefulsets *"],
+            false,
+        );
+        check(
+            "rules: [{apiGroups: [''], resources: [pods], verbs: [get, list]}, {nonResourceURLs: [/metrics], verbs: [get]}]\n",
+            &["/ get", "/pods get,list"],
+            false,
+        );
+        check("rules: []\n", &[], false);
+        check(
+            "rules:\n- {apiGroups: [''], resources: [\"{{ .Values.what }}\"], verbs: [get]}\n",
+            &[],
+            true,
+        );
+        check("rules:\n- {apiGroups: [''], resources: [pods\n", &[], true);
+        check("rules:\n- {a: b}\n", &[], true);
+    }
 }

@@ -14,7 +14,7 @@ const MAX_ENDINGS: usize = 64;
 /// Stands for what is not known in a line.
 pub(super) const UNKNOWN: char = '\u{1}';
 /// The same in a text that is read as YAML.
-const UNKNOWN_IN_FLOW: &str = "_unknown_";
+pub(super) const UNKNOWN_IN_FLOW: &str = "_unknown_";
 
 /// A line that says what a document is.
 #[derive(Debug)]

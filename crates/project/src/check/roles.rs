@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use steersman_chart::survey::Survey;
 
-use crate::rbac::{Difference, Granted, Options, Rule, Rules, base_rules, compare, needed};
+use crate::rbac::{Granted, Needs, Options, Rule};
 
 use super::manifests::Document;
 use super::{Finding, Project, Watched, definitions, deployed};
@@ -22,13 +23,13 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         ..Options::default()
     };
     // What is wrong with the templates is said of the chart.
-    let Ok(wanted) = Rules::of(&definitions::kind_of(project, watched), &watched.chart, &options) else {
+    let Ok(survey) = Survey::of(&watched.chart) else {
         return;
     };
-    let needed = needed(wanted.rules.iter().chain(&base_rules()), &BTreeSet::new());
+    let needs = Needs::of_survey(&definitions::kind_of(project, watched), &survey, &options);
     // Where a role is bound decides in which namespaces it holds; here it counts that there is one.
     let granted: Vec<Granted> = bound.iter().flat_map(|role| granted(role)).collect();
-    for missing in Difference::all(compare(&granted, &needed).missing, &[]) {
+    for missing in needs.missing(&BTreeSet::new(), &granted) {
         let name = match missing.name.as_str() {
             "" => missing.resource,
             name => format!("{} {name}", missing.resource),

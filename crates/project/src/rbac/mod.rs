@@ -28,6 +28,7 @@ mod difference;
 mod elsewhere;
 mod escalation;
 mod manifest;
+mod needs;
 mod resources;
 mod rule;
 pub mod write;
@@ -37,6 +38,7 @@ pub use base::{base_rules, leader_election_rules, metrics_rules};
 pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare, needed};
 pub use difference::Difference;
 pub use manifest::{RoleOptions, roles};
+pub use needs::Needs;
 pub use resources::{KUBERNETES, Known, ResourceName};
 pub use rule::{Purpose, Reach, Rule};
 
