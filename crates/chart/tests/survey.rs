@@ -1,11 +1,12 @@
-//! Every kind that Helm renders of a public chart is in the chart's survey.
+//! Every kind that Helm renders of a public chart is in the chart's survey, and so is what its roles allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde_json::Value;
 use steersman_chart::Chart;
-use steersman_chart::survey::{ObjectKind, Survey};
+use steersman_chart::survey::{ObjectKind, Place, PolicyRule, Survey};
 use steersman_testkit::corpus::{Case, Corpus, Expectation, root_or_skip};
 
 /// How many places of all charts may be undetermined: as many as were when this was last lowered.
@@ -28,6 +29,8 @@ struct Score {
     rendered_only: usize,
     tests: usize,
     tests_kept: usize,
+    grants: usize,
+    grants_given: usize,
     missed: Vec<String>,
     report: Vec<String>,
 }
@@ -54,12 +57,14 @@ fn every_kind_that_helm_rendered_is_found() {
     });
     let score = score.into_inner().expect("no chart panicked");
     println!(
-        "{} charts, {} cases, {} kinds: {} missed, {} given by values; {} found by rendering alone; {} undetermined places; {} of {} kinds for tests are counted",
+        "{} charts, {} cases, {} kinds, {} permissions of roles: {} missed, {} and {} given by values; {} found by rendering alone; {} undetermined places; {} of {} kinds for tests are counted",
         score.charts,
         score.cases,
         score.kinds,
+        score.grants,
         score.missed.len(),
         score.given,
+        score.grants_given,
         score.rendered_only,
         score.undetermined,
         score.tests_kept,
@@ -128,7 +133,9 @@ fn judge(corpus: &Corpus, path: &str, cases: &[Case], score: &Mutex<Score>) {
     };
     for case in cases.iter().filter(|case| case.expect == Expectation::Ok) {
         score.cases += 1;
-        let found = kinds(&corpus.golden(case).expect("the recording can be read"));
+        let objects = objects(&corpus.golden(case).expect("the recording can be read"));
+        judge_roles(&survey, &objects, &case.id, &mut score);
+        let found = kinds(&objects);
         for (template, kind) in found.of_tests.difference(&found.needed) {
             score.tests += 1;
             let of_kind = |object: &&ObjectKind| (&object.api_version, &object.kind) == (&kind.0, &kind.1);
@@ -158,10 +165,34 @@ fn judge(corpus: &Corpus, path: &str, cases: &[Case], score: &Mutex<Score>) {
     }
 }
 
+/// What the roles that Helm rendered allow has to be in the survey; where it could not tell all of a role, it says so.
+fn judge_roles(survey: &Survey, objects: &[(String, Value)], case: &str, score: &mut Score) {
+    for (template, object) in objects {
+        let is_of_template = |place: &Place| place.file.as_ref() == template;
+        let is_reported = survey
+            .undetermined
+            .iter()
+            .any(|found| is_of_template(&found.place));
+        let is_incomplete = survey.roles.iter().any(|role| role.is_incomplete);
+        for grant in grants(object) {
+            score.grants += 1;
+            let mut rules = survey.roles.iter().flat_map(|role| &role.rules);
+            if rules.any(|rule| covers(rule, &grant)) {
+                continue;
+            }
+            if is_reported || is_incomplete {
+                score.grants_given += 1;
+            } else {
+                score.missed.push(format!("{case}: {grant:?} of {template}"));
+            }
+        }
+    }
+}
+
 /// Whether only `helm test` creates an object.
-fn is_test(object: &serde_json::Value) -> bool {
+fn is_test(object: &Value) -> bool {
     let events = object.pointer("/metadata/annotations/helm.sh~1hook");
-    let events = events.and_then(serde_json::Value::as_str);
+    let events = events.and_then(Value::as_str);
     events.is_some_and(|events| events.split(',').all(|event| event.trim().starts_with("test")))
 }
 
@@ -173,42 +204,87 @@ struct Found {
     of_tests: BTreeSet<(String, Kind)>,
 }
 
-/// The templates and kinds of the documents that Helm wrote; of lists, those of their items.
-fn kinds(text: &str) -> Found {
-    fn add(template: &str, object: &serde_json::Value, found: &mut Found) {
-        let text = |key: &str| {
-            object
-                .get(key)
-                .and_then(serde_json::Value::as_str)
-                .unwrap_or_default()
+/// The kinds of objects, with their templates.
+fn kinds(objects: &[(String, Value)]) -> Found {
+    let mut found = Found::default();
+    for (template, object) in objects {
+        let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
+        if text("kind").is_empty() {
+            continue;
+        }
+        let kind = (text("apiVersion").to_owned(), text("kind").to_owned());
+        let kinds = if is_test(object) {
+            &mut found.of_tests
+        } else {
+            &mut found.needed
         };
-        match object.get("items").and_then(serde_json::Value::as_array) {
-            Some(items) if text("kind").ends_with("List") => {
+        kinds.insert((template.clone(), kind));
+    }
+    found
+}
+
+/// The objects that Helm wrote, with their templates; of lists, their items.
+fn objects(text: &str) -> Vec<(String, Value)> {
+    fn add(template: &str, object: Value, found: &mut Vec<(String, Value)>) {
+        let is_list = object["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+        match object.get("items").and_then(Value::as_array) {
+            Some(items) if is_list => {
                 for item in items {
-                    add(template, item, found);
+                    add(template, item.clone(), found);
                 }
             }
-            _ if text("kind").is_empty() => {}
-            _ => {
-                let kind = (text("apiVersion").to_owned(), text("kind").to_owned());
-                let kinds = if is_test(object) {
-                    &mut found.of_tests
-                } else {
-                    &mut found.needed
-                };
-                kinds.insert((template.to_owned(), kind));
-            }
+            _ => found.push((template.to_owned(), object)),
         }
     }
-    let mut found = Found::default();
+    let mut found = Vec::new();
     for document in text.split("\n---") {
         let mut lines = document.lines();
         let template = lines
             .find_map(|line| line.strip_prefix("# Source: "))
             .unwrap_or_default();
         if let Ok(object) = steersman_yaml::to_json(document.trim_start_matches("---")) {
-            add(template, &object, &mut found);
+            add(template, object, &mut found);
         }
     }
     found
+}
+
+/// What a role allows: group or none for a path, resource or path, verb.
+type Grant = (Option<String>, String, String);
+
+/// What the role that an object is allows; of other objects nothing.
+fn grants(object: &Value) -> BTreeSet<Grant> {
+    let mut grants = BTreeSet::new();
+    if !matches!(object["kind"].as_str(), Some("Role" | "ClusterRole")) || is_test(object) {
+        return grants;
+    }
+    let list = |rule: &Value, key: &str| -> Vec<String> {
+        let values = rule[key].as_array().into_iter().flatten();
+        values
+            .filter_map(|value| value.as_str().map(str::to_owned))
+            .collect()
+    };
+    for rule in object["rules"].as_array().into_iter().flatten() {
+        for verb in list(rule, "verbs") {
+            for path in list(rule, "nonResourceURLs") {
+                grants.insert((None, path, verb.clone()));
+            }
+            for group in list(rule, "apiGroups") {
+                for resource in list(rule, "resources") {
+                    grants.insert((Some(group.clone()), resource, verb.clone()));
+                }
+            }
+        }
+    }
+    grants
+}
+
+/// Whether a rule of the survey has all of it.
+fn covers(rule: &PolicyRule, (group, resource, verb): &Grant) -> bool {
+    let has = |list: &[String], value: &String| list.contains(value) || list.iter().any(|one| one == "*");
+    let has_resource = match group {
+        Some(group) => has(&rule.api_groups, group) && has(&rule.resources, resource),
+        None => has(&rule.non_resource_urls, resource),
+    };
+    has_resource && has(&rule.verbs, verb)
 }

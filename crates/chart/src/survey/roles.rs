@@ -180,20 +180,16 @@ impl Reader<'_> {
                     if let Some((_, current)) = &mut self.rule {
                         *current = Some(key);
                     }
-                    let rest = rest.trim();
-                    if rest.starts_with('[') && !rest.contains(']') {
-                        rest.clone_into(&mut open_list);
-                    } else {
-                        self.values(rest);
-                    }
+                    self.begin_values(rest.trim(), &mut open_list);
                 }
                 None if inner.is_some() && content.starts_with('{') => {
                     self.finish();
                     self.flow(&mut flow, content);
                 }
                 None if inner.is_some() => self.value(content),
-                None if content.contains(UNKNOWN) => self.miss(),
-                None => {}
+                // A list may begin in the line below its key.
+                None if content.starts_with('[') => self.begin_values(content, &mut open_list),
+                None => self.miss(),
             }
         }
         if flow.is_open() {
@@ -232,6 +228,15 @@ impl Reader<'_> {
             }
         }
         self.finish();
+    }
+
+    /// Reads values, or leaves a list that does not end here open.
+    fn begin_values(&mut self, text: &str, open_list: &mut String) {
+        if text.starts_with('[') && !text.contains(']') {
+            text.clone_into(open_list);
+        } else {
+            self.values(text);
+        }
     }
 
     fn values(&mut self, text: &str) {
@@ -343,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_in_braces_are_rules() {
+    fn rules_and_lists_in_braces_and_brackets_are_read() {
         check(
             "rules:\n- {apiGroups: [\"\"], resources: [pods], verbs: [get]} # why\n- apiGroups: [apps]\n  resources:\n  - \
              deployments\n  verbs: [list]\n",
@@ -362,6 +367,12 @@ mod tests {
             false,
         );
         check("rules: []\n", &[], false);
+        check(
+            "rules:\n- apiGroups: ['']\n  resources:\n    [\n      pods,\n      \"secrets\",\n    ]\n  verbs:\n    [get]\n",
+            &["/pods,secrets get"],
+            false,
+        );
+        check("rules:\n- apiGroups: ['']\n  ? resources\n", &[], true);
         check(
             "rules:\n- {apiGroups: [''], resources: [\"{{ .Values.what }}\"], verbs: [get]}\n",
             &[],
