@@ -15,10 +15,10 @@ use steersman_project::{CustomKind, Scope};
 use super::Failure;
 use super::report::print_text;
 use super::style::{Style, Tone, harmless};
-use crate::config::Environment;
-use crate::values::user_values;
-use crate::watches::{Watch, Watches, WatchesError};
-use crate::world::SystemWorld;
+use steersman_model::Environment;
+use steersman_watches::values::user_values;
+use steersman_watches::world::SystemWorld;
+use steersman_watches::{Watch, Watches, WatchesError};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,10 +7,11 @@ use kube::Client;
 use kube::api::{Api, DynamicObject};
 
 use super::Failure;
-use crate::apply::{ApiKind, RequestError, chain};
-use crate::config::Environment;
-use crate::discovery::{Discovery, Resource, Served};
-use crate::kubernetes::{Overrides, Target};
+use steersman_cluster::RequestError;
+use steersman_cluster::client::{Overrides, Target};
+use steersman_cluster::discovery::{Discovery, Resource, Served};
+use steersman_model::Environment;
+use steersman_model::{ApiKind, chain};
 
 /// Which cluster, and which namespace of it.
 #[derive(Debug, clap::Args)]

@@ -14,10 +14,10 @@ use steersman_project::{CustomKind, Scope};
 use super::Failure;
 use super::report::print_text;
 use super::style::{Style, Tone, harmless};
-use crate::config::Environment;
-use crate::permissions::custom_kind;
-use crate::values::user_values;
-use crate::watches::{Watch, Watches};
+use steersman_cluster::permissions::custom_kind;
+use steersman_model::Environment;
+use steersman_watches::values::user_values;
+use steersman_watches::{Watch, Watches};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,9 +11,9 @@ use super::cluster::{ClusterFlags, block_on};
 use super::manifests::ManifestFlags;
 use super::progress::{self, Ongoing};
 use super::style::{Style, Tone, harmless};
-use crate::config::Environment;
 use crate::deploy::{DeployError, Deployer, Plan, RolloutError, Step};
-use crate::duration::parse_duration;
+use steersman_model::Environment;
+use steersman_model::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,7 +10,7 @@ use steersman_gotemplate::Function;
 
 use super::Failure;
 use super::report::print_text;
-use crate::suggest::suggest;
+use steersman_model::suggest;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,7 +7,7 @@ use steersman_project::rbac;
 
 use super::Failure;
 use super::scaffold::{self, ApiFlags, Changes, Fetched, SourceFlags, wrong};
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,8 +10,8 @@ use steersman_chart::lint::{LintInput, Report, Severity, lint};
 
 use super::Failure;
 use super::helm::{self, GlobalFlags, Settings, ValueFlags, print};
-use crate::config::Environment;
-use crate::world::SystemWorld;
+use steersman_model::Environment;
+use steersman_watches::world::SystemWorld;
 
 const EXAMPLES: &str = "\
 Examples:

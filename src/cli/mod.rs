@@ -38,7 +38,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -194,7 +194,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Functions(arguments) => functions::exec(&arguments),
         Command::Completion(arguments) => completion::exec(&arguments),
         Command::Man(arguments) => man::exec(&arguments),
-        Command::Version => report::print_line(&crate::version::version_line(program)),
+        Command::Version => report::print_line(&steersman_model::version::version_line(program)),
     };
     report::exit_code(result)
 }

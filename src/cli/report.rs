@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use super::{Failure, Hint};
-use crate::watches::WatchesError;
+use steersman_watches::WatchesError;
 
 impl Failure {
     /// A wrong argument, variable or file, with a hint.

@@ -6,7 +6,7 @@ use steersman_chart::show::{Part, show};
 
 use super::Failure;
 use super::helm::{self, ChartFlags, GlobalFlags, Settings, print};
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

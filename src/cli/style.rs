@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use crate::config::Environment;
+use steersman_model::Environment;
 
 /// How what is printed may look.
 #[derive(Clone, Copy, Debug, Default)]

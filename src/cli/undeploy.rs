@@ -10,9 +10,9 @@ use super::cluster::{ClusterFlags, block_on};
 use super::deploy::{Teller, failure, plan};
 use super::manifests::ManifestFlags;
 use super::style::Style;
-use crate::config::Environment;
 use crate::deploy::{Deployer, Removal, Step, UndeployError};
-use crate::duration::parse_duration;
+use steersman_model::Environment;
+use steersman_model::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,7 +1,7 @@
 //! The lease that a deployed operator leaves behind: it is nobody's manifest, as the operator makes it itself.
 
 use super::plan::Plan;
-use crate::apply::{ApiKind, RenderedObject};
+use steersman_model::{ApiKind, RenderedObject};
 
 const NAME: &str = "--leader-election-id";
 const NAMESPACE: &str = "--leader-election-namespace";

@@ -3,7 +3,8 @@
 use kube::api::{Api, DynamicObject, ListParams};
 
 use super::deployer::{DeployError, Deployer};
-use crate::apply::{ObjectId, RequestError};
+use steersman_cluster::RequestError;
+use steersman_model::ObjectId;
 
 /// How many objects of a kind are named.
 const NAMED: usize = 3;

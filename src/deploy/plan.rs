@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use steersman_chart::manifest::install_order;
 
-use crate::apply::{ApiKind, DocumentError, RenderedObject, kinds_defined_by};
+use steersman_model::{ApiKind, DocumentError, RenderedObject, kinds_defined_by};
 
 /// The objects of a project are not such that they could be deployed.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +83,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::Plan;
-    use crate::apply::ApiKind;
+    use steersman_model::ApiKind;
 
     fn object(api_version: &str, kind: &str, name: &str) -> Value {
         json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}})

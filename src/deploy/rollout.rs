@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text, verdict};
 use super::plan::Plan;
-use crate::apply::{ObjectId, RenderedObject};
-use crate::status::{Health, UNSEEN};
+use steersman_model::{ObjectId, RenderedObject};
+use steersman_operator::status::{Health, UNSEEN};
 
 /// The operator does not run.
 #[derive(Debug, thiserror::Error)]

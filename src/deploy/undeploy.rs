@@ -11,9 +11,10 @@ use tokio::time::Instant;
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text};
 use super::lease::leases;
 use super::plan::Plan;
-use crate::apply::{ApiKind, ObjectId, RenderedObject, RequestError};
-use crate::discovery::Resource;
-use crate::kubernetes::list_all;
+use steersman_cluster::RequestError;
+use steersman_cluster::client::list_all;
+use steersman_cluster::discovery::Resource;
+use steersman_model::{ApiKind, ObjectId, RenderedObject};
 
 /// How many resources an error names.
 const NAMED: usize = 5;

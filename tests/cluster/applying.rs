@@ -6,9 +6,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
-use steersman::apply::{Applier, ApplyError, Change, Deletion, ObjectId, Owner, RenderedObject};
-use steersman::dependents::{Dependents, Interests};
-use steersman::discovery::Discovery;
+use steersman_cluster::Owner;
+use steersman_cluster::discovery::Discovery;
+use steersman_model::{Change, ObjectId, RenderedObject};
+use steersman_operator::apply::{Applier, ApplyError, Deletion};
+use steersman_operator::dependents::{Dependents, Interests};
 use steersman_testkit::cluster::TestCluster;
 use tokio_util::sync::CancellationToken;
 
@@ -225,7 +227,7 @@ async fn the_digest_of_our_fields_is_the_same_after_each_apply() {
     let objects = || RenderedObject::from_document("web/t.yaml", &object).unwrap();
     let first = bench.applier.apply(&bench.owner, objects()).await.unwrap();
     let second = bench.applier.apply(&bench.owner, objects()).await.unwrap();
-    let digest = |changes: &steersman::apply::ChangeSet| changes.values().next().unwrap().digest;
+    let digest = |changes: &steersman_model::ChangeSet| changes.values().next().unwrap().digest;
     assert!(digest(&first).is_some());
     assert_eq!(digest(&first), digest(&second));
 }
@@ -243,7 +245,7 @@ async fn a_change_that_the_server_does_not_allow_is_told_and_changes_nothing() {
     };
     bench.apply(deployment("web", "web:1")).await.unwrap();
     let error = bench.apply(deployment("other", "web:2")).await.unwrap_err();
-    let text = steersman::apply::chain(&error);
+    let text = steersman_model::chain(&error);
     assert!(
         text.contains("Deployment") && text.contains("/web: ") && text.contains("spec.selector"),
         "{text}"

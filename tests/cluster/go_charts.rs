@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use steersman::apply::objects_of_manifest;
+use steersman_model::objects_of_manifest;
 use steersman_testkit::cluster::helm_operator_or_say;
 use steersman_testkit::corpus;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
-use steersman::leader::{Elector, new_identity};
+use steersman_operator::leader::{Elector, new_identity};
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster};
 use tokio::time::{sleep, timeout};
 

@@ -12,8 +12,8 @@ use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
 use super::Failure;
 use super::image::{ImageFlags, created};
 use super::progress;
-use crate::config::Environment;
 use programs::Given;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

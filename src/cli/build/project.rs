@@ -10,8 +10,8 @@ use steersman_chart::Chart;
 use steersman_image::{HOME, Tree};
 
 use crate::cli::Failure;
-use crate::config::Environment;
-use crate::watches::Watches;
+use steersman_model::Environment;
+use steersman_watches::Watches;
 
 type Files = BTreeMap<String, Arc<[u8]>>;
 

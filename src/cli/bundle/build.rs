@@ -9,7 +9,7 @@ use steersman_project::bundle::{image_labels, is_in_image};
 use super::validate::sound;
 use crate::cli::image::{ImageFlags, created};
 use crate::cli::{Failure, files};
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

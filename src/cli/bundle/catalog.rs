@@ -15,7 +15,7 @@ use super::build::{Contents, PlatformFlags, deliver};
 use super::validate::sound;
 use crate::cli::files;
 use crate::cli::image::ImageFlags;
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -20,8 +20,8 @@ use super::super::report::print_line;
 use super::super::style::{Style, Tone, harmless};
 use super::source::{Places, Source};
 use crate::cli::files;
-use crate::config::Environment;
-use crate::repository;
+use steersman_model::Environment;
+use steersman_registry;
 
 const DEFAULT_OUTPUT: &str = "bundle";
 

@@ -9,7 +9,7 @@ mod validate;
 use clap::Subcommand;
 
 use super::Failure;
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

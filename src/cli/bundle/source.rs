@@ -15,7 +15,7 @@ use steersman_project::bundle::{
 use super::super::Failure;
 use crate::cli::files;
 use crate::cli::scaffold::PlainProject;
-use crate::config::Environment;
+use steersman_model::Environment;
 
 /// The layout that a project has where nothing says one.
 const LAYOUT: &str = "helm.sdk.operatorframework.io/v1";

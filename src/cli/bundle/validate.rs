@@ -11,7 +11,7 @@ use super::super::Failure;
 use super::super::report::print_line;
 use super::super::style::{Style, Tone, harmless};
 use crate::cli::files;
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

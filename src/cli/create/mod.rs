@@ -9,7 +9,7 @@ use steersman_project::layout;
 
 use super::Failure;
 use super::scaffold::{self, ApiFlags, Changes, Fetched, SourceFlags};
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,8 +8,8 @@ use anyhow::anyhow;
 
 use super::Failure;
 use super::helm::{self, ConnectionFlags, GlobalFlags, Settings, print};
-use crate::config::Environment;
-use crate::repository::dependency::{Manager, Options};
+use steersman_model::Environment;
+use steersman_registry::dependency::{Manager, Options};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -115,7 +115,7 @@ fn fill(arguments: &Fill, action: &str, environment: &Environment) -> Result<(),
 pub(super) fn options(settings: &Settings, environment: &Environment) -> Result<Options<'static>, Failure> {
     let now = jiff::Timestamp::now();
     Ok(Options {
-        access: crate::repository::Access::default(),
+        access: steersman_registry::Access::default(),
         skip_refresh: false,
         debug: settings.debug,
         now,

@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::Failure;
 use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::style::Style;
-use crate::config::Environment;
-use crate::dependents::Interests;
-use crate::reconcile::{ObjectPreview, Preview, ReconcileError, Reconciler, Settings, Shared};
-use crate::watches::Watches;
+use steersman_model::Environment;
+use steersman_operator::dependents::Interests;
+use steersman_operator::reconcile::{ObjectPreview, Preview, ReconcileError, Reconciler, Settings, Shared};
+use steersman_watches::Watches;
 pub(super) use subject::Subject;
 
 const EXAMPLES: &str = "\

@@ -8,11 +8,12 @@ use kube::api::{DynamicObject, PostParams};
 use kube::core::{GroupVersionKind, SelectorExt as _};
 use serde_json::Value;
 
-use crate::apply::{ApiKind, FIELD_MANAGER, RequestError};
 use crate::cli::Failure;
 use crate::cli::cluster::{Cluster, Named, failed};
-use crate::discovery::Resource;
-use crate::watches::{Watch, Watches};
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::Resource;
+use steersman_model::{ApiKind, FIELD_MANAGER};
+use steersman_watches::{Watch, Watches};
 
 /// A resource, and the watch that it belongs to.
 pub(in crate::cli) struct Subject<'a> {

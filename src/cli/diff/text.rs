@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use similar::TextDiff;
 
 use crate::cli::style::{Style, Tone, harmless};
-use crate::reconcile::{Fate, ObjectPreview, Preview};
-use crate::status::Redactor;
+use steersman_operator::reconcile::{Fate, ObjectPreview, Preview};
+use steersman_operator::status::Redactor;
 
 /// kubectl's annotation with all of an object, values of a Secret included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -179,9 +179,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::apply::ObjectId;
-    use crate::reconcile::{Cause, Plan};
-    use crate::release::Revision;
+    use steersman_model::ObjectId;
+    use steersman_model::Revision;
+    use steersman_operator::reconcile::{Cause, Plan};
 
     fn object(live: Option<Value>, fate: Fate, kind: &str) -> ObjectPreview {
         ObjectPreview {

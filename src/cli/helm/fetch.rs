@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use super::flags::{ChartFlags, ConnectionFlags};
 use super::{Settings, log};
 use crate::cli::{Failure, progress};
-use crate::repository::{Access, Located, Locator, fetch_file};
+use steersman_registry::{Access, Located, Locator, fetch_file};
 
 impl ConnectionFlags {
     /// How the flags say that servers are talked to.

@@ -7,9 +7,9 @@ use steersman_chart::Notice;
 use super::flags::GlobalFlags;
 use crate::cli::Failure;
 use crate::cli::arguments::parse_bool;
-use crate::config::Environment;
-use crate::kubernetes::{Overrides, Target};
-use crate::repository;
+use steersman_cluster::client::{Overrides, Target};
+use steersman_model::Environment;
+use steersman_registry;
 
 /// The settings of one command.
 #[derive(Debug)]

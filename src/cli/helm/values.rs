@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, Command};
 
-use crate::duration::{DurationError, parse_duration};
+use steersman_model::{DurationError, parse_duration};
 
 /// Lets a command and its subcommands take flags as Go's `pflag` does: a switch can be given a value (`--devel=false`),
 /// a value can begin with a dash, and of a flag that is given twice the last one counts.

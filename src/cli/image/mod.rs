@@ -15,8 +15,8 @@ use super::cluster::block_on;
 use super::helm::ConnectionFlags;
 use super::progress;
 use super::report::print_line;
-use crate::config::Environment;
-use crate::repository::{self, FetchError, PushError, Pushing};
+use steersman_model::Environment;
+use steersman_registry::{self, FetchError, PushError, Pushing};
 
 /// Where an image goes. The command has an argument `tag`, the image's name.
 #[derive(Debug, clap::Args)]

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::report::print_text;
-use crate::config::Environment;
 pub(super) use source::{ManifestFlags, kustomization};
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,7 +10,7 @@ use steersman_project::set_operator_image;
 
 use crate::cli::Failure;
 use crate::cli::scaffold::PlainProject;
-use crate::config::Environment;
+use steersman_model::Environment;
 
 /// The folders that are looked at in turn: operator-sdk's layout, and one of plain manifests.
 const FOLDERS: [&str; 2] = ["config/default", "deploy"];

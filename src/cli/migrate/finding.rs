@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::apply::{CHART_LABEL, OWNER_UID_LABEL};
 use crate::cli::style::{Style, Tone, harmless};
-use crate::status::differing_fields;
+use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL};
+use steersman_operator::status::differing_fields;
 
 /// So many fields of an object are named.
 const FIELDS: usize = 8;

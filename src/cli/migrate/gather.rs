@@ -7,16 +7,17 @@ use kube::api::{Api, DynamicObject, ListParams};
 
 use super::Args;
 use super::finding::{Report, Subject, Weight, changed_fields};
-use crate::apply::{ApiKind, chain};
 use crate::cli::cluster::{Cluster, failed};
 use crate::cli::diff::{self, preview};
 use crate::cli::{Failure, run};
-use crate::config::{Environment, Namespaces};
-use crate::controls::Controls;
-use crate::discovery::Resource;
-use crate::kubernetes::list_all;
-use crate::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
-use crate::watches::{Watch, Watches};
+use steersman_cluster::client::list_all;
+use steersman_cluster::discovery::Resource;
+use steersman_model::Environment;
+use steersman_model::{ApiKind, chain};
+use steersman_operator::config::Namespaces;
+use steersman_operator::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
+use steersman_watches::controls::Controls;
+use steersman_watches::{Watch, Watches};
 
 /// Everything that was found.
 ///

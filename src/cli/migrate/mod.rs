@@ -11,8 +11,8 @@ use anyhow::anyhow;
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
 use super::style::Style;
-use crate::config::Environment;
 use finding::Weight;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

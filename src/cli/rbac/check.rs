@@ -15,8 +15,8 @@ use super::generate::NeedsFlags;
 use crate::cli::cluster::{ClusterFlags, block_on};
 use crate::cli::style::harmless;
 use crate::cli::{Failure, report};
-use crate::config::Environment;
-use crate::permissions::{PermissionsError, granted};
+use steersman_cluster::permissions::{PermissionsError, granted};
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,9 +11,9 @@ use steersman_project::rbac::{Known, RoleOptions, Rules, roles};
 use crate::cli::cluster::{ClusterFlags, block_on, failed};
 use crate::cli::style::{Style, Tone, harmless};
 use crate::cli::{Failure, report};
-use crate::config::Environment;
-use crate::permissions::{custom_kind, known_to, options};
-use crate::watches::{Watch, Watches};
+use steersman_cluster::permissions::{custom_kind, known_to, options};
+use steersman_model::Environment;
+use steersman_watches::{Watch, Watches};
 
 const EXAMPLES: &str = "\
 Examples:

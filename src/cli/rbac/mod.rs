@@ -4,7 +4,7 @@ mod check;
 mod generate;
 
 use super::Failure;
-use crate::config::Environment;
+use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::flags::Args;
 use crate::cli::style::is_forbidden;
-use crate::config::{
-    Config, ConfigError, ConfigProblem, Environment, LeaderElection, MetricsAccess, Namespaces,
-    ReleasePolicy, parse_address,
+use steersman_model::Environment;
+use steersman_model::parse_duration;
+use steersman_operator::config::{
+    Config, ConfigError, ConfigProblem, LeaderElection, MetricsAccess, Namespaces, ReleasePolicy,
+    parse_address,
 };
-use crate::duration::parse_duration;
-use crate::telemetry::traces::{are_wanted, notice};
-use crate::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
+use steersman_operator::telemetry::traces::{are_wanted, notice};
+use steersman_operator::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
 
 impl Args {
     /// What the flags and the environment mean together.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ArgAction;
 
 use crate::cli::arguments::parse_bool;
-use crate::telemetry::{Encoder, TimeEncoding, Verbosity};
+use steersman_operator::telemetry::{Encoder, TimeEncoding, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -17,12 +17,13 @@ pub(super) use flags::Args;
 
 use super::arguments::normalize;
 use super::{Cli, Command, Failure};
-use crate::config::{Config, Environment};
-use crate::supervisor;
-use crate::telemetry;
-use crate::telemetry::traces::{Traces, are_wanted};
-use crate::watches::Watches;
-use crate::watches::follow::{Updates, follow};
+use steersman_model::Environment;
+use steersman_operator::config::Config;
+use steersman_operator::follow::{Updates, follow};
+use steersman_operator::supervisor;
+use steersman_operator::telemetry;
+use steersman_operator::telemetry::traces::{Traces, are_wanted};
+use steersman_watches::Watches;
 
 /// Threads that wait for the API server. They have little to do, and each takes memory of its own for what it allocates.
 const WORKERS: usize = 2;
@@ -56,7 +57,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         stop_on_signals(shutdown.clone()).context("failed to listen for signals")?;
         let updates = updates(&config, environment, &watches);
         let control = |context, watches| supervisor::run(context, watches, updates);
-        let running = crate::run::run(config, environment, watches, shutdown, control);
+        let running = steersman_operator::run::run(config, environment, watches, shutdown, control);
         running.await.map_err(|error| {
             let hint = error.hint().map(str::to_owned);
             Failure::failed(error, hint)

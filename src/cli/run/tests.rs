@@ -1,7 +1,8 @@
 use super::flags::Args;
-use crate::config::{Config, Environment};
 use clap::Parser;
 use expect_test::{Expect, expect};
+use steersman_model::Environment;
+use steersman_operator::config::Config;
 
 #[derive(Parser)]
 struct Program {

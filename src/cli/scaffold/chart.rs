@@ -11,9 +11,9 @@ use steersman_chart::{Chart, files_of_archive, files_of_chart};
 
 use crate::cli::helm::{self, ChartFlags, ConnectionFlags, GlobalFlags, Settings};
 use crate::cli::{Failure, dependency};
-use crate::config::Environment;
-use crate::repository::Located;
-use crate::repository::dependency::{Manager, Options};
+use steersman_model::Environment;
+use steersman_registry::Located;
+use steersman_registry::dependency::{Manager, Options};
 
 use super::{begin, say, wrong};
 

@@ -17,10 +17,10 @@ use tempfile::TempDir;
 use super::api::wrong_project;
 use super::{say, wrong};
 use crate::cli::{Failure, files};
-use crate::config::Environment;
-use crate::permissions::{custom_kind, options};
-use crate::values::user_values;
-use crate::watches::{Watch, Watches};
+use steersman_cluster::permissions::{custom_kind, options};
+use steersman_model::Environment;
+use steersman_watches::values::user_values;
+use steersman_watches::{Watch, Watches};
 
 /// The file that is all of such a project but its charts.
 const WATCHES: &str = "watches.yaml";

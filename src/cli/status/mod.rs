@@ -15,7 +15,7 @@ use super::Failure;
 use super::cluster::{ClusterFlags, Named, block_on};
 use super::report::print_line;
 use super::style::Style;
-use crate::config::Environment;
+use steersman_model::Environment;
 use view::ReleaseView;
 
 const EXAMPLES: &str = "\

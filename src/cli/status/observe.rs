@@ -8,12 +8,14 @@ use serde_json::Value;
 
 use super::view::{Condition, ObjectView, ReleaseView, RevisionView, Verdict};
 use super::workload::{add_children, describe_pod};
-use crate::apply::{ObjectId, RequestError, chain, objects_of_manifest};
 use crate::cli::Failure;
 use crate::cli::cluster::{Cluster, Named, failed};
-use crate::discovery::Served;
-use crate::release::{History, ReleaseName, ReleaseStatus, Stored, namespace_of};
-use crate::status::{Health, UNSEEN, health};
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::Served;
+use steersman_model::{ObjectId, chain, objects_of_manifest};
+use steersman_model::{ReleaseName, ReleaseStatus};
+use steersman_operator::release::{History, Stored, namespace_of};
+use steersman_operator::status::{Health, UNSEEN, health};
 
 /// So many objects are read at a time.
 pub(super) const PARALLEL: usize = 8;

@@ -196,8 +196,8 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
-    use crate::apply::ObjectId;
     use crate::cli::status::view::{PodView, RevisionView};
+    use steersman_model::ObjectId;
 
     fn object(kind: &str, namespace: &str, health: Verdict, message: &str) -> ObjectView {
         ObjectView {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::apply::ObjectId;
+use steersman_model::ObjectId;
 
 /// A release as it is.
 #[derive(Debug, Serialize)]

@@ -12,9 +12,10 @@ use kube::core::{ApiResource, Selector};
 use super::observe::{PARALLEL, Seen, judge};
 use super::pod;
 use super::view::{ObjectView, Verdict};
-use crate::apply::{ObjectId, RequestError};
 use crate::cli::cluster::Cluster;
-use crate::kubernetes::list_all;
+use steersman_cluster::RequestError;
+use steersman_cluster::client::list_all;
+use steersman_model::ObjectId;
 
 /// The annotation of a replica set, and of its Deployment, with the revision of the pods' template.
 const REVISION: &str = "deployment.kubernetes.io/revision";

@@ -8,7 +8,7 @@ use super::super::Failure;
 use super::super::arguments::parse_bool;
 use super::super::helm;
 use super::Args;
-use crate::world::SystemWorld;
+use steersman_watches::world::SystemWorld;
 
 /// The name of a release that is given none.
 const DEFAULT_NAME: &str = "release-name";

@@ -23,10 +23,10 @@ use server::Server;
 
 use super::Failure;
 use super::helm::{self, Settings, print};
-use crate::config::Environment;
-use crate::repository::Located;
-use crate::repository::dependency::Manager;
-use crate::world::{RENDER_TIMEOUT, ResolvingWorld, SystemWorld};
+use steersman_model::Environment;
+use steersman_registry::Located;
+use steersman_registry::dependency::Manager;
+use steersman_watches::world::{RENDER_TIMEOUT, ResolvingWorld, SystemWorld};
 
 /// What Helm adds to an error of a template.
 const ADVICE: &str = "\n\nUse --debug flag to render out invalid YAML";

@@ -9,10 +9,11 @@ use tokio::runtime::Runtime;
 
 use super::super::Failure;
 use super::super::helm::{self, Settings};
-use crate::apply::{RenderedObject, RequestError};
-use crate::config::Environment;
-use crate::discovery::{Discovery, Resource, Served};
-use crate::lookup::ClusterWorld;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::{Discovery, Resource, Served};
+use steersman_cluster::lookup::ClusterWorld;
+use steersman_model::Environment;
+use steersman_model::RenderedObject;
 
 /// The cluster that a chart is rendered for.
 pub(super) struct Server {

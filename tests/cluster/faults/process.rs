@@ -227,7 +227,7 @@ async fn what_a_watch_leaves_out_is_found_by_its_next_list() {
     use futures::StreamExt as _;
     use k8s_openapi::api::core::v1::ConfigMap;
     use kube::runtime::watcher::{self, Event};
-    use steersman::resync::resynced;
+    use steersman_operator::schedule::resynced;
 
     let Some(bench) = Bench::new("what_a_watch_leaves_out").await else {
         return;

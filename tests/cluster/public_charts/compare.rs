@@ -7,7 +7,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::discovery::verbs;
 use kube::discovery::{Discovery, Scope};
 use serde_json::Value;
-use steersman::apply::{RenderedObject, objects_of_manifest};
+use steersman_model::{RenderedObject, objects_of_manifest};
 
 use super::{kind, plural};
 use crate::bench::Bench;

@@ -18,9 +18,12 @@ pub struct Duration {
 /// Why a text is not a duration, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    /// It is not written like one, or does not fit.
+    /// It is not written like one.
     #[error("time: invalid duration {}", quote(.0))]
     Invalid(String),
+    /// It is longer than 2⁶³ nanoseconds, about 292 years.
+    #[error("time: invalid duration {}", quote(.0))]
+    TooLong(String),
     /// A number has no unit.
     #[error("time: missing unit in duration {}", quote(.0))]
     MissingUnit(String),
@@ -60,6 +63,7 @@ impl Duration {
     /// `text` is not written like a duration, or does not fit.
     pub fn parse(text: &str) -> Result<Self, DurationError> {
         let invalid = || DurationError::Invalid(text.to_owned());
+        let too_long = || DurationError::TooLong(text.to_owned());
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(unsigned) => (true, unsigned),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -90,7 +94,7 @@ impl Duration {
                 .nanoseconds(scale)
                 .and_then(|part| total.checked_add(part))
                 .filter(|total| *total <= 1 << 63)
-                .ok_or_else(invalid)?;
+                .ok_or_else(too_long)?;
             rest = after;
         }
         if negative {
@@ -98,7 +102,7 @@ impl Duration {
                 nanoseconds: (total as i64).wrapping_neg(),
             });
         }
-        let nanoseconds = i64::try_from(total).map_err(|_| invalid())?;
+        let nanoseconds = i64::try_from(total).map_err(|_| too_long())?;
         Ok(Self { nanoseconds })
     }
 
@@ -143,7 +147,8 @@ impl Duration {
 
 /// A number of a duration, before its unit.
 struct Amount {
-    whole: u64,
+    /// `None` where the digits do not fit.
+    whole: Option<u64>,
     fraction: u64,
     /// What the fraction is divided by.
     scale: f64,
@@ -161,12 +166,12 @@ impl Amount {
             return None;
         }
         let mut amount = Self {
-            whole: 0,
+            whole: Some(0),
             fraction: 0,
             scale: 1.0,
         };
         if !whole.is_empty() {
-            amount.whole = whole.parse().ok().filter(|whole| *whole <= 1 << 63)?;
+            amount.whole = whole.parse().ok().filter(|whole| *whole <= 1 << 63);
         }
         // Digits that no longer fit are too small to matter.
         for digit in fraction.bytes() {
@@ -185,7 +190,7 @@ impl Amount {
 
     fn nanoseconds(&self, unit: u64) -> Option<u64> {
         let fraction = (self.fraction as f64 * (unit as f64 / self.scale)) as u64;
-        self.whole.checked_mul(unit)?.checked_add(fraction)
+        self.whole?.checked_mul(unit)?.checked_add(fraction)
     }
 }
 

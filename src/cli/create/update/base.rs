@@ -10,7 +10,7 @@ use super::{Target, chart_name, chart_on_disk};
 use crate::cli::Failure;
 use crate::cli::create::ApiArgs;
 use crate::cli::scaffold::{Fetched, digest, wrong};
-use crate::config::Environment;
+use steersman_model::Environment;
 
 /// The chart that the project was made of, or updated to: what is there, where nobody has edited it; else its version from
 /// where the newer one comes from.

@@ -24,9 +24,9 @@ use super::super::report::print_text;
 use super::super::scaffold::{self, Changes, Fetched, digest, say, wrong};
 use super::super::style::harmless;
 use super::{ApiArgs, project};
-use crate::config::Environment;
 use base::base;
 use merge::{Outcome, merge};
+use steersman_model::Environment;
 
 const ROLE: &str = "config/rbac/role.yaml";
 

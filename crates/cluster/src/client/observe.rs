@@ -1,0 +1,84 @@
+//! Counting the requests to the API server.
+
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::future::{BoxFuture, FutureExt as _};
+use hyper::http::{Request, Response};
+use kube::client::Body;
+use tower::{Layer, Service};
+use tracing::Instrument as _;
+
+use crate::TRACE;
+
+/// Told of every answer: its status or `<error>`, the method, and the host that was asked.
+pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
+
+/// Tells somebody of every answer.
+#[derive(Clone)]
+pub(super) struct Observed {
+    pub(super) host: Arc<str>,
+    pub(super) on_answer: OnAnswer,
+}
+
+impl<S> Layer<S> for Observed {
+    type Service = ObservedService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        ObservedService {
+            inner,
+            observed: self.clone(),
+        }
+    }
+}
+
+/// A client whose answers are told of.
+#[derive(Clone)]
+pub(super) struct ObservedService<S> {
+    inner: S,
+    observed: Observed,
+}
+
+impl<S, B> Service<Request<Body>> for ObservedService<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    S::Error: Send + 'static,
+    B: Send + 'static,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = BoxFuture<'static, Result<S::Response, S::Error>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let method = request.method().clone();
+        let span = tracing::info_span!(
+            target: TRACE,
+            "request",
+            otel.name = %method,
+            otel.kind = "client",
+            http.request.method = %method,
+            url.path = request.uri().path(),
+            http.response.status_code = tracing::field::Empty,
+        );
+        let Observed { host, on_answer } = self.observed.clone();
+        let answer = self.inner.call(request);
+        let recorded = span.clone();
+        let work = async move {
+            let answer = answer.await;
+            match &answer {
+                Ok(answer) => {
+                    recorded.record("http.response.status_code", answer.status().as_u16());
+                    on_answer(answer.status().as_str(), method.as_str(), &host);
+                }
+                Err(_) => on_answer("<error>", method.as_str(), &host),
+            }
+            answer
+        };
+        work.instrument(span).boxed()
+    }
+}

@@ -1,0 +1,405 @@
+//! What the API server serves: kinds with their plural and scope, and `.Capabilities`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::Client;
+use kube::core::{ApiResource, GroupVersionKind};
+use steersman_chart::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
+use tokio::time::Instant;
+
+use crate::RequestError;
+use steersman_model::ApiKind;
+
+/// A kind that is missing is asked for again at most this often.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
+
+/// `.Capabilities` of a rendering are at most this old.
+const CAPABILITIES_AGE: Duration = Duration::from_mins(5);
+
+/// The server can't be asked what it serves.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to ask the API server for {what}")]
+pub struct DiscoveryError {
+    what: &'static str,
+    source: RequestError,
+}
+
+/// How a kind is addressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// For clients.
+    pub api: ApiResource,
+    /// Whether its objects live in namespaces.
+    pub namespaced: bool,
+}
+
+/// What else a kind is called.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    singular: String,
+    short: Vec<String>,
+}
+
+/// What a server serves at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Served {
+    kinds: BTreeMap<ApiKind, Resource>,
+    names: BTreeMap<ApiKind, Names>,
+    /// Groups whose server does not answer at the moment: what they serve may not be all here.
+    silent: BTreeSet<String>,
+    capabilities: Capabilities,
+}
+
+impl Served {
+    /// How objects of this kind are addressed; `None` if the server does not serve it.
+    pub fn resource(&self, api: &ApiKind) -> Option<&Resource> {
+        self.kinds.get(api)
+    }
+
+    /// The same for any version of the kind.
+    pub fn any_version(&self, group: &str, kind: &str) -> Option<&Resource> {
+        let same = |api: &ApiKind| api.group == group && api.kind == kind;
+        self.kinds
+            .iter()
+            .find(|(api, _)| same(api))
+            .map(|(_, resource)| resource)
+    }
+
+    /// Whether nothing is known of a kind, although it may well be served: its group's server does not answer.
+    pub fn is_unsure_of(&self, group: &str, kind: &str) -> bool {
+        self.silent.contains(group) && self.any_version(group, kind).is_none()
+    }
+
+    /// The kinds that a user may mean by `name`: a kind, its plural or singular in any case, with the group after a
+    /// dot or without it; where there is none, the kinds with this short name. One version of each, the first that the
+    /// server names.
+    pub fn named(&self, name: &str) -> Vec<(&ApiKind, &Resource)> {
+        let name = name.to_ascii_lowercase();
+        let full = self.called(&name, |api, resource, names| {
+            vec![&api.kind, &resource.api.plural, &names.singular]
+        });
+        if full.is_empty() {
+            self.called(&name, |_, _, names| names.short.iter().collect())
+        } else {
+            full
+        }
+    }
+
+    fn called<'a>(
+        &'a self,
+        name: &str,
+        words: impl Fn(&'a ApiKind, &'a Resource, &'a Names) -> Vec<&'a String>,
+    ) -> Vec<(&'a ApiKind, &'a Resource)> {
+        static UNNAMED: Names = Names {
+            singular: String::new(),
+            short: Vec::new(),
+        };
+        let mut found: Vec<(&ApiKind, &Resource)> = Vec::new();
+        for (api, resource) in &self.kinds {
+            let names = self.names.get(api).unwrap_or(&UNNAMED);
+            let is_meant = words(api, resource, names).into_iter().any(|word| {
+                let word = word.to_ascii_lowercase();
+                word == name || format!("{word}.{}", api.group) == name
+            });
+            let is_known =
+                |(other, _): &(&ApiKind, &Resource)| other.group == api.group && other.kind == api.kind;
+            if is_meant && !found.iter().any(is_known) {
+                found.push((api, resource));
+            }
+        }
+        found
+    }
+
+    /// Every kind, in one of its versions.
+    pub fn kinds(&self) -> impl Iterator<Item = &Resource> {
+        let mut seen = BTreeSet::new();
+        self.kinds
+            .iter()
+            .filter(move |(api, _)| seen.insert((&api.group, &api.kind)))
+            .map(|(_, resource)| resource)
+    }
+
+    /// `.Capabilities` of templates.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
+
+/// The server's answer, kept until a kind is missed.
+pub struct Discovery {
+    client: Client,
+    state: Mutex<State>,
+}
+
+impl std::fmt::Debug for Discovery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Discovery").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    served: Option<Arc<Served>>,
+    asked: Option<Instant>,
+}
+
+impl Discovery {
+    /// Nothing is asked yet.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            state: Mutex::default(),
+        }
+    }
+
+    /// What was last heard; asked for if nothing was.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn served(&self) -> Result<Arc<Served>, DiscoveryError> {
+        let known = self.lock().served.clone();
+        match known {
+            Some(served) => Ok(served),
+            None => self.refresh().await,
+        }
+    }
+
+    /// What was heard is out of date: a kind that was served is not found.
+    pub fn forget(&self) {
+        self.lock().served = None;
+    }
+
+    /// What was heard not long ago, for templates that ask what the cluster can do.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn served_lately(&self) -> Result<Arc<Served>, DiscoveryError> {
+        let lately = self
+            .lock()
+            .asked
+            .is_some_and(|asked| asked.elapsed() < CAPABILITIES_AGE);
+        if lately {
+            self.served().await
+        } else {
+            self.refresh().await
+        }
+    }
+
+    /// Asks again, because definitions were applied.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn refresh(&self) -> Result<Arc<Served>, DiscoveryError> {
+        let served = Arc::new(ask(&self.client).await?);
+        let mut state = self.lock();
+        state.asked = Some(Instant::now());
+        state.served = Some(Arc::clone(&served));
+        Ok(served)
+    }
+
+    /// What is served, asked for again when one of `kinds` is missing, but not too often.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn served_with<'a>(
+        &self,
+        kinds: impl IntoIterator<Item = &'a ApiKind>,
+    ) -> Result<Arc<Served>, DiscoveryError> {
+        let served = self.served().await?;
+        let complete = kinds.into_iter().all(|kind| served.resource(kind).is_some());
+        if complete || self.was_asked_lately() {
+            Ok(served)
+        } else {
+            self.refresh().await
+        }
+    }
+
+    /// How objects of a kind are addressed, in any version of it; `None` only where the server has just said that it
+    /// does not serve the kind, so that no object of it exists.
+    ///
+    /// # Errors
+    /// The server does not answer, or the one that serves the group does not.
+    pub async fn find(&self, group: &str, kind: &str) -> Result<Option<Resource>, DiscoveryError> {
+        let known = self.served().await?;
+        if let Some(resource) = known.any_version(group, kind) {
+            return Ok(Some(resource.clone()));
+        }
+        let served = if self.was_asked_lately() {
+            known
+        } else {
+            self.refresh().await?
+        };
+        if served.is_unsure_of(group, kind) {
+            return Err(unsure(group));
+        }
+        Ok(served.any_version(group, kind).cloned())
+    }
+
+    fn was_asked_lately(&self) -> bool {
+        self.lock()
+            .asked
+            .is_some_and(|asked| asked.elapsed() < REFRESH_INTERVAL)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nothing can be said of the kinds of a group.
+pub fn unsure(group: &str) -> DiscoveryError {
+    DiscoveryError {
+        what: "its kinds",
+        source: RequestError::local(&format!("the server of the API group {group} does not answer")),
+    }
+}
+
+async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
+    let failed = |what| {
+        move |error: kube::Error| DiscoveryError {
+            what,
+            source: error.into(),
+        }
+    };
+    let version = client.apiserver_version().await.map_err(failed("its version"))?;
+    let core = client
+        .list_core_api_versions_aggregated()
+        .await
+        .map_err(failed("its core kinds"))?;
+    let groups = client
+        .list_api_groups_aggregated()
+        .await
+        .map_err(failed("its kinds"))?;
+    let mut kinds = BTreeMap::new();
+    let mut names = BTreeMap::new();
+    let mut api_versions = BTreeSet::new();
+    let mut silent = BTreeSet::new();
+    for group in core.items.iter().chain(&groups.items) {
+        let name = group
+            .metadata
+            .as_ref()
+            .and_then(|metadata| metadata.name.clone())
+            .unwrap_or_default();
+        for version in &group.versions {
+            if version.freshness.as_deref() == Some("Stale") {
+                silent.insert(name.clone());
+            }
+            let number = version.version.clone().unwrap_or_default();
+            let group_version = ApiKind::new(
+                &if name.is_empty() {
+                    number.clone()
+                } else {
+                    format!("{name}/{number}")
+                },
+                "",
+            );
+            api_versions.insert(group_version.api_version());
+            for resource in &version.resources {
+                let kind = resource
+                    .response_kind
+                    .as_ref()
+                    .and_then(|kind| kind.kind.clone())
+                    .unwrap_or_default();
+                let plural = resource.resource.clone().unwrap_or_default();
+                api_versions.insert(format!("{}/{kind}", group_version.api_version()));
+                let parts = resource
+                    .subresources
+                    .iter()
+                    .filter_map(|part| part.response_kind.as_ref()?.kind.as_ref());
+                api_versions.extend(parts.map(|kind| format!("{}/{kind}", group_version.api_version())));
+                let gvk = GroupVersionKind::gvk(&name, &number, &kind);
+                let api = ApiKind {
+                    kind,
+                    ..group_version.clone()
+                };
+                let other_names = Names {
+                    singular: resource.singular_resource.clone().unwrap_or_default(),
+                    short: resource.short_names.clone(),
+                };
+                names.insert(api.clone(), other_names);
+                kinds.insert(
+                    api,
+                    Resource {
+                        api: ApiResource::from_gvk_with_plural(&gvk, &plural),
+                        namespaced: resource.scope.as_deref() == Some("Namespaced"),
+                    },
+                );
+            }
+        }
+    }
+    let capabilities = Capabilities {
+        kube_version: kube_version(&version.git_version, &version.major, &version.minor),
+        api_versions: ApiVersions(api_versions.into_iter().collect()),
+        helm_version: HelmVersion::default(),
+    };
+    Ok(Served {
+        kinds,
+        names,
+        silent,
+        capabilities,
+    })
+}
+
+/// What Helm makes of the server's version: as it is, with major and minor as the server says.
+fn kube_version(git_version: &str, major: &str, minor: &str) -> KubeVersion {
+    let mut version = KubeVersion::parse(git_version).unwrap_or_else(|_| KubeVersion {
+        version: git_version.to_owned(),
+        normalized: String::new(),
+        major: String::new(),
+        minor: String::new(),
+    });
+    // Helm does not normalize the version of a server, and templates can see that.
+    version.normalized.clear();
+    git_version.clone_into(&mut version.version);
+    major.clone_into(&mut version.major);
+    minor.clone_into(&mut version.minor);
+    version
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(kinds: &[(&str, &str, &str, &[&str])]) -> Served {
+        let mut served = Served::default();
+        for (api_version, kind, plural, short) in kinds {
+            let api = ApiKind::new(api_version, kind);
+            let gvk = GroupVersionKind::gvk(&api.group, &api.version, kind);
+            let resource = Resource {
+                api: ApiResource::from_gvk_with_plural(&gvk, plural),
+                namespaced: true,
+            };
+            let names = Names {
+                singular: format!("{}-one", kind.to_lowercase()),
+                short: short.iter().map(|&name| name.to_owned()).collect(),
+            };
+            served.kinds.insert(api.clone(), resource);
+            served.names.insert(api, names);
+        }
+        served
+    }
+
+    #[test]
+    fn a_kind_is_found_by_every_name_and_by_a_short_one_where_no_other_fits() {
+        let served = served(&[
+            ("a.com/v1", "Web", "webs", &["w"]),
+            ("a.com/v2", "Web", "webs", &["w"]),
+            ("b.com/v1", "Worker", "workers", &["w", "web"]),
+        ]);
+        let check = |name: &str, expect: &[&str]| {
+            let found = served.named(name).into_iter();
+            let found: Vec<String> = found
+                .map(|(api, _)| format!("{}/{}", api.group, api.kind))
+                .collect();
+            assert_eq!(found, expect, "{name}");
+        };
+        for name in ["Web", "web", "WEBS", "web-one", "webs.a.com", "w.a.com"] {
+            check(name, &["a.com/Web"]);
+        }
+        check("w", &["a.com/Web", "b.com/Worker"]);
+        check("web.b.com", &["b.com/Worker"]);
+        check("other", &[]);
+    }
+}

@@ -1,0 +1,441 @@
+//! The world of a rendering in the operator: the clock, the system's randomness, the cluster.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde::{Deserialize, Serialize};
+use steersman_chart::{Failure, LookupQuery, Timestamp, World};
+use steersman_gotemplate::{Map, MapType, Value};
+use tokio::runtime::Handle;
+
+use crate::discovery::{Discovery, DiscoveryError, Resource};
+use crate::{Owner, Ownership, RequestError};
+use steersman_model::ApiKind;
+use steersman_model::{Digest, digest_of_json};
+
+/// Lists are read in pages of this size.
+const PAGE: u32 = 500;
+
+/// So many answers are remembered of one rendering.
+const MAX_ANSWERS: usize = 1000;
+
+/// What a template looked up, and the digest of what it was told.
+///
+/// What the release itself has written counts as absent, and so does the custom resource: an
+/// object that the chart makes when it finds none does not change the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answer {
+    /// The version of the API.
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace; empty for all of them, or where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name; empty for a list.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The digest of the answer, but for what changes with every write.
+    pub digest: Digest,
+}
+
+impl Answer {
+    fn is_to(&self, query: LookupQuery<'_>) -> bool {
+        (&*self.api_version, &*self.kind, &*self.namespace, &*self.name)
+            == (query.api_version, query.kind, query.namespace, query.name)
+    }
+
+    fn query(&self) -> LookupQuery<'_> {
+        LookupQuery {
+            api_version: &self.api_version,
+            kind: &self.kind,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
+    }
+}
+
+/// Something can't be looked up.
+#[derive(Debug, thiserror::Error)]
+pub enum LookupError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No such kind is served.
+    #[error("unable to get apiresource from unstructured: {0}")]
+    UnknownKind(ApiKind),
+    /// An object of a namespace is looked for in none.
+    #[error("an empty namespace may not be set when a resource name is provided")]
+    NoNamespace,
+    /// The server did not answer the request, or refused it.
+    #[error("failed to {verb} {what}")]
+    Request {
+        /// `get` or `list`, as in a role.
+        verb: &'static str,
+        /// The resource as in a role, and the object.
+        what: String,
+        /// What the server said.
+        source: RequestError,
+    },
+}
+
+impl LookupError {
+    fn request(resource: &Resource, query: LookupQuery<'_>, error: kube::Error) -> Self {
+        let mut what = resource.api.plural.clone();
+        if !resource.api.group.is_empty() {
+            what = format!("{what}.{}", resource.api.group);
+        }
+        match (query.namespace, query.name) {
+            ("", "") => {}
+            ("", name) => what = format!("{what} {name}"),
+            (namespace, "") => what = format!("{what} in namespace {namespace}"),
+            (namespace, name) => what = format!("{what} {namespace}/{name}"),
+        }
+        Self::Request {
+            verb: if query.name.is_empty() { "list" } else { "get" },
+            what,
+            source: error.into(),
+        }
+    }
+
+    /// Whether it says something about the server and nothing about the chart.
+    fn is_of_server(&self) -> bool {
+        matches!(self, Self::Discovery(_) | Self::Request { .. })
+    }
+
+    /// What a template is told: Helm's words, the server's own for a request.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Request { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// Answers templates from the cluster. To be used on a thread that may block.
+pub struct ClusterWorld {
+    client: Client,
+    discovery: Arc<Discovery>,
+    runtime: Handle,
+    /// For whom the answers are remembered.
+    owner: Option<Owner>,
+    answers: Mutex<Vec<Answer>>,
+    /// What was found, where it is to be found again.
+    found: Option<Mutex<BTreeMap<[String; 4], serde_json::Value>>>,
+    /// The Secrets that templates were shown.
+    secrets: Mutex<Vec<serde_json::Value>>,
+    /// The first request that failed.
+    failure: Mutex<Option<LookupError>>,
+}
+
+impl std::fmt::Debug for ClusterWorld {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClusterWorld").finish_non_exhaustive()
+    }
+}
+
+impl ClusterWorld {
+    /// A world that asks `client`; requests run on `runtime`.
+    pub fn new(client: Client, discovery: Arc<Discovery>, runtime: Handle) -> Self {
+        Self {
+            client,
+            discovery,
+            runtime,
+            owner: None,
+            answers: Mutex::default(),
+            found: None,
+            secrets: Mutex::default(),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// The same world, which gives the same answer to the same question each time.
+    #[must_use]
+    pub fn repeating(mut self) -> Self {
+        self.found = Some(Mutex::default());
+        self
+    }
+
+    /// The same world, which remembers what it answers to the release of `owner`.
+    #[must_use]
+    pub fn remembering(mut self, owner: Owner) -> Self {
+        self.owner = Some(owner);
+        self
+    }
+
+    /// What was answered so far.
+    pub fn answers(&self) -> Vec<Answer> {
+        lock(&self.answers).clone()
+    }
+
+    /// The Secrets that templates were shown so far.
+    pub fn secrets(&self) -> Vec<serde_json::Value> {
+        lock(&self.secrets).clone()
+    }
+
+    /// The first request that failed, if one did. The template that asked has failed then.
+    pub fn take_failure(&self) -> Option<LookupError> {
+        lock(&self.failure).take()
+    }
+
+    /// Asks again what was asked for `answers`. What can't be answered now counts as unchanged.
+    pub async fn ask_again(&self, owner: &Owner, answers: &[Answer]) -> Vec<Answer> {
+        let mut again = Vec::with_capacity(answers.len());
+        for answer in answers {
+            let mut answer = answer.clone();
+            match self.find(answer.query()).await {
+                Ok(found) => answer.digest = digest_of_answer(&found, owner),
+                Err(error) => {
+                    tracing::debug!(kind = %answer.kind, error = error.words(), "failed to look up again");
+                }
+            }
+            again.push(answer);
+        }
+        again
+    }
+
+    fn remember(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
+        let Some(owner) = &self.owner else { return };
+        let mut answers = lock(&self.answers);
+        if answers.len() < MAX_ANSWERS && !answers.iter().any(|answer| answer.is_to(query)) {
+            answers.push(Answer {
+                api_version: query.api_version.to_owned(),
+                kind: query.kind.to_owned(),
+                namespace: query.namespace.to_owned(),
+                name: query.name.to_owned(),
+                digest: digest_of_answer(found, owner),
+            });
+        }
+    }
+
+    async fn find(&self, query: LookupQuery<'_>) -> Result<serde_json::Value, LookupError> {
+        let kind = ApiKind::new(query.api_version, query.kind);
+        let served = self.discovery.served_with([&kind]).await?;
+        let Some(resource) = served.resource(&kind) else {
+            return Err(LookupError::UnknownKind(kind));
+        };
+        let failed = |error| LookupError::request(resource, query, error);
+        let api: Api<DynamicObject> = if resource.namespaced && !query.namespace.is_empty() {
+            Api::namespaced_with(self.client.clone(), query.namespace, &resource.api)
+        } else {
+            Api::all_with(self.client.clone(), &resource.api)
+        };
+        if query.name.is_empty() {
+            return self.list(&api, query).await.map_err(failed);
+        }
+        if resource.namespaced && query.namespace.is_empty() {
+            return Err(LookupError::NoNamespace);
+        }
+        Ok(match api.get_opt(query.name).await.map_err(failed)? {
+            Some(object) => serde_json::to_value(object).unwrap_or_default(),
+            None => serde_json::json!({}),
+        })
+    }
+
+    async fn list(
+        &self,
+        api: &Api<DynamicObject>,
+        query: LookupQuery<'_>,
+    ) -> Result<serde_json::Value, kube::Error> {
+        let mut parameters = ListParams::default().limit(PAGE);
+        let mut items = Vec::new();
+        loop {
+            let page = api.list(&parameters).await?;
+            let token = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+            items.extend(page.items.into_iter().map(|mut object| {
+                // Items of a list name no type; Helm's do.
+                object.types.get_or_insert_with(|| kube::core::TypeMeta {
+                    api_version: query.api_version.to_owned(),
+                    kind: query.kind.to_owned(),
+                });
+                serde_json::to_value(object).unwrap_or_default()
+            }));
+            match token {
+                Some(token) => parameters.continue_token = Some(token),
+                None => break,
+            }
+        }
+        Ok(serde_json::json!({
+            "apiVersion": query.api_version, "kind": format!("{}List", query.kind), "metadata": {}, "items": items,
+        }))
+    }
+}
+
+impl World for ClusterWorld {
+    fn now(&self) -> Timestamp {
+        let now = jiff::Timestamp::now();
+        Timestamp {
+            seconds: now.as_second(),
+            nanoseconds: now.subsec_nanosecond().unsigned_abs(),
+        }
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        // The system's source does not fail once it is seeded, which is before any process of ours.
+        if getrandom::fill(buffer).is_err() {
+            tracing::error!("the system has no randomness");
+        }
+    }
+
+    fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
+        let question = [query.api_version, query.kind, query.namespace, query.name].map(str::to_owned);
+        if let Some(found) = &self.found
+            && let Some(found) = lock(found).get(&question)
+        {
+            return Ok(to_value(found));
+        }
+        let found = match self.runtime.block_on(self.find(query)) {
+            Ok(found) => found,
+            Err(error) => {
+                let words = error.words();
+                if error.is_of_server() {
+                    lock(&self.failure).get_or_insert(error);
+                }
+                return Err(Failure::new(words));
+            }
+        };
+        self.remember(query, &found);
+        let value = to_value(&found);
+        if query.kind == "Secret" {
+            let items = found.get("items").and_then(serde_json::Value::as_array);
+            lock(&self.secrets).extend(items.cloned().unwrap_or_else(|| vec![found.clone()]));
+        }
+        if let Some(known) = &self.found {
+            lock(known).insert(question, found);
+        }
+        Ok(value)
+    }
+}
+
+/// Another time in the same world: what a rendering makes of the clock comes out differently in
+/// every part of a date.
+#[derive(Debug)]
+pub struct Later<'a>(pub &'a ClusterWorld);
+
+/// A year, a month, a day, an hour, a minute and a second, about.
+const LATER: i64 = (365 + 31 + 1) * 86400 + 3661;
+
+impl World for Later<'_> {
+    fn now(&self) -> Timestamp {
+        let now = self.0.now();
+        Timestamp {
+            seconds: now.seconds + LATER,
+            nanoseconds: (now.nanoseconds + 111_111_111) % 1_000_000_000,
+        }
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        self.0.fill_random(buffer);
+    }
+
+    fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
+        self.0.lookup(query)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
+    match found.get("items").and_then(serde_json::Value::as_array) {
+        Some(items) => {
+            let others: Vec<_> = items.iter().filter_map(|item| of_others(item, owner)).collect();
+            digest_of_json(&serde_json::Value::Array(others))
+        }
+        None => digest_of_json(&of_others(found, owner).unwrap_or_default()),
+    }
+}
+
+/// An object without what changes with every write; `None` where there is none, or it is the
+/// release's own.
+fn of_others(object: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
+    let metadata: ObjectMeta = serde_json::from_value(object.get("metadata")?.clone()).ok()?;
+    let is_owner = metadata.uid.as_deref() == Some(owner.uid.as_str());
+    if is_owner || !matches!(owner.judge(&metadata), Ownership::Foreign(_)) {
+        return None;
+    }
+    let mut object = object.clone();
+    if let Some(metadata) = object
+        .get_mut("metadata")
+        .and_then(serde_json::Value::as_object_mut)
+    {
+        for volatile in ["resourceVersion", "managedFields", "generation"] {
+            metadata.remove(volatile);
+        }
+    }
+    Some(object)
+}
+
+/// JSON of the server as templates see it: integers are `int64`, as client-go reads them.
+fn to_value(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::Nil,
+        serde_json::Value::Bool(flag) => Value::Bool(*flag),
+        serde_json::Value::Number(number) => number
+            .as_i64()
+            .map_or_else(|| Value::Float(number.as_f64().unwrap_or_default()), Value::Int64),
+        serde_json::Value::String(text) => Value::string(text.as_str()),
+        serde_json::Value::Array(items) => Value::list(items.iter().map(to_value).collect()),
+        serde_json::Value::Object(map) => Value::Map(Map::from_entries(
+            MapType::Any,
+            map.iter().map(|(key, value)| (key.as_str(), to_value(value))),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn owner() -> Owner {
+        Owner {
+            api_version: "example.com/v1".to_owned(),
+            kind: "Web".to_owned(),
+            namespace: Some("default".to_owned()),
+            name: "shop".to_owned(),
+            uid: "u-1".to_owned(),
+            chart: "web".to_owned(),
+            release: "shop".to_owned(),
+            release_namespace: "default".to_owned(),
+        }
+    }
+
+    fn digest(found: &serde_json::Value) -> Digest {
+        digest_of_answer(found, &owner())
+    }
+
+    #[test]
+    fn what_the_release_makes_is_as_if_it_was_not_there() {
+        let absent = digest(&json!({}));
+        let labels = json!({"steersman.dev/owner-uid": "u-1"});
+        let ours = json!({"metadata": {"name": "a", "labels": labels}, "data": {"a": "b"}});
+        assert_eq!(digest(&ours), absent);
+        assert_eq!(
+            digest(&json!({"metadata": {"name": "shop", "uid": "u-1"}})),
+            absent
+        );
+        assert_ne!(
+            digest(&json!({"metadata": {"name": "a"}, "data": {"a": "b"}})),
+            absent
+        );
+        let list = |items: serde_json::Value| digest(&json!({"metadata": {}, "items": items}));
+        assert_eq!(list(json!([ours])), list(json!([])));
+        assert_ne!(list(json!([{"metadata": {"name": "a"}}])), list(json!([])));
+    }
+
+    #[test]
+    fn a_write_that_changes_nothing_is_no_other_answer() {
+        let at = |version: &str, data: &str| {
+            digest(&json!({"metadata": {"name": "a", "resourceVersion": version}, "data": data}))
+        };
+        assert_eq!(at("1", "x"), at("2", "x"));
+        assert_ne!(at("1", "x"), at("1", "y"));
+    }
+}

@@ -1,0 +1,87 @@
+//! The digest of what we own in an object, by which drift is seen.
+//!
+//! The server keeps, per manager, the set of fields that it applied. A value that somebody else
+//! changes or removes leaves our set, and comes back into it when we apply again; a label that
+//! somebody adds, a status, or the same value written by another leave it as it is. So a digest
+//! of our entry in `managedFields`, remembered from the apply's response, tells drift by an
+//! object's metadata alone.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+
+use steersman_model::{Digest, FIELD_MANAGER, digest_of_json};
+use steersman_watches::drift::{FieldPath, without_ignored};
+
+/// Our entry in the `managedFields` of an object.
+pub fn own_entry(metadata: &ObjectMeta) -> Option<&ManagedFieldsEntry> {
+    metadata.managed_fields.as_ref()?.iter().find(|entry| {
+        entry.manager.as_deref() == Some(FIELD_MANAGER)
+            && entry.operation.as_deref() == Some("Apply")
+            && entry.subresource.as_deref().unwrap_or_default().is_empty()
+    })
+}
+
+/// The digest of the fields that we applied, but for those at `ignored`; `None` when we applied
+/// none.
+pub fn owned_fields<'a>(
+    metadata: &ObjectMeta,
+    ignored: impl Iterator<Item = &'a FieldPath>,
+) -> Option<Digest> {
+    let entry = own_entry(metadata)?;
+    let fields = entry
+        .fields_v1
+        .as_ref()
+        .map_or(serde_json::Value::Null, |fields| {
+            without_ignored(&fields.0, ignored)
+        });
+    Some(digest_of_json(&serde_json::json!([entry.api_version, fields])))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn digest(entries: Value) -> Option<Digest> {
+        let metadata = serde_json::from_value(json!({ "managedFields": entries })).unwrap();
+        owned_fields(&metadata, std::iter::empty())
+    }
+
+    fn entry(manager: &str, operation: &str, subresource: &str, time: &str, field: &str) -> Value {
+        json!({"manager": manager, "operation": operation, "subresource": subresource, "apiVersion": "v1",
+               "time": time, "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {field: {}}}})
+    }
+
+    #[test]
+    fn only_our_own_entry_and_its_fields_count() {
+        let ours = entry("steersman", "Apply", "", "2026-01-01T00:00:00Z", "f:a");
+        let plain = digest(json!([ours])).unwrap();
+        let later = entry("steersman", "Apply", "", "2026-02-02T00:00:00Z", "f:a");
+        let others = json!([
+            entry("kubectl", "Update", "", "2026-01-01T00:00:00Z", "f:b"),
+            entry("steersman", "Apply", "status", "2026-01-01T00:00:00Z", "f:c"),
+            later
+        ]);
+        assert_eq!(digest(others), Some(plain));
+        assert_ne!(
+            digest(json!([entry(
+                "steersman",
+                "Apply",
+                "",
+                "2026-01-01T00:00:00Z",
+                "f:b"
+            )])),
+            Some(plain)
+        );
+        assert_eq!(
+            digest(json!([entry(
+                "kubectl",
+                "Apply",
+                "",
+                "2026-01-01T00:00:00Z",
+                "f:a"
+            )])),
+            None
+        );
+    }
+}

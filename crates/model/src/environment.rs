@@ -1,0 +1,31 @@
+//! The environment of the process.
+
+use std::collections::BTreeMap;
+
+/// The environment of the process, read once.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+}
+
+impl Environment {
+    /// The environment as it is now. Variables that are not Unicode are left out, as nothing could name them.
+    pub fn of_process() -> Self {
+        std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect()
+    }
+
+    /// The value of a variable, if it is set.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str)
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
+        Self {
+            variables: variables.into_iter().collect(),
+        }
+    }
+}

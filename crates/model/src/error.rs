@@ -1,0 +1,31 @@
+//! How errors are told.
+
+use std::error::Error;
+
+/// Texts of others go to logs and conditions: control characters and line breaks are taken out.
+///
+/// ```
+/// assert_eq!(steersman_model::one_line("denied:\n  too \u{1b}[31mlarge"), "denied: too [31mlarge");
+/// ```
+pub fn one_line(text: &str) -> String {
+    let spaced: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An error and its causes on one line, each once: a cause whose text its parent repeats is left out.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let told = cause.to_string();
+        if !text.ends_with(&told) {
+            text.push_str(": ");
+            text.push_str(&told);
+        }
+        next = cause.source();
+    }
+    one_line(&text)
+}

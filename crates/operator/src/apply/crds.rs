@@ -1,0 +1,273 @@
+//! The definitions in a chart's `crds/` folder.
+
+use std::time::Duration;
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value;
+
+use steersman_watches::CrdPolicy;
+
+use super::applier::Applier;
+use super::mend::mend;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_model::FIELD_MANAGER;
+use steersman_model::RenderedObject;
+use steersman_model::kinds_defined_by;
+
+/// How long a definition may take to be in effect.
+pub const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A definition could not be installed.
+#[derive(Debug, thiserror::Error)]
+pub enum CrdError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// The server refused a request.
+    #[error("failed to {attempt} CustomResourceDefinition {name}")]
+    Request {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The definition.
+        name: String,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// The definition is there but the server does not act on it.
+    #[error("CustomResourceDefinition {name} is not established after {} s{}", ESTABLISH_TIMEOUT.as_secs(), detail(reason))]
+    NotEstablished {
+        /// The definition.
+        name: String,
+        /// What its conditions say.
+        reason: String,
+    },
+}
+
+fn detail(reason: &str) -> String {
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(": {reason}")
+    }
+}
+
+impl Applier {
+    /// Installs definitions as `policy` says, and waits until the server acts on what was written.
+    /// `true` when anything was.
+    ///
+    /// # Errors
+    /// A definition is refused, or not in effect within a minute.
+    pub async fn install_crds(
+        &self,
+        objects: &[RenderedObject],
+        policy: CrdPolicy,
+    ) -> Result<bool, CrdError> {
+        let mut written = Vec::new();
+        let served = self.discovery.served().await?;
+        let is_served = |object: &RenderedObject| {
+            let kinds = kinds_defined_by(std::slice::from_ref(object));
+            !kinds.is_empty() && kinds.iter().all(|kind| served.resource(kind).is_some())
+        };
+        for object in objects {
+            let is_wanted = match policy {
+                CrdPolicy::Create => !is_served(object),
+                CrdPolicy::CreateReplace => true,
+                CrdPolicy::Skip => false,
+            };
+            if is_wanted && self.install_crd(object, policy).await? {
+                written.push(object.name.clone());
+            }
+        }
+        self.wait_established(&written).await?;
+        Ok(!written.is_empty())
+    }
+
+    /// A definition as it is, and as replacing it would leave it; `None` where it is not there.
+    ///
+    /// # Guarantees
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// The server does not answer, or would refuse the replacement.
+    pub async fn try_replace_crd(&self, object: &RenderedObject) -> Result<Option<(Value, Value)>, CrdError> {
+        let failed = |error: kube::Error| CrdError::Request {
+            attempt: "try to replace",
+            name: object.name.clone(),
+            source: error.into(),
+        };
+        let api = self.definitions();
+        let Some(live) = api.get_opt(&object.name).await.map_err(failed)? else {
+            return Ok(None);
+        };
+        let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();
+        let replaced = api
+            .patch(&object.name, &parameters, &Patch::Apply(&object.value))
+            .await
+            .map_err(failed)?;
+        let value = |definition: DynamicObject| serde_json::to_value(definition).unwrap_or_default();
+        Ok(Some((value(live), value(replaced))))
+    }
+
+    /// Whether the definition was written.
+    async fn install_crd(&self, object: &RenderedObject, policy: CrdPolicy) -> Result<bool, CrdError> {
+        let failed = |attempt| {
+            let name = object.name.clone();
+            move |error: kube::Error| CrdError::Request {
+                attempt,
+                name,
+                source: error.into(),
+            }
+        };
+        let api = self.definitions();
+        let found = api.get_metadata_opt(&object.name).await;
+        let found = found.map_err(failed("look for"))?;
+        if found.is_some() && policy != CrdPolicy::CreateReplace {
+            return Ok(false);
+        }
+        let mut value = object.value.clone();
+        if let Some(map) = value.as_object_mut() {
+            map.remove("status");
+        }
+        let mut parameters = PatchParams::apply(FIELD_MANAGER);
+        parameters.force = found.is_some();
+        let attempt = if found.is_some() { "replace" } else { "create" };
+        let refused = |source| CrdError::Request {
+            attempt,
+            name: object.name.clone(),
+            source,
+        };
+        let written = loop {
+            let patch = Patch::Apply(&value);
+            let answer = api.patch_metadata(&object.name, &parameters, &patch).await;
+            match answer.map_err(RequestError::from) {
+                Ok(written) => break written,
+                Err(error) if error.is_about_the_schema() => {
+                    let mended = mend(&api, &value, error).await.map_err(refused)?;
+                    tracing::warn!(
+                        definition = object.name,
+                        "the chart's definition is mended: {}",
+                        mended.notes.join("; ")
+                    );
+                    value = mended.value;
+                }
+                Err(error) => return Err(refused(error)),
+            }
+        };
+        Ok(found.is_none_or(|found| found.metadata.generation != written.metadata.generation))
+    }
+
+    /// Creates those of `definitions` again that objects need and the server no longer has.
+    ///
+    /// # Errors
+    /// As [`Applier::install_crds`].
+    pub async fn restore_crds(
+        &self,
+        definitions: &[RenderedObject],
+        objects: &[RenderedObject],
+        policy: CrdPolicy,
+    ) -> Result<(), CrdError> {
+        let served = self
+            .discovery
+            .served_with(objects.iter().map(|object| &object.api))
+            .await?;
+        let missing: Vec<_> = objects
+            .iter()
+            .map(|object| &object.api)
+            .filter(|api| served.resource(api).is_none())
+            .collect();
+        let needed = |definition: &&RenderedObject| {
+            let kinds = kinds_defined_by(std::slice::from_ref(*definition));
+            missing.iter().any(|api| kinds.contains(api))
+        };
+        let needed: Vec<RenderedObject> = definitions.iter().filter(needed).cloned().collect();
+        // Those that are there are another revision's affair.
+        let policy = match policy {
+            CrdPolicy::CreateReplace => CrdPolicy::Create,
+            policy => policy,
+        };
+        if self.install_crds(&needed, policy).await? {
+            self.discovery.refresh().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the server acts on these definitions.
+    pub(super) async fn wait_established(&self, names: &[String]) -> Result<(), CrdError> {
+        let api = self.definitions();
+        for name in names {
+            let reason = established(&api, name)
+                .await
+                .map_err(|source| CrdError::Request {
+                    attempt: "read",
+                    name: name.clone(),
+                    source,
+                })?;
+            if let Err(reason) = reason {
+                return Err(CrdError::NotEstablished {
+                    name: name.clone(),
+                    reason,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn definitions(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
+        Api::all_with(self.client.clone(), &resource)
+    }
+}
+
+/// Waits until the server acts on a definition; where it does not within [`ESTABLISH_TIMEOUT`], what its conditions say.
+///
+/// # Errors
+/// The definition can't be read.
+pub async fn established(
+    api: &Api<DynamicObject>,
+    name: &str,
+) -> Result<Result<(), String>, RequestError> {
+    let deadline = tokio::time::Instant::now() + ESTABLISH_TIMEOUT;
+    loop {
+        match establishment(&api.get(name).await?.data) {
+            Err(_) if tokio::time::Instant::now() < deadline => tokio::time::sleep(POLL_INTERVAL).await,
+            end => return Ok(end),
+        }
+    }
+}
+
+/// Whether the definition is in effect; else what its conditions say.
+fn establishment(definition: &Value) -> Result<(), String> {
+    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
+    let mut reason = String::new();
+    for condition in conditions.into_iter().flatten() {
+        let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+        match (text("type"), text("status")) {
+            ("Established", "True") => return Ok(()),
+            ("NamesAccepted", "False") => text("message").clone_into(&mut reason),
+            _ => {}
+        }
+    }
+    Err(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_definition_is_in_effect_when_it_is_established() {
+        let with = |conditions: Value| establishment(&json!({"status": {"conditions": conditions}}));
+        assert_eq!(with(json!([{"type": "Established", "status": "True"}])), Ok(()));
+        assert_eq!(
+            with(json!([{"type": "NamesAccepted", "status": "False", "message": "taken"}])),
+            Err("taken".to_owned())
+        );
+        assert_eq!(establishment(&json!({})), Err(String::new()));
+    }
+}

@@ -1,0 +1,41 @@
+//! What all parts of the running operator share.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::metrics::Metrics;
+use crate::server::Readiness;
+use steersman_cluster::permissions::Permissions;
+use steersman_watches::Selectors;
+
+/// Shared handles, handed to everything that reconciles. Clones are cheap and share everything.
+#[derive(Clone)]
+pub struct Context {
+    /// The API server.
+    pub client: kube::Client,
+    /// What flags and environment mean.
+    pub config: Arc<Config>,
+    /// The places of all reconciles, if their number is limited.
+    pub places: Option<Arc<Semaphore>>,
+    /// The numbers that `/metrics` shows.
+    pub metrics: Metrics,
+    /// What `/readyz` says.
+    pub readiness: Readiness,
+    /// What the API server lets the operator do.
+    pub permissions: Arc<Permissions>,
+    /// Under which selectors those held custom resources that were the leader before.
+    pub former_selectors: Selectors,
+    /// Cancelled when the process is asked to stop: no reconcile starts after that, running ones end.
+    pub shutdown: CancellationToken,
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,40 @@
+//! Waiting for the kind of a watch.
+
+use std::time::Duration;
+
+use crate::context::Context;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::Resource;
+use steersman_watches::Watch;
+
+/// How often a kind that is not served is looked for.
+const KIND_POLL: Duration = Duration::from_secs(2);
+
+/// Looks for the kind until the server serves it.
+pub(super) async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Resource> {
+    let gvk = &watch.gvk;
+    let mut told = String::new();
+    loop {
+        let reason = match kube::discovery::pinned_kind(&context.client, gvk).await {
+            Ok((api, capabilities)) => {
+                let namespaced = capabilities.scope == kube::discovery::Scope::Namespaced;
+                return Some(Resource { api, namespaced });
+            }
+            Err(kube::Error::Discovery(_)) => not_served(),
+            Err(error) => match RequestError::from(error) {
+                error if error.is_not_found() => not_served(),
+                error => error.to_string(),
+            },
+        };
+        context.readiness.waiting(gvk, reason.clone());
+        if told != reason {
+            tracing::warn!(group = %gvk.group, version = %gvk.version, kind = %gvk.kind, reason, "resource can't be watched yet");
+            told = reason;
+        }
+        tokio::time::sleep(KIND_POLL).await;
+    }
+}
+
+fn not_served() -> String {
+    "the API server does not serve it; waiting for its CustomResourceDefinition".to_owned()
+}

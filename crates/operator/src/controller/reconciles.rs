@@ -1,0 +1,187 @@
+//! Reconciles: when one begins, and what follows from how it ended.
+
+use std::time::Duration;
+
+use tokio::task::JoinError;
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use super::seen::Seen;
+use super::{Controller, Key};
+use crate::metrics;
+use crate::reconcile::{Memory, Next, Outcome};
+use crate::schedule::{backoff, jitter, spread};
+use steersman_cluster::TRACE;
+
+/// A reconcile that has ended.
+pub(super) struct Finished {
+    key: Key,
+    uid: Option<String>,
+    /// Whether it was to be let go.
+    left: bool,
+    /// `None` when the reconcile panicked.
+    result: Option<(Memory, Outcome)>,
+    took: Duration,
+}
+
+impl Controller {
+    /// Begins as many reconciles as are due and allowed.
+    pub(super) fn start_due(&mut self) {
+        while let Some(slot) = self.slots.take(self.queue.running()) {
+            let now = Instant::now();
+            let Some((key, due)) = self.queue.take(now) else {
+                break;
+            };
+            let known = self.known.get_mut(&key);
+            let Some((known, object)) = known.and_then(|known| known.seen.object().map(|seen| (known, seen)))
+            else {
+                self.queue.done(&key);
+                continue;
+            };
+            let mut memory = known.memory.take().unwrap_or_default();
+            let left = known.left;
+            let reconciler = self.reconciler.clone();
+            let busy = self
+                .context
+                .metrics
+                .reconcile_started(&self.watch.gvk, now.duration_since(due));
+            let span = tracing::info_span!(
+                target: TRACE,
+                "reconcile",
+                kind = %self.watch.gvk.kind,
+                namespace = key.namespace.as_deref().unwrap_or_default(),
+                name = %key.name
+            );
+            self.tasks.spawn(async move {
+                let started = Instant::now();
+                let uid = object.metadata.uid.clone();
+                // A task of its own: a panic is the end of this reconcile and of nothing else.
+                let work = async move {
+                    let outcome = if left {
+                        reconciler.step_back(object, &mut memory).await
+                    } else {
+                        reconciler.reconcile(object, &mut memory).await
+                    };
+                    (memory, outcome)
+                };
+                let work = async { AbortOnDrop(tokio::spawn(work.instrument(span))).join().await };
+                let result = slot.hold(Box::pin(work)).await.ok();
+                drop(busy);
+                Finished {
+                    key,
+                    uid,
+                    left,
+                    result,
+                    took: started.elapsed(),
+                }
+            });
+        }
+        self.context
+            .metrics
+            .waiting(&self.watch.gvk, self.queue.waiting(Instant::now()));
+    }
+
+    /// Takes in what a reconcile has come to.
+    pub(super) fn finished(&mut self, finished: Result<Finished, JoinError>) {
+        let Ok(Finished {
+            key,
+            uid,
+            left,
+            result,
+            took,
+        }) = finished
+        else {
+            return;
+        };
+        self.queue.done(&key);
+        let now = Instant::now();
+        let Some((memory, outcome)) = result else {
+            tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
+            self.context
+                .metrics
+                .reconcile_finished(&self.watch.gvk, metrics::Outcome::Panic, took);
+            self.queue.add(key, now + backoff(6, jitter()));
+            return;
+        };
+        let counted = match outcome.next {
+            Next::Retry(_) => metrics::Outcome::Error,
+            _ if memory.failures > 0 => metrics::Outcome::TerminalError,
+            Next::After(_) => metrics::Outcome::RequeueAfter,
+            Next::Period if self.period.is_some() => metrics::Outcome::RequeueAfter,
+            Next::Period | Next::Never => metrics::Outcome::Success,
+        };
+        if matches!(outcome.next, Next::Retry(_)) {
+            self.context.metrics.retried(&self.watch.gvk);
+        }
+        self.context
+            .metrics
+            .reconcile_finished(&self.watch.gvk, counted, took);
+        let Some(known) = self.known.get_mut(&key) else {
+            return;
+        };
+        // The name may be another resource's by now.
+        if known.seen.uid() != uid.as_deref() {
+            return;
+        }
+        let pause = match outcome.next {
+            // Its event may be older than the answer that told of it, and count for nothing.
+            _ if outcome.outdated => Some(Duration::ZERO),
+            Next::Never => None,
+            Next::After(pause) => Some(pause),
+            Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
+            Next::Period => {
+                let period = known.seen.period(self.period);
+                period.map(|period| spread(period, jitter()))
+            }
+        };
+        if outcome.corrected > 0 {
+            self.context
+                .metrics
+                .drift_corrected(&self.watch.gvk, outcome.corrected);
+        }
+        if let Some(revision) = memory.deployed_revision() {
+            let namespace = key.namespace.as_deref().unwrap_or_default();
+            self.context.metrics.release_deployed(
+                &self.watch.gvk,
+                namespace,
+                &key.name,
+                revision.0,
+                memory.objects(),
+            );
+        }
+        known.memory = Some(memory);
+        if let Some(object) = outcome.object
+            && object.metadata.uid == uid
+            && !known.seen.is_newer_than(&object)
+        {
+            known.seen = Seen::new(object);
+        }
+        if left && outcome.next == Next::Never {
+            if known.left {
+                self.forget(&key);
+            } else {
+                // It matches again.
+                self.queue.add(key, now);
+            }
+            return;
+        }
+        if let Some(pause) = pause {
+            self.queue.add(key, now + pause);
+        }
+    }
+}
+
+/// Ends a task when nobody waits for it any longer.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> AbortOnDrop<T> {
+    async fn join(mut self) -> Result<T, JoinError> {
+        (&mut self.0).await
+    }
+}
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

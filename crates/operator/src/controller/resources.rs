@@ -1,0 +1,272 @@
+//! Which custom resources there are, and when one of them is to be looked at.
+
+use futures::stream::{SelectAll, StreamExt};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject};
+use kube::runtime::watcher::{self, Event};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::seen::Seen;
+use super::strays::{Hold, find_strays};
+use super::{Controller, Key};
+use crate::config::Namespaces;
+use crate::dependents::Route;
+use crate::reconcile::Memory;
+use crate::schedule::{RESYNC_PERIOD, resynced};
+use steersman_cluster::client::PAGE;
+use steersman_cluster::watch_error;
+
+/// What is known of a custom resource.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) seen: Seen,
+    /// Absent while it is being reconciled.
+    pub(super) memory: Option<Memory>,
+    /// Whether it was in the list that is arriving.
+    listed: bool,
+    /// Whether the watch may no longer select it, so that it is to be let go.
+    pub(super) left: bool,
+    /// Where changes of its objects are told.
+    route: Option<Route>,
+}
+
+/// What a watch tells, with the namespace that it is for.
+type Observation = (Option<String>, Result<Event<DynamicObject>, watcher::Error>);
+
+impl Controller {
+    /// The watched parts of the cluster: some namespaces, or all of it.
+    fn scopes(&self) -> Vec<(Option<String>, Api<DynamicObject>)> {
+        let client = &self.context.client;
+        let kind = &self.resource.api;
+        match &self.context.config.namespaces {
+            Namespaces::Listed(names) if self.resource.namespaced => names
+                .iter()
+                .map(|name| {
+                    let api = Api::namespaced_with(client.clone(), name, kind);
+                    (Some(name.clone()), api)
+                })
+                .collect(),
+            _ => vec![(None, Api::all_with(client.clone(), kind))],
+        }
+    }
+
+    /// The events of all namespaces that are watched, each with the namespace of its watch.
+    pub(super) fn events(&self) -> SelectAll<futures::stream::BoxStream<'static, Observation>> {
+        let streams = self.scopes().into_iter().map(|(scope, api)| {
+            let config = watcher::Config::default()
+                .labels_from(&self.watch.selector)
+                .page_size(PAGE);
+            let events = resynced(api, config, RESYNC_PERIOD);
+            events.map(move |event| (scope.clone(), event)).boxed()
+        });
+        futures::stream::select_all(streams)
+    }
+
+    /// Looks once for custom resources that stopped matching the selector before this process
+    /// began.
+    pub(super) fn strays(&self) -> mpsc::UnboundedReceiver<ObjectMeta> {
+        let (found, strays) = mpsc::unbounded_channel();
+        if !self.watch.selector.selects_all() {
+            for (_, api) in self.scopes() {
+                let hold = Hold {
+                    selector: self.watch.selector.clone(),
+                    former: self.former_selectors.clone(),
+                };
+                let search = find_strays(api, hold, found.clone());
+                let shutdown = self.context.shutdown.clone();
+                tokio::spawn(async move { shutdown.run_until_cancelled(search).await });
+            }
+        }
+        strays
+    }
+
+    /// Takes in what a watch tells.
+    pub(super) fn observed(
+        &mut self,
+        scope: Option<&String>,
+        event: Result<Event<DynamicObject>, watcher::Error>,
+    ) {
+        match event {
+            Ok(Event::Apply(object) | Event::InitApply(object)) => self.seen(object),
+            Ok(Event::Delete(object)) => {
+                let key = key(&object);
+                let uid = object.metadata.uid;
+                if self
+                    .known
+                    .get(&key)
+                    .is_some_and(|known| known.seen.uid() == uid.as_deref())
+                {
+                    self.unseen(&key);
+                }
+            }
+            Ok(Event::Init) => {
+                self.within(scope).for_each(|known| known.listed = false);
+            }
+            Ok(Event::InitDone) => {
+                let inside = |key: &Key| scope.is_none() || key.namespace.as_ref() == scope;
+                let gone: Vec<Key> = self
+                    .known
+                    .iter()
+                    .filter(|(key, known)| inside(key) && !known.listed && !known.left)
+                    .map(|(key, _)| key.clone())
+                    .collect();
+                for key in gone {
+                    self.unseen(&key);
+                }
+            }
+            Err(error) => {
+                let error = watch_error(&error);
+                tracing::warn!(kind = %self.resource.api.kind, error, "watch failed, trying again");
+            }
+        }
+    }
+
+    fn within<'a>(&'a mut self, scope: Option<&'a String>) -> impl Iterator<Item = &'a mut Known> {
+        self.known
+            .iter_mut()
+            .filter(move |(key, _)| scope.is_none() || key.namespace.as_ref() == scope)
+            .map(|(_, known)| known)
+    }
+
+    /// Takes in a custom resource and makes it due if more than its status has changed.
+    fn seen(&mut self, object: DynamicObject) {
+        let key = key(&object);
+        if !self.versions.claims(&object.metadata) {
+            // The controller of another version has it, with its finalizer.
+            self.forget(&key);
+            return;
+        }
+        let Some(known) = self.known.get_mut(&key) else {
+            self.add(key, object);
+            return;
+        };
+        known.listed = true;
+        if known.seen.uid() != object.metadata.uid.as_deref() {
+            // Deleted and created again, and the deletion was not seen.
+            self.forget(&key);
+            self.add(key, object);
+            return;
+        }
+        // Our own write may be ahead of the watch.
+        if known.seen.is_newer_than(&object) {
+            return;
+        }
+        let back = std::mem::take(&mut known.left);
+        let uid = object.metadata.uid.clone();
+        let seen = Seen::new(object);
+        let matters = back || seen.differs_from(&known.seen);
+        known.seen = seen;
+        if back {
+            let route = self.route(&key, uid);
+            if let Some(known) = self.known.get_mut(&key) {
+                known.route = route;
+            }
+        }
+        if matters {
+            self.queue.add(key, Instant::now());
+        }
+    }
+
+    fn add(&mut self, key: Key, object: DynamicObject) {
+        let created = object
+            .metadata
+            .creation_timestamp
+            .as_ref()
+            .map_or(0, |time| time.0.as_second());
+        let namespace = key.namespace.as_deref().unwrap_or_default();
+        self.context
+            .metrics
+            .resource_created(&self.watch.gvk, namespace, &key.name, created as f64);
+        let known = Known {
+            route: self.route(&key, object.metadata.uid.clone()),
+            seen: Seen::new(object),
+            memory: Some(Memory::default()),
+            listed: true,
+            left: false,
+        };
+        self.known.insert(key.clone(), known);
+        self.queue.add(key, Instant::now());
+    }
+
+    /// Lets changes of the objects of a custom resource make it due, if the watch says so.
+    fn route(&self, key: &Key, uid: Option<String>) -> Option<Route> {
+        let uid = uid.filter(|_| self.watch.watch_dependents)?;
+        let wake = self.wake.clone();
+        let woken = key.clone();
+        Some(self.shared.dependents.route(
+            &uid,
+            Box::new(move |pause| {
+                // The receiver is gone when the controller stops.
+                let _ = wake.send((woken.clone(), pause));
+            }),
+        ))
+    }
+
+    /// The watch shows a custom resource no longer: it is gone, or does not match the selector.
+    /// In the second case it must not be held any longer.
+    fn unseen(&mut self, key: &Key) {
+        let selective = !self.watch.selector.selects_all();
+        match self.known.get_mut(key) {
+            // One that is being reconciled may be getting its finalizer.
+            Some(known) if selective && (known.memory.is_none() || known.seen.is_held()) => {
+                known.left = true;
+                if let Some(route) = known.route.take() {
+                    self.shared.dependents.forget(&route);
+                }
+                self.queue.add(key.clone(), Instant::now());
+            }
+            _ => self.forget(key),
+        }
+    }
+
+    /// A custom resource was left before this process began.
+    pub(super) fn strayed(&mut self, metadata: ObjectMeta) {
+        let object = DynamicObject {
+            types: None,
+            metadata,
+            data: serde_json::json!({}),
+        };
+        let key = key(&object);
+        if self.known.contains_key(&key) {
+            return;
+        }
+        let known = Known {
+            seen: Seen::new(object),
+            memory: Some(Memory::default()),
+            listed: true,
+            left: true,
+            route: None,
+        };
+        self.known.insert(key.clone(), known);
+        self.queue.add(key, Instant::now());
+    }
+
+    pub(super) fn forget(&mut self, key: &Key) {
+        if let Some(known) = self.known.remove(key) {
+            if let Some(route) = &known.route {
+                self.shared.dependents.forget(route);
+            }
+            let namespace = key.namespace.as_deref().unwrap_or_default();
+            self.context
+                .metrics
+                .resource_deleted(&self.watch.gvk, namespace, &key.name);
+        }
+        self.queue.remove(key);
+    }
+
+    /// Forgets everything: another controller may follow these resources from now on.
+    pub(super) fn leave(&mut self) {
+        let known: Vec<Key> = self.known.keys().cloned().collect();
+        for key in &known {
+            self.forget(key);
+        }
+    }
+}
+
+fn key(object: &DynamicObject) -> Key {
+    Key {
+        namespace: object.metadata.namespace.clone(),
+        name: object.metadata.name.clone().unwrap_or_default(),
+    }
+}

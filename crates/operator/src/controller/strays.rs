@@ -1,0 +1,111 @@
+//! Custom resources that stopped matching the selector while nobody watched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, ListParams};
+use kube::core::{Selector, SelectorExt};
+use tokio::sync::mpsc;
+
+use crate::reconcile::{SELECTOR_ANNOTATION, is_held};
+use crate::schedule::{backoff, jitter};
+use steersman_cluster::RequestError;
+
+const PAGE: u32 = 500;
+
+/// How an operator holds the custom resources of a kind.
+pub(super) struct Hold {
+    /// Those that are matched, under this selector.
+    pub(super) selector: Selector,
+    /// Under which it has held others before.
+    pub(super) former: BTreeSet<String>,
+}
+
+/// Sends every custom resource of `api` that is held by this operator and that its selector does not match.
+/// Nothing but metadata is read, a page at a time. A server that refuses is asked again.
+pub(super) async fn find_strays(
+    api: Api<DynamicObject>,
+    hold: Hold,
+    found: mpsc::UnboundedSender<ObjectMeta>,
+) {
+    let mut failures = 0;
+    let mut parameters = ListParams::default().limit(PAGE);
+    loop {
+        match api.list_metadata(&parameters).await {
+            Ok(page) => {
+                failures = 0;
+                let next = page.metadata.continue_.filter(|token| !token.is_empty());
+                let all = page.items.into_iter().map(|object| object.metadata);
+                for metadata in all.filter(|metadata| is_stray(metadata, &hold)) {
+                    // The receiver is gone when the controller stops.
+                    let _ = found.send(metadata);
+                }
+                let Some(next) = next else { return };
+                parameters.continue_token = Some(next);
+            }
+            Err(error) => {
+                failures += 1;
+                // The continuation may have expired.
+                parameters.continue_token = None;
+                let error = RequestError::from(error);
+                tracing::warn!(%error, "failed to look for resources that no longer match the selector, trying again");
+                tokio::time::sleep(backoff(failures, jitter()).max(Duration::from_secs(1))).await;
+            }
+        }
+    }
+}
+
+fn is_stray(metadata: &ObjectMeta, Hold { selector, former }: &Hold) -> bool {
+    let nothing = BTreeMap::new();
+    let annotations = metadata.annotations.as_ref().unwrap_or(&nothing);
+
+    let held_under = annotations
+        .get(SELECTOR_ANNOTATION)
+        .map(String::as_str)
+        .unwrap_or_default();
+    is_held(metadata)
+        && (held_under == selector.to_string() || former.contains(held_under))
+        && !selector.matches(metadata.labels.as_ref().unwrap_or(&nothing))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::reconcile::FINALIZER;
+
+    #[test]
+    fn only_what_was_held_under_the_selectors_of_the_operator_is_a_stray() {
+        let selector = Selector::from_iter([("team".to_owned(), "a".to_owned())]);
+        let check_with =
+            |former: &[&str], finalizer: &str, held_under: Option<&str>, team: &str, expect: bool| {
+                let hold = Hold {
+                    selector: selector.clone(),
+                    former: former.iter().map(|&selector| selector.to_owned()).collect(),
+                };
+                let annotations: BTreeMap<_, _> = held_under
+                    .map(|held| (SELECTOR_ANNOTATION, held))
+                    .into_iter()
+                    .collect();
+                let metadata = json!({"finalizers": [finalizer], "labels": {"team": team},
+                "annotations": annotations});
+                let metadata = serde_json::from_value(metadata).unwrap();
+                assert_eq!(is_stray(&metadata, &hold), expect, "{metadata:?}");
+            };
+        let check = |finalizer: &str, held_under: &str, team: &str, expect: bool| {
+            check_with(&[], finalizer, Some(held_under), team, expect);
+        };
+        check(FINALIZER, "team=a", "b", true);
+        check(FINALIZER, "team=a", "a", false);
+        check(FINALIZER, "team=b", "b", false);
+        check("example.com/other", "team=a", "b", false);
+        check_with(&["team=b"], FINALIZER, Some("team=b"), "b", true);
+        check_with(&["team=b"], FINALIZER, Some("team=b"), "a", false);
+        check_with(&["team=b"], FINALIZER, Some("team=c"), "b", false);
+        check_with(&["team=b"], FINALIZER, None, "b", false);
+        check_with(&[""], FINALIZER, None, "b", true);
+        check_with(&[""], "example.com/other", None, "b", false);
+    }
+}

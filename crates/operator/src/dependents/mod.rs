@@ -1,0 +1,261 @@
+//! What is live of our releases, learnt from watches that select our label.
+//!
+//! Of each object only a UID, a version, a digest and a verdict are kept. Objects that do not
+//! carry our label are never sent by the server. Kinds without a readiness are watched by their
+//! metadata alone; the others are reduced as they arrive.
+
+mod follow;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::status::Health;
+use steersman_cluster::discovery::Resource;
+use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, own_entry, owned_fields, owner_kind};
+use steersman_model::Digest;
+use steersman_model::{ObjectId, RESOURCE_POLICY, is_keep};
+use steersman_watches::drift::{Candidate, IgnoreRule};
+
+/// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
+/// can't be watched are not healed, but the release works.
+const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What is known of a live object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Its UID.
+    pub uid: String,
+    /// The digest of the fields that we applied.
+    pub digest: Option<Digest>,
+    /// What its status says.
+    pub health: Option<Health>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
+    /// Whether the chart wants it to outlive the release.
+    pub kept: bool,
+    version: Option<u64>,
+}
+
+/// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
+pub type Wake = Box<dyn Fn(Duration) + Send + Sync>;
+
+/// Where changes of an owner's objects are told. A later one takes the place of an earlier one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Route {
+    owner: String,
+    number: u64,
+}
+
+/// What of the cluster concerns a set of watches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Interests {
+    /// The names of all charts whose objects are of interest.
+    pub charts: BTreeSet<String>,
+    /// Which values of them are left to others, by group and kind of the custom resource.
+    pub ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
+}
+
+/// All watches on dependents, shared by all controllers.
+pub struct Dependents {
+    client: Client,
+    ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
+    selector: String,
+    namespaces: BTreeSet<String>,
+    stop: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By the UID of their owner.
+    live: BTreeMap<String, BTreeMap<ObjectId, Live>>,
+    /// By the UID of the owner, each with the number of its route.
+    wakes: BTreeMap<String, (u64, Wake)>,
+    routes: u64,
+    watches: BTreeMap<Scope, watch::Receiver<Listed>>,
+}
+
+/// One watch: a kind in one namespace or all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Scope {
+    group: String,
+    kind: String,
+    namespace: Option<String>,
+}
+
+/// Whether a watch knows all objects of its scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listed {
+    Not,
+    Complete,
+    Failing,
+}
+
+impl std::fmt::Debug for Dependents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dependents")
+            .field("selector", &self.selector)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Dependents {
+    /// No watch runs yet. With `namespaces` empty, objects are watched in all of them.
+    pub fn new(
+        client: Client,
+        interests: Interests,
+        namespaces: BTreeSet<String>,
+        stop: CancellationToken,
+    ) -> Self {
+        let charts: Vec<&str> = interests.charts.iter().map(String::as_str).collect();
+        let selector = format!("{OWNER_UID_LABEL},{CHART_LABEL} in ({})", charts.join(","));
+        Self {
+            client,
+            ignore: interests.ignore,
+            selector,
+            namespaces,
+            stop,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Calls `wake` from now on when an object of the owner with this UID changes.
+    pub fn route(&self, owner: &str, wake: Wake) -> Route {
+        let mut state = self.lock();
+        state.routes += 1;
+        let number = state.routes;
+        state.wakes.insert(owner.to_owned(), (number, wake));
+        Route {
+            owner: owner.to_owned(),
+            number,
+        }
+    }
+
+    /// Whether the process is to stop, so that nothing is to be waited for.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.is_cancelled()
+    }
+
+    /// Wakes nobody any longer by this route. What is live of the owner stays known until the
+    /// watches say that it is gone: the owner may come back.
+    pub fn forget(&self, route: &Route) {
+        let mut state = self.lock();
+        if state
+            .wakes
+            .get(&route.owner)
+            .is_some_and(|(number, _)| *number == route.number)
+        {
+            state.wakes.remove(&route.owner);
+        }
+        state.live.retain(|_, objects| !objects.is_empty());
+    }
+
+    /// What is known of an object.
+    pub fn live(&self, owner: &str, id: &ObjectId) -> Option<Live> {
+        self.lock().live.get(owner)?.get(id).cloned()
+    }
+
+    /// Every object that is known to be an owner's.
+    pub fn owned(&self, owner: &str) -> Vec<(ObjectId, Live)> {
+        let state = self.lock();
+        let live = state.live.get(owner);
+        live.into_iter()
+            .flatten()
+            .map(|(id, live)| (id.clone(), live.clone()))
+            .collect()
+    }
+
+    /// Takes over what an apply's answer says, so that it is known before the watch tells it. Gives
+    /// the digest of our fields.
+    pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<Digest> {
+        let reduced = self.reduce(id, metadata, None);
+        let digest = reduced.digest;
+        let mut state = self.lock();
+        let health = state
+            .live
+            .get(owner)
+            .and_then(|live| live.get(id))
+            .and_then(|live| live.health.clone());
+        let live = Live { health, ..reduced };
+        state
+            .live
+            .entry(owner.to_owned())
+            .or_default()
+            .insert(id.clone(), live);
+        digest
+    }
+
+    /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
+    /// there is known, so that what is not known does not exist.
+    pub async fn ensure(self: &Arc<Self>, id: &ObjectId, resource: &Resource) -> bool {
+        let namespace = if self.namespaces.is_empty() {
+            None
+        } else {
+            id.namespace.clone()
+        };
+        let scope = Scope {
+            group: id.group.clone(),
+            kind: id.kind.clone(),
+            namespace,
+        };
+        let mut listed = {
+            let mut state = self.lock();
+            let started = state.watches.get(&scope).cloned();
+            started.unwrap_or_else(|| {
+                let (sender, receiver) = watch::channel(Listed::Not);
+                state.watches.insert(scope.clone(), receiver.clone());
+                tokio::spawn(Arc::clone(self).run(scope, resource.clone(), sender));
+                receiver
+            })
+        };
+        let first = listed.wait_for(|listed| *listed != Listed::Not);
+        match tokio::time::timeout(FIRST_LIST_TIMEOUT, first).await {
+            Ok(Ok(state)) => *state == Listed::Complete,
+            _ => false,
+        }
+    }
+
+    fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> Live {
+        let rules = owner_kind(metadata).and_then(|kind| self.ignore.get(&kind));
+        let rules = rules.map(Vec::as_slice).unwrap_or_default();
+        let ignored = IgnoreRule::paths_of(rules, id, || {
+            own_entry(metadata).map_or_else(Candidate::default, |entry| Candidate::live(metadata, entry))
+        });
+        Live {
+            uid: metadata.uid.clone().unwrap_or_default(),
+            digest: owned_fields(metadata, ignored.into_iter()),
+            health,
+            deleting: metadata.deletion_timestamp.is_some(),
+            kept: metadata
+                .annotations
+                .as_ref()
+                .and_then(|all| all.get(RESOURCE_POLICY))
+                .is_some_and(|policy| is_keep(policy)),
+            version: follow::version(metadata),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Somebody gave the object another owner's mark: its former owner has lost it.
+    fn take_from_others(&mut self, owner: &str, id: &ObjectId) {
+        for (other, objects) in &mut self.live {
+            if other != owner
+                && objects.remove(id).is_some()
+                && let Some((_, wake)) = self.wakes.get(other)
+            {
+                wake(Duration::ZERO);
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The running operator.
+//!
+//! ```text
+//! Config, Watches    --run--> Context                    run.rs         ports, client, lease, signals
+//! Context, Watches   --supervisor--> controllers         supervisor.rs  others when the files have changed (follow/)
+//! Context, Watch     --controller--> reconciles          controller/    one controller for each watched kind
+//! resource, Memory   --reconcile--> Action               reconcile/     observe, decide, act, report
+//! Action             --apply, release, status--> writes  apply/         objects; release/: revisions; status/: what became of it
+//! ```
+
+pub mod apply;
+pub mod config;
+pub mod context;
+pub mod controller;
+pub mod dependents;
+pub mod follow;
+pub mod leader;
+pub mod metrics;
+pub mod reconcile;
+pub mod release;
+pub mod run;
+pub mod schedule;
+pub mod server;
+pub mod status;
+pub mod supervisor;
+pub mod telemetry;

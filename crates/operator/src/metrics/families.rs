@@ -1,0 +1,127 @@
+//! Which families there are: names, labels and help, as of helm-operator and controller-runtime.
+
+use prometheus::{Gauge, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+
+use super::names::ControllerNames;
+use super::process::ProcessMetrics;
+use super::resources::Resources;
+use super::work_queue::WorkQueues;
+
+/// The bounds that controller-runtime uses for the length of a reconcile.
+const RECONCILE_SECONDS: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25,
+    1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0,
+    50.0, 60.0,
+];
+
+/// The families, as they are registered.
+#[derive(Debug)]
+pub(super) struct Families {
+    pub(super) controllers: ControllerNames,
+    pub(super) reconcile_total: IntCounterVec,
+    pub(super) reconcile_errors: IntCounterVec,
+    pub(super) reconcile_panics: IntCounterVec,
+    pub(super) terminal_errors: IntCounterVec,
+    pub(super) reconcile_time: HistogramVec,
+    pub(super) work_queues: WorkQueues,
+    pub(super) requests: IntCounterVec,
+    pub(super) active_workers: IntGaugeVec,
+    pub(super) max_concurrent: IntGaugeVec,
+    pub(super) resources: Resources,
+    pub(super) drift_corrections: IntCounterVec,
+    pub(super) leader: IntGaugeVec,
+    pub(super) process: ProcessMetrics,
+}
+
+impl Families {
+    /// Registers all families; two of one name are an error.
+    pub(super) fn register(
+        registry: &Registry,
+        controllers: ControllerNames,
+    ) -> Result<Self, prometheus::Error> {
+        let counter = |name: &str, help: &str, labels: &[&str]| {
+            let family = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let gauge = |name: &str, help: &str, labels: &[&str]| {
+            let family = IntGaugeVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(family.clone()))?;
+            Ok::<_, prometheus::Error>(family)
+        };
+        let reconcile_time = HistogramVec::new(
+            HistogramOpts::new(
+                "controller_runtime_reconcile_time_seconds",
+                "Length of time per reconciliation per controller",
+            )
+            .buckets(RECONCILE_SECONDS.to_vec()),
+            &["controller"],
+        )?;
+        registry.register(Box::new(reconcile_time.clone()))?;
+        register_build_info(registry)?;
+        Ok(Self {
+            controllers,
+            reconcile_total: counter(
+                "controller_runtime_reconcile_total",
+                "Total number of reconciliations per controller",
+                &["controller", "result"],
+            )?,
+            reconcile_errors: counter(
+                "controller_runtime_reconcile_errors_total",
+                "Total number of reconciliation errors per controller",
+                &["controller"],
+            )?,
+            reconcile_panics: counter(
+                "controller_runtime_reconcile_panics_total",
+                "Total number of reconciliation panics per controller",
+                &["controller"],
+            )?,
+            terminal_errors: counter(
+                "controller_runtime_terminal_reconcile_errors_total",
+                "Total number of terminal reconciliation errors per controller",
+                &["controller"],
+            )?,
+            reconcile_time,
+            work_queues: WorkQueues::register(registry)?,
+            requests: counter(
+                "rest_client_requests_total",
+                "Number of HTTP requests, partitioned by status code, method, and host.",
+                &["code", "host", "method"],
+            )?,
+            active_workers: gauge(
+                "controller_runtime_active_workers",
+                "Number of currently used workers per controller",
+                &["controller"],
+            )?,
+            max_concurrent: gauge(
+                "controller_runtime_max_concurrent_reconciles",
+                "Maximum number of concurrent reconciles per controller",
+                &["controller"],
+            )?,
+            resources: Resources::register(registry)?,
+            drift_corrections: counter(
+                "steersman_drift_corrections_total",
+                "Total number of objects set right after somebody changed or deleted them",
+                &["controller"],
+            )?,
+            leader: gauge(
+                "leader_election_master_status",
+                "Whether this process holds the lease (1) or waits for it (0)",
+                &["name"],
+            )?,
+            process: ProcessMetrics::register(registry)?,
+        })
+    }
+}
+
+fn register_build_info(registry: &Registry) -> Result<(), prometheus::Error> {
+    let options = Opts::new(
+        "helm_operator_build_info",
+        "Build information for the helm-operator binary",
+    )
+    .const_label("commit", steersman_model::version::COMMIT)
+    .const_label("version", steersman_model::version::VERSION);
+    let info = Gauge::with_opts(options)?;
+    info.set(1.0);
+    registry.register(Box::new(info))
+}

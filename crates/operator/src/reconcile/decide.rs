@@ -1,0 +1,397 @@
+//! The decision table: from what was observed to the single next step. Pure.
+
+use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use steersman_model::{Inputs, ReleaseStatus};
+use steersman_watches::controls::Wish;
+use steersman_watches::drift::DriftMode;
+
+/// What is true, given what was observed.
+///
+/// The order of the questions is the order of their weight: a pause or a rehearsal goes before
+/// everything that could be done; deletion before the rest;
+/// inputs that can't be rendered leave the deployed revision in charge; nothing is written
+/// before the finalizer; another revision goes before the correction of drift.
+pub fn release_state(observed: Observed) -> ReleaseState {
+    let Observed {
+        deleting,
+        guarded,
+        wish,
+        last,
+        inputs,
+        lookups_changed,
+        refused,
+        drifted,
+        drift_mode,
+    } = observed;
+    let (drifted, tolerated) = match drift_mode {
+        DriftMode::Enabled => (drifted, Vec::new()),
+        DriftMode::Warn => (Vec::new(), drifted),
+        DriftMode::Disabled => (Vec::new(), Vec::new()),
+    };
+    match (deleting, guarded) {
+        (true, false) => return ReleaseState::Gone,
+        _ if wish == Wish::Pause => return ReleaseState::Paused,
+        _ if wish == Wish::Rehearse => return ReleaseState::Rehearsed,
+        (true, true) => return ReleaseState::Leaving,
+        (false, _) => {}
+    }
+    let refused = refused == Some(inputs);
+    if refused && drifted.is_empty() {
+        return ReleaseState::Refused;
+    }
+    if !guarded {
+        return ReleaseState::Unguarded;
+    }
+    if refused {
+        return ReleaseState::Drifted(drifted);
+    }
+    let Some(last) = last else {
+        return ReleaseState::Absent;
+    };
+    let difference = difference(&last, inputs);
+    match difference.or(lookups_changed.then_some(Cause::Lookups)) {
+        Some(cause) => ReleaseState::OutOfSync(cause),
+        None if last.status != ReleaseStatus::Deployed => ReleaseState::Interrupted,
+        None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
+        None if !tolerated.is_empty() => ReleaseState::Tolerated(tolerated),
+        None => ReleaseState::InSync,
+    }
+}
+
+/// What to do about a state.
+pub fn next_action(state: ReleaseState) -> Option<Action> {
+    match state {
+        ReleaseState::Gone
+        | ReleaseState::Paused
+        | ReleaseState::Rehearsed
+        | ReleaseState::Refused
+        | ReleaseState::InSync => None,
+        ReleaseState::Leaving => Some(Action::Uninstall),
+        ReleaseState::Unguarded => Some(Action::Guard),
+        ReleaseState::Absent => Some(Action::Install),
+        ReleaseState::Interrupted => Some(Action::Recover),
+        ReleaseState::OutOfSync(cause) => Some(Action::Upgrade(cause)),
+        ReleaseState::Drifted(objects) => Some(Action::CorrectDrift(objects)),
+        ReleaseState::Tolerated(objects) => Some(Action::WarnOfDrift(objects)),
+    }
+}
+
+/// Why the last revision is not one of these inputs; `None` when it is.
+fn difference(last: &LastRevision, inputs: Inputs) -> Option<Cause> {
+    match last.status {
+        ReleaseStatus::Deployed
+        | ReleaseStatus::Failed
+        | ReleaseStatus::PendingInstall
+        | ReleaseStatus::PendingUpgrade => {}
+        ReleaseStatus::PendingRollback
+        | ReleaseStatus::Superseded
+        | ReleaseStatus::Uninstalled
+        | ReleaseStatus::Uninstalling
+        | ReleaseStatus::Unknown => return Some(Cause::NotDeployed),
+    }
+    let Some(made_of) = last.inputs else {
+        return Some(Cause::TakenOver);
+    };
+    if made_of.identity != inputs.identity {
+        Some(Cause::Identity)
+    } else if made_of.chart != inputs.chart {
+        Some(Cause::Chart)
+    } else if made_of.values != inputs.values {
+        Some(Cause::Values)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steersman_model::ObjectId;
+    use steersman_model::{Digest, Revision};
+
+    fn inputs(chart: &str, values: &str, identity: &str) -> Inputs {
+        let digest = |text: &str| Digest::of(text.as_bytes());
+        Inputs {
+            chart: digest(chart),
+            values: digest(values),
+            identity: digest(identity),
+        }
+    }
+
+    fn now() -> Inputs {
+        inputs("chart", "values", "identity")
+    }
+
+    fn service() -> ObjectId {
+        ObjectId {
+            group: String::new(),
+            kind: "Service".to_owned(),
+            namespace: None,
+            name: "web".to_owned(),
+        }
+    }
+
+    /// A settled release, guarded and deployed from the present inputs.
+    fn settled() -> Observed {
+        let last = LastRevision {
+            revision: Revision(3),
+            status: ReleaseStatus::Deployed,
+            inputs: Some(now()),
+            deployed_before: true,
+        };
+        Observed {
+            deleting: false,
+            guarded: true,
+            wish: Wish::Act,
+            last: Some(last),
+            inputs: now(),
+            lookups_changed: false,
+            refused: None,
+            drifted: vec![],
+            drift_mode: DriftMode::Enabled,
+        }
+    }
+
+    fn with_last(change: impl FnOnce(&mut LastRevision)) -> Observed {
+        let mut observed = settled();
+        if let Some(last) = &mut observed.last {
+            change(last);
+        }
+        observed
+    }
+
+    fn check(observed: Observed, state: ReleaseState, action: Option<Action>) {
+        assert_eq!(release_state(observed), state);
+        assert_eq!(next_action(state), action);
+    }
+
+    #[test]
+    fn a_settled_release_needs_nothing() {
+        check(settled(), ReleaseState::InSync, None);
+    }
+
+    #[test]
+    fn deletion_goes_before_everything() {
+        for drifted in [vec![], vec![service()]] {
+            for last in [None, settled().last] {
+                let leaving = Observed {
+                    deleting: true,
+                    drifted: drifted.clone(),
+                    last: last.clone(),
+                    ..settled()
+                };
+                check(leaving.clone(), ReleaseState::Leaving, Some(Action::Uninstall));
+                check(
+                    Observed {
+                        guarded: false,
+                        ..leaving
+                    },
+                    ReleaseState::Gone,
+                    None,
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_and_a_rehearsal_hold_everything_up_but_what_is_gone() {
+        for (wish, held) in [
+            (Wish::Pause, ReleaseState::Paused),
+            (Wish::Rehearse, ReleaseState::Rehearsed),
+        ] {
+            for (deleting, guarded) in [(false, false), (false, true), (true, false), (true, true)] {
+                let observed = Observed {
+                    deleting,
+                    guarded,
+                    wish,
+                    drifted: vec![service()],
+                    ..settled()
+                };
+                let gone = deleting && !guarded;
+                let state = if gone { ReleaseState::Gone } else { held.clone() };
+                check(observed, state, None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_finalizer_comes_before_the_first_write() {
+        for last in [None, settled().last] {
+            let unguarded = Observed {
+                guarded: false,
+                last,
+                ..settled()
+            };
+            check(unguarded, ReleaseState::Unguarded, Some(Action::Guard));
+        }
+    }
+
+    #[test]
+    fn a_resource_without_a_revision_is_installed() {
+        check(
+            Observed {
+                last: None,
+                ..settled()
+            },
+            ReleaseState::Absent,
+            Some(Action::Install),
+        );
+    }
+
+    #[test]
+    fn what_was_written_down_and_not_deployed_is_applied_again_if_it_is_still_wanted() {
+        for status in [
+            ReleaseStatus::PendingInstall,
+            ReleaseStatus::PendingUpgrade,
+            ReleaseStatus::Failed,
+        ] {
+            check(
+                with_last(|last| last.status = status),
+                ReleaseState::Interrupted,
+                Some(Action::Recover),
+            );
+            let changed = with_last(|last| {
+                last.status = status;
+                last.inputs = Some(inputs("chart", "other", "identity"));
+            });
+            let out_of_sync = ReleaseState::OutOfSync(Cause::Values);
+            check(changed, out_of_sync, Some(Action::Upgrade(Cause::Values)));
+            let foreign = with_last(|last| {
+                last.status = status;
+                last.inputs = None;
+            });
+            let out_of_sync = ReleaseState::OutOfSync(Cause::TakenOver);
+            check(foreign, out_of_sync, Some(Action::Upgrade(Cause::TakenOver)));
+        }
+    }
+
+    #[test]
+    fn another_revision_is_decided_by_digests() {
+        for (made_of, cause) in [
+            (Some(inputs("other", "values", "identity")), Cause::Chart),
+            (Some(inputs("chart", "other", "identity")), Cause::Values),
+            (Some(inputs("other", "other", "other")), Cause::Identity),
+            (None, Cause::TakenOver),
+        ] {
+            let observed = with_last(|last| last.inputs = made_of);
+            check(
+                observed,
+                ReleaseState::OutOfSync(cause),
+                Some(Action::Upgrade(cause)),
+            );
+        }
+    }
+
+    #[test]
+    fn what_was_looked_up_is_an_input() {
+        let changed = Observed {
+            lookups_changed: true,
+            ..settled()
+        };
+        let action = Some(Action::Upgrade(Cause::Lookups));
+        check(changed.clone(), ReleaseState::OutOfSync(Cause::Lookups), action);
+        // Once its rendering has failed, only another answer is worth another try.
+        let refused = Observed {
+            refused: Some(now()),
+            ..changed
+        };
+        check(refused, ReleaseState::Refused, None);
+    }
+
+    #[test]
+    fn a_revision_that_is_no_longer_deployed_is_followed_by_another() {
+        for status in [
+            ReleaseStatus::Unknown,
+            ReleaseStatus::Superseded,
+            ReleaseStatus::Uninstalled,
+            ReleaseStatus::Uninstalling,
+            ReleaseStatus::PendingRollback,
+        ] {
+            let cause = Cause::NotDeployed;
+            let observed = with_last(|last| last.status = status);
+            check(
+                observed,
+                ReleaseState::OutOfSync(cause),
+                Some(Action::Upgrade(cause)),
+            );
+        }
+    }
+
+    #[test]
+    fn drift_is_corrected_when_nothing_else_is_to_be_done() {
+        let drifted = || Observed {
+            drifted: vec![service()],
+            ..settled()
+        };
+        check(
+            drifted(),
+            ReleaseState::Drifted(vec![service()]),
+            Some(Action::CorrectDrift(vec![service()])),
+        );
+        let mut changed = drifted();
+        changed.inputs = inputs("chart", "new", "identity");
+        check(
+            changed,
+            ReleaseState::OutOfSync(Cause::Values),
+            Some(Action::Upgrade(Cause::Values)),
+        );
+    }
+
+    #[test]
+    fn drift_is_only_said_or_not_even_that_where_the_watch_wants_so() {
+        let drifted = |drift_mode| Observed {
+            drifted: vec![service()],
+            drift_mode,
+            ..settled()
+        };
+        check(
+            drifted(DriftMode::Warn),
+            ReleaseState::Tolerated(vec![service()]),
+            Some(Action::WarnOfDrift(vec![service()])),
+        );
+        check(drifted(DriftMode::Disabled), ReleaseState::InSync, None);
+        for mode in [DriftMode::Warn, DriftMode::Disabled] {
+            let refused = Observed {
+                refused: Some(now()),
+                ..drifted(mode)
+            };
+            check(refused, ReleaseState::Refused, None);
+        }
+    }
+
+    #[test]
+    fn inputs_that_cannot_be_rendered_leave_the_deployed_revision_in_charge() {
+        let refused = Observed {
+            refused: Some(now()),
+            ..settled()
+        };
+        check(refused.clone(), ReleaseState::Refused, None);
+        check(
+            Observed {
+                last: None,
+                guarded: false,
+                ..refused.clone()
+            },
+            ReleaseState::Refused,
+            None,
+        );
+        let drifted = Observed {
+            drifted: vec![service()],
+            ..refused.clone()
+        };
+        check(
+            drifted,
+            ReleaseState::Drifted(vec![service()]),
+            Some(Action::CorrectDrift(vec![service()])),
+        );
+        let moved_on = Observed {
+            inputs: inputs("chart", "new", "identity"),
+            ..refused
+        };
+        check(
+            moved_on,
+            ReleaseState::OutOfSync(Cause::Values),
+            Some(Action::Upgrade(Cause::Values)),
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! Why a reconcile failed, and what that means.
+
+use std::time::Duration;
+
+use steersman_chart::RenderError;
+
+use crate::apply::{ApplyError, CrdError, HookError, PruneError};
+use crate::release::HistoryError;
+use crate::status::FailureStage;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_cluster::lookup::LookupError;
+use steersman_model::DocumentsError;
+use steersman_model::InvalidReleaseName;
+use steersman_watches::values::ValuesError;
+
+/// Why a reconcile failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The resource's name can't be a release's.
+    #[error(transparent)]
+    Name(#[from] InvalidReleaseName),
+    /// The values can't be made.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
+    /// The revisions can't be read or written.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// The chart can't be rendered.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// The server did not tell a template what it looks up.
+    #[error("{place}")]
+    Lookup {
+        /// The template, and where in it.
+        place: String,
+        /// Why.
+        source: LookupError,
+    },
+    /// The renderer came to an unexpected end.
+    #[error("the renderer stopped unexpectedly")]
+    Renderer,
+    /// What was rendered or stored is no object.
+    #[error(transparent)]
+    Documents(#[from] DocumentsError),
+    /// A definition can't be installed.
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    /// An object can't be applied.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// A hook failed.
+    #[error(transparent)]
+    Hook(#[from] HookError),
+    /// An object can't be deleted.
+    #[error(transparent)]
+    Prune(#[from] PruneError),
+    /// The finalizer can't be written.
+    #[error("failed to {attempt} the finalizer")]
+    Finalizer {
+        /// What was attempted.
+        attempt: &'static str,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// What is to become of the objects can't be understood, so nothing is deleted.
+    #[error("nothing is deleted: annotation steersman.dev/deletion-policy is neither `delete` nor `orphan`")]
+    DeletionPolicy,
+    /// The drifted objects can't be applied.
+    #[error("failed to correct drift")]
+    Drift(#[source] ApplyError),
+}
+
+impl ReconcileError {
+    /// Where it failed: `first` when no revision was ever deployed.
+    pub fn stage(&self, first: bool, deleting: bool) -> FailureStage {
+        if self.request().is_some_and(RequestError::is_transient) {
+            return FailureStage::Transient;
+        }
+        let of_release = if first {
+            FailureStage::Install
+        } else {
+            FailureStage::Upgrade
+        };
+        match self {
+            Self::History(_) => FailureStage::State,
+            _ if deleting => FailureStage::Uninstall,
+            Self::Values(_) => FailureStage::Values,
+            Self::Render(_) | Self::Lookup { .. } if first => FailureStage::RenderInstall,
+            Self::Render(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
+            Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } => FailureStage::Reconcile,
+            Self::Name(_)
+            | Self::Renderer
+            | Self::DeletionPolicy
+            | Self::Documents(_)
+            | Self::Crd(_)
+            | Self::Apply(_)
+            | Self::Hook(_)
+            | Self::Prune(_) => of_release,
+        }
+    }
+
+    /// Whether only a change helps: of the inputs, of an annotation, or of what is in the way. It may
+    /// come without a sign, so it is tried again nevertheless.
+    pub fn needs_change(&self) -> bool {
+        let damaged = matches!(self, Self::History(error) if !matches!(error, HistoryError::Request { .. }));
+        let has_run = matches!(self, Self::Hook(HookError::Exists { .. }));
+        let refused = self.request().is_some_and(RequestError::is_about_a_field);
+        self.is_stalled() || damaged || has_run || refused
+    }
+
+    /// Whether only other inputs help.
+    pub fn is_stalled(&self) -> bool {
+        matches!(
+            self,
+            Self::Name(_)
+                | Self::Values(_)
+                | Self::Render(_)
+                | Self::Renderer
+                | Self::DeletionPolicy
+                | Self::Apply(ApplyError::Duplicate { .. })
+        )
+    }
+
+    /// Whether nothing failed but the process is to stop.
+    pub fn is_interruption(&self) -> bool {
+        matches!(self, Self::Hook(HookError::Interrupted { .. }))
+    }
+
+    /// Whether the same may succeed later without anybody changing anything.
+    pub fn is_transient(&self) -> bool {
+        self.request().is_some_and(RequestError::is_transient)
+    }
+
+    /// Whether what is remembered of the revisions is out of date.
+    pub fn is_stale(&self) -> bool {
+        matches!(self, Self::History(_))
+    }
+
+    /// How long the server asks to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.request().and_then(RequestError::asked_pause)
+    }
+
+    /// The request that failed, if one did.
+    fn request(&self) -> Option<&RequestError> {
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
+        while let Some(error) = next {
+            if let Some(request) = error.downcast_ref::<RequestError>() {
+                return Some(request);
+            }
+            next = error.source();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup_that_failed_with(code: u16) -> ReconcileError {
+        let source = RequestError {
+            code,
+            message: "the server's words".into(),
+            causes: Box::default(),
+            retry_after: Some(7),
+        };
+        ReconcileError::Lookup {
+            place: "template: web/templates/a.yaml:1:3: error calling lookup".to_owned(),
+            source: LookupError::Request {
+                verb: "get",
+                what: "configmaps default/source".to_owned(),
+                source,
+            },
+        }
+    }
+
+    #[test]
+    fn a_lookup_that_the_server_does_not_answer_is_tried_again() {
+        for (code, transient) in [(0, true), (429, true), (503, true), (403, false)] {
+            let error = lookup_that_failed_with(code);
+            assert_eq!(error.is_transient(), transient, "{code}");
+            assert!(!error.is_stalled() && !error.needs_change(), "{code}");
+            let stage = if transient {
+                FailureStage::Transient
+            } else {
+                FailureStage::RenderInstall
+            };
+            assert_eq!(error.stage(true, false), stage, "{code}");
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        }
+        assert_eq!(
+            steersman_model::chain(&lookup_that_failed_with(403)),
+            "template: web/templates/a.yaml:1:3: error calling lookup: failed to get configmaps default/source: the \
+             server's words"
+        );
+    }
+}

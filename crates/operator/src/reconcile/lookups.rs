@@ -1,0 +1,120 @@
+//! What a chart looks up in the cluster is an input of its release, as far as others write it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use steersman_chart::Operation;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::Reconciler;
+use super::error::ReconcileError;
+use super::memory::Memory;
+use super::noise::is_same_but_for_noise;
+use super::render::{hook_records, manifest};
+use super::session::Session;
+use crate::release::HookRecord;
+use steersman_cluster::lookup::{Answer, ClusterWorld};
+use steersman_model::{DocumentsError, objects_of_manifest, values_of_text};
+use steersman_model::{Inputs, ReleaseStatus, Revision};
+
+impl Reconciler {
+    /// Looks again at what the chart has looked up, if that is due. Gives whether the deployed
+    /// revision would come out differently because of it; inputs that were refused are forgiven
+    /// when they would be told something else now.
+    ///
+    /// The chart is rendered only when an answer has changed: what it makes of the answers may
+    /// be the same, as with a status that changes all the time.
+    pub(super) async fn lookups_have_changed(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+        inputs: Inputs,
+    ) -> Result<bool, ReconcileError> {
+        let known = memory.known.clone().unwrap_or_default();
+        let refused = memory.refusal().map(|refusal| refusal.lookups.clone());
+        let refused = refused.unwrap_or_default();
+        if known.lookups.is_empty() && refused.is_empty() || !memory.looks_again(Instant::now()) {
+            return Ok(false);
+        }
+        if !refused.is_empty() && self.ask_again(session, &refused).await != refused {
+            memory.forgive();
+        }
+        let Some(last) = known
+            .last
+            .filter(|last| last.status == ReleaseStatus::Deployed && last.inputs == Some(inputs))
+        else {
+            return Ok(false);
+        };
+        if memory.refused(&session.controls, Instant::now()) == Some(inputs) {
+            return Ok(false);
+        }
+        let answers = self.ask_again(session, &known.lookups).await;
+        if answers == known.lookups {
+            return Ok(false);
+        }
+        for (answer, _) in answers.iter().zip(&known.lookups).filter(|(new, old)| new != old) {
+            let Answer {
+                kind,
+                namespace,
+                name,
+                ..
+            } = answer;
+            tracing::info!(release = %session.release, kind, namespace, name, "what the chart looks up has changed");
+        }
+        let changed = self.comes_out_differently(session, last.revision).await?;
+        if !changed && let Some(known) = &mut memory.known {
+            known.lookups = answers;
+        }
+        Ok(changed)
+    }
+
+    async fn ask_again(&self, session: &Session, answers: &[Answer]) -> Vec<Answer> {
+        let client = self.shared.client.clone();
+        let discovery = Arc::clone(&self.shared.discovery);
+        let world = ClusterWorld::new(client, discovery, Handle::current());
+        world.ask_again(&session.owner, answers).await
+    }
+
+    /// Whether the chart gives something else now than what is stored of this revision, apart from what is
+    /// random in it. A chart that can't be rendered does.
+    async fn comes_out_differently(
+        &self,
+        session: &Session,
+        revision: Revision,
+    ) -> Result<bool, ReconcileError> {
+        let Some(stored) = session.history.get(revision).await? else {
+            return Ok(true);
+        };
+        let operation = if session.first || revision == Revision::FIRST {
+            Operation::Install
+        } else {
+            Operation::Upgrade
+        };
+        let (rendered, again) = match self.render_twice(session, revision, operation).await {
+            Err(error) if error.is_transient() => return Err(error),
+            Err(_) => return Ok(true),
+            Ok(rendered) => rendered,
+        };
+        let again = again.as_ref().unwrap_or(&rendered);
+        let hooks = stored.record.hooks.clone().unwrap_or_default();
+        let parts = [
+            values_of(&stored.record.manifest, &hooks),
+            values_of(&manifest(&rendered), &hook_records(&rendered)),
+            values_of(&manifest(again), &hook_records(again)),
+        ];
+        let [Ok(stored), Ok(one), Ok(other)] = parts else {
+            return Ok(true);
+        };
+        Ok(!is_same_but_for_noise(&stored, &one, &other))
+    }
+}
+
+/// The objects of a manifest and of hooks.
+fn values_of(manifest: &str, hooks: &[HookRecord]) -> Result<Vec<Value>, DocumentsError> {
+    let mut objects = objects_of_manifest(manifest)?;
+    for hook in hooks {
+        objects.extend(values_of_text(&hook.path, &hook.manifest)?);
+    }
+    Ok(objects.into_iter().map(|object| object.value).collect())
+}

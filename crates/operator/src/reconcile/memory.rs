@@ -1,0 +1,362 @@
+//! What is remembered of a custom resource between reconciles.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::time::Instant;
+
+use super::fight::Fights;
+use super::state::LastRevision;
+use crate::release::{Snapshot, Stored};
+use crate::status::{Failure, Report};
+use steersman_cluster::lookup::Answer;
+use steersman_model::{ChangeSet, ObjectId};
+use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
+use steersman_watches::controls::Controls;
+
+/// Inputs that can't be rendered are tried again after this time: what the cluster says to
+/// templates may have changed.
+const REFUSAL_TIME: Duration = Duration::from_mins(10);
+
+/// A resource is marked as held at most so often within [`GUARD_TIME`].
+const GUARDS: usize = 3;
+const GUARD_TIME: Duration = Duration::from_mins(5);
+
+/// What a chart looks up is looked up again at most so often.
+const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long the status of a new revision waits for the first word of its objects' controllers, so
+/// that it is written once.
+const SETTLING_TIME: Duration = Duration::from_millis(250);
+
+/// A cache of what the cluster says of one release. Losing it costs a read.
+#[derive(Debug, Default)]
+pub struct Memory {
+    pub(super) known: Option<Known>,
+    /// Failures in a row.
+    pub failures: u32,
+    /// What failed last.
+    failed: Option<Inputs>,
+    refusal: Option<Refusal>,
+    /// When was looked again at what the chart looks up.
+    looked_at: Option<Instant>,
+    /// When the resource was marked as held.
+    guarded: Vec<Instant>,
+    /// What was corrected of late.
+    pub(super) fights: Fights,
+    /// Drift that was told of and is not corrected.
+    pub(super) warned: Vec<ObjectId>,
+    /// A deployed revision that the status does not show yet.
+    unreported: Option<Unreported>,
+    /// The last wish to look at everything afresh.
+    asked_at: Option<String>,
+}
+
+/// A deployed revision that waits to be reported together with what its objects' controllers say first.
+#[derive(Debug)]
+struct Unreported {
+    notes: String,
+    until: Instant,
+    /// What the log says of it, once the status does.
+    line: Option<&'static str>,
+}
+
+/// What the stored revisions say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Known {
+    /// The newest revision.
+    pub(super) last: Option<LastRevision>,
+    /// The newest deployed revision.
+    pub(super) deployed: Option<Revision>,
+    /// When that revision was written.
+    pub(super) deployed_at: Option<Timestamp>,
+    /// The objects of that revision, each with the digest of our fields after it was applied.
+    pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
+    /// What was looked up for the newest revision.
+    pub(super) lookups: Vec<Answer>,
+}
+
+/// Inputs that are not worth another try for a while.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) inputs: Inputs,
+    controls: Controls,
+    pub(super) failure: Failure,
+    /// What was looked up for them.
+    pub(super) lookups: Vec<Answer>,
+    until: Instant,
+}
+
+impl Known {
+    /// What these revisions, the oldest first, say.
+    pub(super) fn new(revisions: &[Stored]) -> Self {
+        let deployed = revisions
+            .iter()
+            .rev()
+            .find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        let last = revisions.last().map(|stored| LastRevision {
+            revision: stored.record.version,
+            status: stored.record.info.status,
+            inputs: stored.snapshot.inputs,
+            deployed_before: was_ever_deployed(revisions),
+        });
+        Self {
+            last,
+            deployed: deployed.map(|stored| stored.record.version),
+            deployed_at: deployed.and_then(|stored| stored.record.info.last_deployed),
+            objects: deployed
+                .map(|stored| objects(&stored.snapshot))
+                .unwrap_or_default(),
+            lookups: revisions
+                .last()
+                .map(|stored| stored.snapshot.lookups.clone())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether one of these revisions was deployed at any time.
+pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
+    revisions.iter().any(|stored| {
+        matches!(
+            stored.record.info.status,
+            ReleaseStatus::Deployed | ReleaseStatus::Superseded
+        )
+    })
+}
+
+fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<Digest>> {
+    snapshot
+        .objects
+        .iter()
+        .map(|object| (object.id.clone(), object.digest))
+        .collect()
+}
+
+impl Memory {
+    /// A memory of nothing but what the stored revisions say.
+    pub(super) fn of(known: Known) -> Self {
+        Self {
+            known: Some(known),
+            ..Self::default()
+        }
+    }
+
+    /// For how long this report is held back, if it is.
+    pub(super) fn settling(&self, report: &Report) -> Option<Duration> {
+        let pause = self
+            .unreported
+            .as_ref()?
+            .until
+            .checked_duration_since(Instant::now())?;
+        let is_unseen = matches!(report, Report::Deployed(deployed) if deployed.health.is_unseen());
+        is_unseen.then_some(pause)
+    }
+
+    /// Whether the status does not show the deployed revision yet.
+    pub(super) fn is_unreported(&self) -> bool {
+        self.unreported.is_some()
+    }
+
+    /// The notes of a revision that was not reported yet.
+    pub(super) fn unreported_notes(&self) -> Option<&str> {
+        self.unreported
+            .as_ref()
+            .map(|unreported| unreported.notes.as_str())
+    }
+
+    /// Lets the log say `line` of the revision that was deployed, once the status shows it.
+    pub(super) fn announce(&mut self, line: &'static str) {
+        if let Some(unreported) = &mut self.unreported {
+            unreported.line = Some(line);
+        }
+    }
+
+    /// What the log has not said yet of the deployed revision.
+    pub(super) fn unsaid(&mut self) -> Option<&'static str> {
+        self.unreported.as_mut()?.line.take()
+    }
+
+    /// The status does not show the deployed revision, which has these notes, in which secrets are masked.
+    pub(super) fn note_unreported(&mut self, notes: String) {
+        self.unreported = Some(Unreported {
+            notes,
+            until: Instant::now(),
+            line: None,
+        });
+    }
+
+    /// The status was written.
+    pub(super) fn settled(&mut self) {
+        self.unreported = None;
+    }
+
+    /// The deployed revision, as far as it is known.
+    pub fn deployed_revision(&self) -> Option<Revision> {
+        self.known.as_ref().and_then(|known| known.deployed)
+    }
+
+    /// How many objects the deployed revision has, as far as it is known.
+    pub fn objects(&self) -> usize {
+        self.known.as_ref().map_or(0, |known| known.objects.len())
+    }
+
+    /// A wish that is not the last one makes everything be read and tried again, at once.
+    pub(super) fn ask_again(&mut self, asked_at: Option<&str>) {
+        if asked_at.is_some() && asked_at != self.asked_at.as_deref() {
+            *self = Self {
+                asked_at: asked_at.map(str::to_owned),
+                unreported: self.unreported.take(),
+                ..Self::default()
+            };
+        }
+    }
+
+    /// These inputs have failed; others begin with short pauses.
+    pub(super) fn note_failure(&mut self, inputs: Option<Inputs>) {
+        if self.failed != inputs {
+            self.failures = 0;
+        }
+        self.failed = inputs;
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// What is known must be read again.
+    pub(super) fn forget_known(&mut self) {
+        self.known = None;
+    }
+
+    /// A revision was written down.
+    pub(super) fn note_pending(&mut self, revision: Revision, status: ReleaseStatus, inputs: Inputs) {
+        let known = self.known.get_or_insert_default();
+        let deployed_before = known.last.as_ref().is_some_and(|last| last.deployed_before);
+        known.last = Some(LastRevision {
+            revision,
+            status,
+            inputs: Some(inputs),
+            deployed_before,
+        });
+    }
+
+    /// A revision was deployed, with these notes, in which secrets are masked.
+    pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
+        let revision = stored.record.version;
+        self.known = Some(Known {
+            last: Some(LastRevision {
+                revision,
+                status: ReleaseStatus::Deployed,
+                inputs,
+                deployed_before: true,
+            }),
+            deployed: Some(revision),
+            deployed_at: stored.record.info.last_deployed,
+            objects: objects(&stored.snapshot),
+            lookups: stored.snapshot.lookups.clone(),
+        });
+        self.unreported = Some(Unreported {
+            notes,
+            until: Instant::now() + SETTLING_TIME,
+            line: None,
+        });
+        self.looked_at = None;
+        self.refusal = None;
+    }
+
+    /// Objects were applied again.
+    pub(super) fn note_corrected(&mut self, changes: &ChangeSet, now: Instant) {
+        self.note_applied(changes);
+        self.fights.note(changes.keys(), now);
+    }
+
+    /// Objects are as the deployed revision wants them.
+    pub(super) fn note_applied(&mut self, changes: &ChangeSet) {
+        if let Some(known) = &mut self.known {
+            for (id, applied) in changes {
+                known.objects.insert(id.clone(), applied.digest);
+            }
+        }
+    }
+
+    /// These inputs, under these annotations, can't be rendered, or what they led to was undone.
+    /// `lookups` is what was looked up for them.
+    pub(super) fn refuse(
+        &mut self,
+        inputs: Inputs,
+        controls: Controls,
+        failure: Failure,
+        lookups: Vec<Answer>,
+        now: Instant,
+    ) {
+        self.looked_at = Some(now);
+        self.refusal = Some(Refusal {
+            inputs,
+            controls,
+            failure,
+            lookups,
+            until: now + REFUSAL_TIME,
+        });
+    }
+
+    /// The refused inputs are worth another try.
+    pub(super) fn forgive(&mut self) {
+        self.refusal = None;
+    }
+
+    /// The resource was marked as held.
+    pub(super) fn note_guarded(&mut self, now: Instant) {
+        self.guarded.push(now);
+    }
+
+    /// Whether somebody else keeps changing under which selector the resource is held.
+    pub(super) fn guards_in_vain(&mut self, now: Instant) -> bool {
+        self.guarded.retain(|at| now.duration_since(*at) < GUARD_TIME);
+        self.guarded.len() >= GUARDS
+    }
+
+    /// Whether it is time to look again at what the chart looks up; if so, that is noted.
+    pub(super) fn looks_again(&mut self, now: Instant) -> bool {
+        let due = self
+            .looked_at
+            .is_none_or(|at| now.duration_since(at) >= LOOKUP_INTERVAL);
+        if due {
+            self.looked_at = Some(now);
+        }
+        due
+    }
+
+    /// The last refusal.
+    pub(super) fn refusal(&self) -> Option<&Refusal> {
+        self.refusal.as_ref()
+    }
+
+    /// The refused inputs, as long as they are not worth another try.
+    pub(super) fn refused(&self, controls: &Controls, now: Instant) -> Option<Inputs> {
+        self.refusal
+            .as_ref()
+            .filter(|refusal| now < refusal.until && refusal.controls == *controls)
+            .map(|refusal| refusal.inputs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_inputs_begin_with_short_pauses() {
+        let inputs = |text: &str| {
+            let digest = Digest::of(text.as_bytes());
+            Some(Inputs {
+                chart: digest,
+                values: digest,
+                identity: digest,
+            })
+        };
+        let mut memory = Memory::default();
+        for (text, failures) in [("a", 1), ("a", 2), ("b", 1), ("b", 2)] {
+            memory.note_failure(inputs(text));
+            assert_eq!(memory.failures, failures);
+        }
+    }
+}

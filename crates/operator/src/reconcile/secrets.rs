@@ -1,0 +1,31 @@
+//! What must not be shown of a release.
+
+use serde_json::Value;
+
+use super::session::Session;
+use crate::release::Stored;
+use crate::status::Redactor;
+use steersman_model::RenderedObject;
+
+/// Knows the secrets in the values of the resource, in `objects`, and in what `revisions` are made of and consist of.
+/// A manifest that can't be read names no secret that could be shown.
+pub(super) fn redactor<'a>(
+    session: &Session,
+    revisions: impl IntoIterator<Item = &'a Stored>,
+    objects: &[RenderedObject],
+) -> Redactor {
+    let mut redactor = Redactor::new(objects, &Value::Object(session.values.clone()));
+    if let Some(spec) = session.object.data.get("spec") {
+        redactor.add_values(spec);
+    }
+    for stored in revisions {
+        if let Some(config) = stored.record.config.clone() {
+            redactor.add_values(&Value::Object(config));
+        }
+        redactor.add_manifest(&stored.record.manifest);
+        for hook in stored.record.hooks.iter().flatten() {
+            redactor.add_manifest(&hook.manifest);
+        }
+    }
+    redactor
+}

@@ -1,0 +1,24 @@
+//! A release: its name, its revisions, and where they are kept.
+//!
+//! Revisions are Helm's own Secrets, so that `helm list`, `history`, `get` and a Go helm-operator
+//! read them. A revision is written *before* its first object is applied: the manifests of the
+//! stored revisions are the inventory from which [`crate::apply`] prunes, and a crash at any point
+//! leaves nothing that they do not name.
+
+mod codec;
+mod history;
+mod locate;
+mod parts;
+mod presence;
+mod record;
+mod secret;
+mod stored;
+
+pub use codec::{CodecError, MAX_DECODED_BYTES};
+pub use history::{History, HistoryError, surplus};
+pub use locate::namespace_of;
+pub use parts::Parts;
+pub use presence::Presence;
+pub(crate) use record::never_run;
+pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
+pub use stored::{Snapshot, SnapshotObject, Stored};

@@ -1,0 +1,94 @@
+//! A revision as it is stored: Helm's record, and what we know besides.
+
+use serde::{Deserialize, Serialize};
+
+use super::parts::Parts;
+use super::record::ReleaseRecord;
+use steersman_cluster::lookup::Answer;
+use steersman_model::{ChangeSet, FIELD_MANAGER, ObjectId};
+use steersman_model::{Digest, Inputs};
+
+/// What Helm and helm-operator call themselves if nobody renames them.
+const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
+
+/// What we remember of a revision besides Helm's record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Snapshot {
+    /// What it was rendered from; absent in revisions that others wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Inputs>,
+    /// Its objects, each with the digest of our fields right after it was applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objects: Vec<SnapshotObject>,
+    /// Objects that only revisions name which are no longer stored, and that this one may have to
+    /// delete: the inventory outlives the history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abandoned: Vec<ObjectId>,
+    /// The same of hooks; they are deleted with the release.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hook_objects: Vec<ObjectId>,
+    /// What was looked up to render it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lookups: Vec<Answer>,
+}
+
+/// An object in a [`Snapshot`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SnapshotObject {
+    /// Which object.
+    #[serde(flatten)]
+    pub id: ObjectId,
+    /// The version of its API.
+    pub version: String,
+    /// The digest of our fields in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+impl Snapshot {
+    /// What an application has done, from inputs that are yet to be named.
+    pub fn new(changes: &ChangeSet) -> Self {
+        let objects = changes.iter().map(|(id, applied)| SnapshotObject {
+            id: id.clone(),
+            version: applied.version.clone(),
+            digest: applied.digest,
+        });
+        Self {
+            objects: objects.collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A revision as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stored {
+    /// The record.
+    pub record: ReleaseRecord,
+    /// What we know besides.
+    pub snapshot: Snapshot,
+    /// Who has written its Secret: the names of its field managers. Helm and operators made with it
+    /// go by their program's name.
+    pub managers: Vec<String>,
+    /// The parts in which what is too large for its Secret is kept, if there are any.
+    pub parts: Option<Parts>,
+}
+
+impl Stored {
+    /// Whether Helm or helm-operator wrote it.
+    pub fn is_of_others(&self) -> bool {
+        self.snapshot.inputs.is_none()
+    }
+
+    /// The field managers whose objects the revision consists of, if others wrote it. Helm's own
+    /// Secrets do not always carry the name under which it writes objects, so that is among them.
+    pub fn former_managers(&self) -> Vec<String> {
+        if !self.is_of_others() {
+            return Vec::new();
+        }
+        let others = self.managers.iter().filter(|name| *name != FIELD_MANAGER);
+        let usual = FORMER_MANAGERS.iter().map(|&name| name.to_owned());
+        others.cloned().chain(usual).collect()
+    }
+}

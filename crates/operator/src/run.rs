@@ -1,0 +1,272 @@
+//! From a checked configuration to a running operator, and back to nothing when it is asked to stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Config, LeaderElection, MetricsAccess};
+use crate::context::Context;
+use crate::leader::{Elector, new_identity};
+use crate::metrics::Metrics;
+use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
+use steersman_cluster::client::Tenure;
+use steersman_cluster::client::{self, ConnectError, OnAnswer, Oversight};
+use steersman_cluster::permissions::Permissions;
+use steersman_model::Environment;
+use steersman_watches::{Selectors, Watches};
+
+/// How long running reconciles may take to end once the process is asked to stop.
+const GRACE: Duration = Duration::from_secs(9);
+
+/// Why the operator does not run, or runs no more.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A port cannot be opened.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The metrics cannot be served over TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// The API server cannot be talked to.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The lease's namespace is not known.
+    #[error("found no namespace for the leader election's lease")]
+    LeaseNamespace,
+    /// Another process may hold the lease by now.
+    #[error("lost the lease `{lease}`: {reason}")]
+    LeaseLost {
+        /// The lease.
+        lease: String,
+        /// Why.
+        reason: String,
+    },
+    /// A family of metrics cannot be registered.
+    #[error("failed to set up the metrics")]
+    Metrics(#[source] prometheus::Error),
+    /// Nothing is left that could reconcile.
+    #[error("all controllers have stopped unexpectedly")]
+    NoControllers,
+    /// Reconciles were still running at the end of the grace period.
+    #[error("reconciles did not end within {} seconds", GRACE.as_secs())]
+    Unfinished,
+}
+
+impl RunError {
+    /// What the user can do about it, where that is not plain from the message.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Bind(error) if error.source.kind() == std::io::ErrorKind::AddrInUse => Some(
+                "another process listens there; choose another address with --metrics-bind-address or \
+                 --health-probe-bind-address, or turn it off with `0`",
+            ),
+            Self::Connect(error) => error.hint(),
+            Self::LeaseNamespace => {
+                Some("outside of a pod, name the namespace with --leader-election-namespace")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Runs the operator until `shutdown`, which its caller ties to signals, or until it cannot go on.
+///
+/// `control` runs the controllers. It is called once, with the lease in hand, and ends when the token in its
+/// [`Context`] is cancelled.
+///
+/// # Errors
+/// See [`RunError`]. A shutdown in time is no error.
+///
+/// # Cancellation
+/// Safe to drop: what is in the cluster stays as it is, and the next run goes on from there.
+pub async fn run<C, F>(
+    config: Config,
+    environment: &Environment,
+    watches: Watches,
+    shutdown: CancellationToken,
+    control: C,
+) -> Result<(), RunError>
+where
+    C: FnOnce(Context, Watches) -> F,
+    F: Future<Output = ()>,
+{
+    log_notices(&config, &watches);
+    let default_limit = config.max_concurrent_reconciles.get();
+    let limits = watches.iter().map(|watch| {
+        (
+            &watch.gvk,
+            watch.max_concurrent_reconciles.unwrap_or(default_limit),
+        )
+    });
+    let metrics = Metrics::new(limits).map_err(RunError::Metrics)?;
+    let readiness = Readiness::default();
+    all_wait(&readiness, &watches, "the API server has not answered yet");
+    let reviews = ApiReviews::default();
+    // Dropped at the end, and with them all connections.
+    let _ports = open_ports(&config, &metrics, &readiness, &reviews).await?;
+
+    let counted = metrics.clone();
+    let on_answer: OnAnswer =
+        Arc::new(move |code: &str, method: &str, host: &str| counted.answered(code, method, host));
+    let tenure = Tenure::default();
+    let oversight = Oversight {
+        on_answer,
+        tenure: tenure.clone(),
+    };
+    let connecting = client::connect(config.kubeconfig.as_deref(), environment, Some(oversight));
+    let Some(client) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
+        return Ok(());
+    };
+    reviews.connected(client.clone());
+    let mut elector = match &config.leader_election {
+        Some(election) => {
+            let elector = elector(election, client.clone(), environment)?;
+            Some(elector.remembering(Selectors::of(&watches)).with_tenure(tenure))
+        }
+        None => None,
+    };
+    if let (Some(elector), Some(election)) = (&mut elector, &config.leader_election) {
+        metrics.leader(&election.id, false);
+        for watch in &watches {
+            readiness.ready(&watch.gvk);
+        }
+        if shutdown.run_until_cancelled(elector.acquire()).await.is_none() {
+            return Ok(());
+        }
+        metrics.leader(&election.id, true);
+    }
+
+    all_wait(&readiness, &watches, "its controller has not started yet");
+    let places = config
+        .max_concurrent_in_all
+        .map(|most| Arc::new(Semaphore::new(most.get())));
+    let context = Context {
+        client,
+        permissions: Arc::new(Permissions::new(config.namespaces.names())),
+        places,
+        config: Arc::new(config),
+        metrics,
+        readiness,
+        former_selectors: elector
+            .as_ref()
+            .map(|elector| elector.former_selectors().clone())
+            .unwrap_or_default(),
+        shutdown: shutdown.child_token(),
+    };
+    let result = lead(&context, watches, control, elector.as_mut()).await;
+    // After a loss there is nothing to give back, and somebody else's record to leave alone.
+    if let (Some(elector), false) = (&mut elector, matches!(result, Err(RunError::LeaseLost { .. }))) {
+        elector.release().await;
+    }
+    result
+}
+
+/// Runs the controllers while the lease, if one is needed, is held.
+async fn lead<C, F>(
+    context: &Context,
+    watches: Watches,
+    control: C,
+    elector: Option<&mut Elector>,
+) -> Result<(), RunError>
+where
+    C: FnOnce(Context, Watches) -> F,
+    F: Future<Output = ()>,
+{
+    let held = async {
+        match elector {
+            Some(elector) => elector.hold().await,
+            None => std::future::pending().await,
+        }
+    };
+    let out_of_time = async {
+        context.shutdown.cancelled().await;
+        tracing::info!("Stopping; waiting for running reconciles to end");
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        () = control(context.clone(), watches) => {
+            if context.shutdown.is_cancelled() { Ok(()) } else { Err(RunError::NoControllers) }
+        }
+        reason = held => {
+            // Nothing may be written any more: what runs is dropped, not waited for.
+            context.shutdown.cancel();
+            let lease = context.config.leader_election.as_ref().map(|election| election.id.clone());
+            Err(RunError::LeaseLost { lease: lease.unwrap_or_default(), reason })
+        }
+        () = out_of_time => Err(RunError::Unfinished),
+    }
+}
+
+async fn open_ports(
+    config: &Config,
+    metrics: &Metrics,
+    readiness: &Readiness,
+    reviews: &ApiReviews,
+) -> Result<JoinSet<()>, RunError> {
+    let mut ports = Vec::new();
+    if let Some(address) = config.health_address {
+        ports.push(Port::health(address, readiness.clone()).await?);
+    }
+    if let Some(address) = config.metrics_address {
+        let access = config.metrics_access;
+        let guard = (access == MetricsAccess::TlsWithRbac).then(|| Guard::new(reviews.clone()));
+        let port = Port::metrics(address, metrics.clone(), guard).await?;
+        ports.push(match access {
+            MetricsAccess::Plain => port,
+            MetricsAccess::Tls | MetricsAccess::TlsWithRbac => port.over_tls(Tls::self_signed()?),
+        });
+    }
+    let mut serving = JoinSet::new();
+    for port in ports {
+        let address = port
+            .address()
+            .map(|address: SocketAddr| address.to_string())
+            .unwrap_or_default();
+        tracing::info!(%address, serves = port.purpose(), "Starting server");
+        serving.spawn(port.serve());
+    }
+    Ok(serving)
+}
+
+fn elector(
+    election: &LeaderElection,
+    client: Client,
+    environment: &Environment,
+) -> Result<Elector, RunError> {
+    let namespace = election
+        .namespace
+        .clone()
+        .or_else(client::pod_namespace)
+        .ok_or(RunError::LeaseNamespace)?;
+    let host = environment.get("HOSTNAME").map(str::to_owned).or_else(|| {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+        Some(name.trim().to_owned())
+    });
+    Ok(Elector::new(
+        client,
+        &namespace,
+        &election.id,
+        new_identity(host.as_deref().unwrap_or("steersman")),
+    ))
+}
+
+fn all_wait(readiness: &Readiness, watches: &Watches, reason: &str) {
+    for watch in watches {
+        readiness.waiting(&watch.gvk, reason);
+    }
+}
+
+fn log_notices(config: &Config, watches: &Watches) {
+    for notice in &config.notices {
+        tracing::warn!("{notice}");
+    }
+    let file = config.watches_file.display();
+    for notice in watches.notices() {
+        tracing::warn!(%file, line = notice.line, key = %notice.key, "{}", notice.message);
+    }
+}

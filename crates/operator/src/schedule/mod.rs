@@ -1,0 +1,9 @@
+//! When something is looked at again: the queue of a controller, pauses after failures, lists that come each hour.
+
+mod queue;
+mod resync;
+mod retry;
+
+pub use queue::Queue;
+pub use resync::{RESYNC_PERIOD, resynced};
+pub use retry::{backoff, jitter, spread};

@@ -1,0 +1,440 @@
+//! The two ports of the operator: `/healthz` and `/readyz` on one, `/metrics` on the other.
+
+mod access;
+mod readiness;
+mod reviews;
+mod tls;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::http::request;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::metrics::Metrics;
+
+pub use access::{Guard, Review, ReviewError, Verdict};
+pub use readiness::Readiness;
+pub use reviews::ApiReviews;
+pub use tls::{Tls, TlsError};
+
+/// An answer to a request.
+type Answer = Response<Full<Bytes>>;
+
+const HEALTH: &str = "/healthz and /readyz";
+const METRICS: &str = "/metrics";
+
+/// How long a client may take to send the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How many clients are served at a time; others wait. Probes and scrapes need two.
+const MAX_CONNECTIONS: usize = 64;
+
+/// Why a port cannot be served.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to listen on {address} for {purpose}")]
+pub struct BindError {
+    /// The address, as it was asked for.
+    pub address: SocketAddr,
+    /// What was to be served there.
+    pub purpose: &'static str,
+    /// What the operating system says.
+    pub source: io::Error,
+}
+
+/// A port that is open and not served yet.
+#[derive(Debug)]
+pub struct Port {
+    listener: TcpListener,
+    content: Content,
+    tls: Option<Tls>,
+}
+
+/// What a port serves.
+#[derive(Clone, Debug)]
+enum Content {
+    Health(Readiness),
+    Metrics(Metrics, Option<Guard>),
+}
+
+impl Port {
+    /// Opens the port of the probes.
+    ///
+    /// # Errors
+    /// The address is in use, or is not ours.
+    pub async fn health(address: SocketAddr, readiness: Readiness) -> Result<Self, BindError> {
+        let listener = bind(address, HEALTH).await?;
+        Ok(Self {
+            listener,
+            content: Content::Health(readiness),
+            tls: None,
+        })
+    }
+
+    /// Opens the port of the metrics, for whom the guard lets in; without one, for everybody.
+    ///
+    /// # Errors
+    /// The address is in use, or is not ours.
+    pub async fn metrics(
+        address: SocketAddr,
+        metrics: Metrics,
+        guard: Option<Guard>,
+    ) -> Result<Self, BindError> {
+        let listener = bind(address, METRICS).await?;
+        Ok(Self {
+            listener,
+            content: Content::Metrics(metrics, guard),
+            tls: None,
+        })
+    }
+
+    /// The same port, for clients that speak TLS.
+    #[must_use]
+    pub fn over_tls(self, tls: Tls) -> Self {
+        Self {
+            tls: Some(tls),
+            ..self
+        }
+    }
+
+    /// Where the port really is: of interest where port 0 was asked for.
+    ///
+    /// # Errors
+    /// The operating system does not know, which does not happen to a port that listens.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The paths that the port serves, for people.
+    pub fn purpose(&self) -> &'static str {
+        match self.content {
+            Content::Health(_) => HEALTH,
+            Content::Metrics(..) => METRICS,
+        }
+    }
+
+    /// Answers requests for as long as it is polled.
+    ///
+    /// # Cancellation
+    /// Safe to drop; connections end with it.
+    pub async fn serve(self) {
+        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let mut clients = JoinSet::new();
+        while let Ok(permit) = Arc::clone(&connections).acquire_owned().await {
+            // Those that have ended are let go.
+            while clients.try_join_next().is_some() {}
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    let (content, tls) = (self.content.clone(), self.tls.clone());
+                    clients.spawn(async move {
+                        match tls {
+                            Some(tls) => answer_tls_connection(stream, &tls, &content).await,
+                            None => answer_connection(stream, &content).await,
+                        }
+                        drop(permit);
+                    });
+                }
+                Err(error) => {
+                    // Out of file descriptors, mostly: that ends when other connections do.
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "Failed to accept a connection"
+                    );
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn bind(address: SocketAddr, purpose: &'static str) -> Result<TcpListener, BindError> {
+    let listener = match TcpListener::bind(address).await {
+        // A kernel without IPv6 knows no address of both families.
+        Err(error) if address.ip() == Ipv6Addr::UNSPECIFIED && error.kind() != io::ErrorKind::AddrInUse => {
+            TcpListener::bind((IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port())).await
+        }
+        result => result,
+    };
+    listener.map_err(|source| BindError {
+        address,
+        purpose,
+        source,
+    })
+}
+
+async fn answer_tls_connection(stream: TcpStream, tls: &Tls, content: &Content) {
+    match tls.accept(stream).await {
+        Ok(stream) => answer_connection(stream, content).await,
+        Err(error) => tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "Failed to agree on TLS with a client"
+        ),
+    }
+}
+
+async fn answer_connection<S>(stream: S, content: &Content)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(|request: Request<Incoming>| {
+        let (head, _) = request.into_parts();
+        async move { Ok::<_, Infallible>(content.answer(&head).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
+        tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "Failed to answer a request"
+        );
+    }
+}
+
+impl Content {
+    async fn answer(&self, head: &request::Parts) -> Answer {
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+        }
+        match (self, head.uri.path()) {
+            (Self::Health(_), "/healthz" | "/healthz/" | "/healthz/ping") => text(StatusCode::OK, "ok"),
+            (Self::Health(readiness), "/readyz" | "/readyz/") => {
+                readiness_answer(readiness, head.uri.query())
+            }
+            (Self::Metrics(metrics, guard), "/metrics") => {
+                let refusal = match guard {
+                    Some(guard) => refusal(guard, &head.headers).await,
+                    None => None,
+                };
+                refusal.unwrap_or_else(|| metrics_answer(metrics))
+            }
+            _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
+        }
+    }
+}
+
+fn readiness_answer(readiness: &Readiness, query: Option<&str>) -> Answer {
+    let verbose = query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
+    let report = readiness.report(verbose);
+    let status = if report.is_ready {
+        StatusCode::OK
+    } else {
+        StatusCode::INTERNAL_SERVER_ERROR
+    };
+    text(status, report.text)
+}
+
+fn metrics_answer(metrics: &Metrics) -> Answer {
+    match metrics.encode() {
+        Ok(page) => {
+            let mut answer = Response::new(Full::from(page));
+            let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+            answer.headers_mut().insert(CONTENT_TYPE, kind);
+            answer
+        }
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
+    }
+}
+
+/// The answer to who is not let in. It does not say why.
+async fn refusal(guard: &Guard, headers: &HeaderMap) -> Option<Answer> {
+    match guard.judge(headers).await {
+        Ok(Verdict::Allowed) => None,
+        Ok(Verdict::Forbidden) => Some(text(StatusCode::FORBIDDEN, "forbidden\n")),
+        Ok(Verdict::Unauthenticated) => {
+            let mut answer = text(StatusCode::UNAUTHORIZED, "unauthorized\n");
+            let scheme = HeaderValue::from_static("Bearer");
+            answer.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+            Some(answer)
+        }
+        Err(error) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "Failed to find out who may read /metrics"
+            );
+            Some(text(StatusCode::INTERNAL_SERVER_ERROR, "internal server error\n"))
+        }
+    }
+}
+
+fn text(status: StatusCode, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(body.into()));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiReviews, Guard, Port, Readiness};
+    use crate::metrics::Metrics;
+    use expect_test::{Expect, expect};
+    use kube::core::GroupVersionKind;
+    use std::net::{Ipv4Addr, SocketAddr};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+    /// The answer to one request, without its date.
+    async fn ask(address: SocketAddr, request_line: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("{request_line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let lines = answer.lines().filter(|line| !line.starts_with("date:"));
+        lines.flat_map(|line| [line.trim(), "\n"]).collect()
+    }
+
+    async fn check(readiness: &Readiness, request_line: &str, expect: &Expect) {
+        let port = Port::health(ANY_PORT, readiness.clone()).await.unwrap();
+        let address = port.address().unwrap();
+        let server = tokio::spawn(port.serve());
+        expect.assert_eq(&ask(address, request_line).await);
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn a_healthy_operator_says_ok() {
+        let readiness = Readiness::default();
+        let ok = expect![[r"
+            HTTP/1.1 200 OK
+            content-type: text/plain; charset=utf-8
+            connection: close
+            content-length: 2
+
+            ok
+        "]];
+        check(&readiness, "GET /healthz", &ok).await;
+        check(&readiness, "GET /readyz", &ok).await;
+    }
+
+    #[tokio::test]
+    async fn an_operator_that_waits_says_for_what() {
+        let readiness = Readiness::default();
+        let memcached = GroupVersionKind::gvk("cache.example.com", "v1", "Memcached");
+        readiness.waiting(&memcached, "its CustomResourceDefinition is not there yet");
+        readiness.ready(&GroupVersionKind::gvk("web.example.com", "v1", "Site"));
+        let waits = expect![[r"
+            HTTP/1.1 500 Internal Server Error
+            content-type: text/plain; charset=utf-8
+            connection: close
+            content-length: 149
+
+            [-]Memcached.v1.cache.example.com failed: its CustomResourceDefinition is not there yet
+            [+]Site.v1.web.example.com ok
+            [+]ping ok
+            readyz check failed
+        "]];
+        check(&readiness, "GET /readyz", &waits).await;
+        readiness.ready(&memcached);
+        let verbose = expect![[r"
+            HTTP/1.1 200 OK
+            content-type: text/plain; charset=utf-8
+            connection: close
+            content-length: 98
+
+            [+]Memcached.v1.cache.example.com ok
+            [+]Site.v1.web.example.com ok
+            [+]ping ok
+            readyz check passed
+        "]];
+        check(&readiness, "GET /readyz?verbose=1", &verbose).await;
+    }
+
+    #[tokio::test]
+    async fn other_paths_and_methods_are_refused() {
+        let not_found = expect![[r"
+            HTTP/1.1 404 Not Found
+            content-type: text/plain; charset=utf-8
+            connection: close
+            content-length: 19
+
+            404 page not found
+        "]];
+        check(&Readiness::default(), "GET /metrics", &not_found).await;
+        let refused = expect![[r"
+            HTTP/1.1 405 Method Not Allowed
+            content-type: text/plain; charset=utf-8
+            connection: close
+            content-length: 19
+
+            method not allowed
+        "]];
+        check(&Readiness::default(), "DELETE /readyz", &refused).await;
+    }
+
+    #[tokio::test]
+    async fn metrics_are_served_in_the_text_format() {
+        let port = Port::metrics(ANY_PORT, Metrics::new([]).unwrap(), None)
+            .await
+            .unwrap();
+        let address = port.address().unwrap();
+        let server = tokio::spawn(port.serve());
+        let answer = ask(address, "GET /metrics").await;
+        assert!(
+            answer.contains("content-type: text/plain; version=0.0.4; charset=utf-8\n"),
+            "{answer}"
+        );
+        assert!(answer.contains("helm_operator_build_info{commit="), "{answer}");
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn guarded_metrics_are_for_nobody_before_the_api_server_is_reached() {
+        let guard = Guard::new(ApiReviews::default());
+        let port = Port::metrics(ANY_PORT, Metrics::new([]).unwrap(), Some(guard))
+            .await
+            .unwrap();
+        let address = port.address().unwrap();
+        let server = tokio::spawn(port.serve());
+        expect![[r"
+            HTTP/1.1 401 Unauthorized
+            content-type: text/plain; charset=utf-8
+            www-authenticate: Bearer
+            connection: close
+            content-length: 13
+
+            unauthorized
+        "]]
+        .assert_eq(&ask(address, "GET /metrics").await);
+        let with_token = "GET /metrics HTTP/1.1\r\nAuthorization: Bearer x\r\nX-Rest:";
+        let answer = ask(address, with_token).await;
+        assert!(
+            answer.contains("HTTP/1.1 500 Internal Server Error\n"),
+            "{answer}"
+        );
+        assert!(answer.ends_with("\n\ninternal server error\n"), "{answer}");
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn a_busy_port_is_named() {
+        let first = Port::health(ANY_PORT, Readiness::default()).await.unwrap();
+        let address = first.address().unwrap();
+        let error = Port::metrics(address, Metrics::new([]).unwrap(), None)
+            .await
+            .unwrap_err();
+        let text = steersman_model::chain(&error).replace(&address.port().to_string(), "PORT");
+        expect!["failed to listen on 127.0.0.1:PORT for /metrics: Address already in use (os error 98)"]
+            .assert_eq(&text);
+    }
+}

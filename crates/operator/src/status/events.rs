@@ -1,0 +1,131 @@
+//! Events about a custom resource.
+//!
+//! They are written to the core API, because helm-operator's role allows that and not the newer
+//! group. An event that can't be written is no failure of the release.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use kube::Client;
+use kube::api::{Api, PostParams};
+use tokio::time::Instant;
+
+use steersman_cluster::RequestError;
+use steersman_model::FIELD_MANAGER;
+
+/// The same event about the same resource is not repeated within this time.
+const QUIET: Duration = Duration::from_mins(10);
+/// A name has at most 253 letters; a time follows this part of it.
+const MAX_NAME: usize = 230;
+/// The server's limit for a message.
+const MAX_MESSAGE: usize = 1000;
+
+/// Whether something went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It did not.
+    Normal,
+    /// It did.
+    Warning,
+}
+
+/// Writes events, in the background.
+#[derive(Clone)]
+pub struct Events {
+    client: Client,
+    sent: Arc<Mutex<BTreeMap<String, Instant>>>,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
+    }
+}
+
+impl Events {
+    /// No event is written yet.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            sent: Arc::default(),
+        }
+    }
+
+    /// Writes an event about `about`, unless the same was written a moment ago.
+    pub fn send(
+        &self,
+        about: &ObjectReference,
+        kind: EventKind,
+        reason: &str,
+        message: &str,
+        now: Timestamp,
+    ) {
+        let uid = about.uid.as_deref().unwrap_or_default();
+        if !self.is_news(&format!("{uid} {reason} {message}")) {
+            return;
+        }
+        let event = event(about, kind, reason, message, now);
+        let api: Api<Event> = Api::namespaced(
+            self.client.clone(),
+            event.metadata.namespace.as_deref().unwrap_or("default"),
+        );
+        tokio::spawn(async move {
+            if let Err(error) = api.create(&PostParams::default(), &event).await {
+                tracing::debug!(error = %RequestError::from(error), "failed to write an event");
+            }
+        });
+    }
+
+    fn is_news(&self, key: &str) -> bool {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.retain(|_, at| at.elapsed() < QUIET);
+        if sent.contains_key(key) {
+            return false;
+        }
+        sent.insert(key.to_owned(), Instant::now());
+        true
+    }
+}
+
+fn event(about: &ObjectReference, kind: EventKind, reason: &str, message: &str, now: Timestamp) -> Event {
+    let end = (0..=message.len().min(MAX_MESSAGE))
+        .rev()
+        .find(|&at| message.is_char_boundary(at));
+    let message = message.get(..end.unwrap_or_default()).unwrap_or_default();
+    let name = about.name.as_deref().unwrap_or_default();
+    let name = name.get(..MAX_NAME).unwrap_or(name);
+    Event {
+        metadata: ObjectMeta {
+            name: Some(format!(
+                "{}.{:x}",
+                name.trim_end_matches(['-', '.']),
+                now.as_nanosecond()
+            )),
+            namespace: Some(about.namespace.clone().unwrap_or_else(|| "default".to_owned())),
+            ..ObjectMeta::default()
+        },
+        involved_object: about.clone(),
+        type_: Some(
+            if kind == EventKind::Warning {
+                "Warning"
+            } else {
+                "Normal"
+            }
+            .to_owned(),
+        ),
+        reason: Some(reason.to_owned()),
+        message: Some(message.to_owned()),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        count: Some(1),
+        source: Some(EventSource {
+            component: Some(FIELD_MANAGER.to_owned()),
+            host: None,
+        }),
+        ..Event::default()
+    }
+}

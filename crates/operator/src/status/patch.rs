@@ -1,0 +1,103 @@
+//! Writing a status.
+
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Map, Value, json};
+
+use steersman_cluster::RequestError;
+use steersman_model::FIELD_MANAGER;
+
+/// The status could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write the status")]
+pub struct StatusError(#[source] pub RequestError);
+
+/// Writes what is different in `next`. `None` when nothing is, or when the object is gone.
+///
+/// # Errors
+/// The server refuses the request.
+pub async fn write_status(
+    api: &Api<DynamicObject>,
+    name: &str,
+    uid: &str,
+    current: &Value,
+    next: &Value,
+) -> Result<Option<DynamicObject>, StatusError> {
+    let changed = difference(current, next);
+    if changed.is_empty() {
+        return Ok(None);
+    }
+    // Under its UID: a resource of the same name that was created meanwhile is another one.
+    let patch = Patch::Merge(json!({ "metadata": { "uid": uid }, "status": changed }));
+    let parameters = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    match api.patch_status(name, &parameters, &patch).await {
+        Ok(object) if object.metadata.uid.as_deref() == Some(uid) => Ok(Some(object)),
+        // Whatever stands between us and the server may answer, too.
+        Ok(_) => Err(StatusError(RequestError::local(
+            "the server's answer is not the resource",
+        ))),
+        Err(kube::Error::Api(status)) if status.is_not_found() => {
+            without_subresource(api, name, &parameters, &patch).await
+        }
+        Err(error) => Err(StatusError(error.into())),
+    }
+}
+
+/// A definition need not have a status subresource. Or the object is gone.
+async fn without_subresource(
+    api: &Api<DynamicObject>,
+    name: &str,
+    parameters: &PatchParams,
+    patch: &Patch<Value>,
+) -> Result<Option<DynamicObject>, StatusError> {
+    match api.patch(name, parameters, patch).await {
+        Ok(object) => Ok(Some(object)),
+        Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+        Err(error) => Err(StatusError(error.into())),
+    }
+}
+
+/// A merge patch for the keys at the top of the status: what one of them no longer holds, goes.
+fn difference(current: &Value, next: &Value) -> Map<String, Value> {
+    let mut patch = Map::new();
+    for (key, value) in next.as_object().into_iter().flatten() {
+        if current.get(key) != Some(value) {
+            patch.insert(key.clone(), merge_patch(current.get(key), value));
+        }
+    }
+    patch
+}
+
+/// What makes `current` into `next`, as RFC 7396 has it.
+fn merge_patch(current: Option<&Value>, next: &Value) -> Value {
+    let (Some(Value::Object(current)), Value::Object(next)) = (current, next) else {
+        return next.clone();
+    };
+    let mut patch = Map::new();
+    for key in current.keys().filter(|key| !next.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    for (key, value) in next {
+        if current.get(key) != Some(value) {
+            patch.insert(key.clone(), merge_patch(current.get(key), value));
+        }
+    }
+    Value::Object(patch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_takes_away_what_is_not_wanted_any_longer() {
+        let current =
+            json!({"deployedRelease": {"name": "a", "manifest": "long"}, "revision": 1, "theirs": {"x": 1}});
+        let next = json!({"deployedRelease": {"name": "a"}, "revision": 2, "theirs": {"x": 1}, "chart": {"name": "c"}});
+        let expect = json!({"deployedRelease": {"manifest": null}, "revision": 2, "chart": {"name": "c"}});
+        assert_eq!(Value::Object(difference(&current, &next)), expect);
+        assert_eq!(difference(&next, &next), Map::new());
+    }
+}

@@ -1,0 +1,227 @@
+//! Masking the values of Secrets in texts that are shown.
+
+mod forms;
+mod secret_key;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use steersman_gotemplate::Value as GoValue;
+
+use forms::{for_each_form, lines};
+use secret_key::is_name_key;
+pub use secret_key::is_secret_key;
+use steersman_model::{RenderedObject, split, values_of_text};
+
+/// Shorter values are not masked: they occur in ordinary words.
+const SHORTEST: usize = 4;
+/// Shorter lines of a text with several are masked only together with the others.
+const SHORTEST_LINE: usize = 8;
+const MASK: &str = "********";
+
+/// Knows what must not be shown of one release.
+#[derive(Clone, Default)]
+pub struct Redactor {
+    secrets: BTreeSet<String>,
+}
+
+impl std::fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Redactor({} values)", self.secrets.len())
+    }
+}
+
+impl Redactor {
+    /// Masks the values of the Secrets among `objects`, and user values whose keys say that
+    /// they are secret.
+    pub fn new<'a>(objects: impl IntoIterator<Item = &'a RenderedObject>, values: &Value) -> Self {
+        let mut redactor = Self::default();
+        for object in objects {
+            redactor.add_object(&object.value);
+        }
+        redactor.add_values(values);
+        redactor
+    }
+
+    /// Masks the values of an object as well, if it is a Secret.
+    pub fn add_object(&mut self, object: &Value) {
+        let is = |key: &str, expect: &str| object.get(key).and_then(Value::as_str) == Some(expect);
+        if !is("apiVersion", "v1") || !is("kind", "Secret") {
+            return;
+        }
+        if let Some(data) = object.get("data") {
+            for_each_scalar(data, &mut |text| self.add_encoded(text));
+        }
+        if let Some(data) = object.get("stringData") {
+            for_each_scalar(data, &mut |text| self.add_text(text));
+        }
+    }
+
+    /// Masks the values of the Secrets in a manifest as well. In a document that is no YAML and may be a
+    /// Secret, all values count.
+    pub fn add_manifest(&mut self, manifest: &str) {
+        for document in split(manifest) {
+            if !document.contains("Secret") {
+                continue;
+            }
+            if let Ok(objects) = values_of_text("", document) {
+                for object in &objects {
+                    self.add_object(&object.value);
+                }
+                continue;
+            }
+            for line in document.lines() {
+                let (key, value) = line.split_once(": ").unwrap_or(("", line));
+                if !["apiVersion", "kind", "name", "namespace"].contains(&key.trim()) {
+                    self.add(value.trim_matches(is_around));
+                }
+            }
+        }
+    }
+
+    /// Masks what is secret by its key, or by its looks, in user values as well.
+    pub fn add_values(&mut self, values: &Value) {
+        self.collect(values, false);
+    }
+
+    /// Masks every text and number in user values as well: for when nothing tells which of them are secret.
+    pub fn add_all(&mut self, values: &Value) {
+        for_each_scalar(values, &mut |text| self.add_text(text));
+    }
+
+    /// The value of a Secret's `data`; it is base64, unless the chart is wrong.
+    fn add_encoded(&mut self, encoded: &str) {
+        self.add(encoded);
+        let Ok(bytes) = STANDARD.decode(encoded.split_whitespace().collect::<String>()) else {
+            return;
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => self.add_text(&text),
+            Err(binary) => self.add(&forms::hex(binary.as_bytes())),
+        }
+    }
+
+    /// A secret text, and what is secret in it by itself: a password in a URL, a value in a
+    /// configuration.
+    fn add_text(&mut self, text: &str) {
+        self.add(text);
+        self.add_number(text);
+        self.add_password_of_url(text);
+        if text.starts_with(['{', '['])
+            && let Ok(values) = serde_json::from_str::<Value>(text)
+        {
+            self.collect(&values, false);
+        }
+        for line in text.lines() {
+            if let Some((key, value)) = line.split_once([':', '='])
+                && is_secret_key(key.trim_matches(is_around))
+            {
+                self.add(value.trim_matches(is_around));
+            }
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        if text.trim().len() >= SHORTEST {
+            self.secrets.insert(text.to_owned());
+        }
+    }
+
+    /// A text that is a number may be shown as Go writes one.
+    fn add_number(&mut self, text: &str) {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        if let Some(number) = number {
+            self.add(&go_float(number));
+            self.add(&number.to_string());
+        }
+    }
+
+    fn add_password_of_url(&mut self, text: &str) {
+        let user = text
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split(['/', '?', '#', ' ']).next())
+            .and_then(|authority| authority.rsplit_once('@'));
+        if let Some((user, _)) = user
+            && let Some((_, password)) = user.split_once(':')
+        {
+            self.add(password);
+        }
+    }
+
+    /// The depth of values is bounded by the API server's own limit for JSON.
+    fn collect(&mut self, value: &Value, secret: bool) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| self.collect(item, secret)),
+            Value::Object(map) => {
+                // As in a list of environment variables.
+                let name = map.get("name").and_then(Value::as_str);
+                let is_named = name.is_some_and(is_secret_key);
+                for (key, item) in map {
+                    let own = is_secret_key(key) || is_named && key == "value";
+                    self.collect(item, own || secret && !is_name_key(key));
+                }
+            }
+            scalar if secret => for_each_scalar(scalar, &mut |text| self.add_text(text)),
+            Value::String(text) if text.contains("PRIVATE KEY-----") => self.add_text(text),
+            Value::String(text) => self.add_password_of_url(text),
+            _ => {}
+        }
+    }
+
+    /// `text` with every secret replaced, however it is written: as it is, on one line, line by line,
+    /// quoted, in base64, hexadecimal, or as in a URL.
+    pub fn mask(&self, text: &str) -> String {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut find = |form: &str| {
+            found.extend(text.match_indices(form).map(|(at, form)| at..at + form.len()));
+        };
+        for secret in &self.secrets {
+            for_each_form(secret, text.len(), &mut find);
+            for line in lines(secret).filter(|line| line.len() >= SHORTEST_LINE) {
+                for_each_form(line, text.len(), &mut find);
+            }
+        }
+        found.sort_by_key(|range| range.start);
+        let mut masked = String::with_capacity(text.len());
+        let mut shown = 0;
+        for range in found {
+            // One that reaches into the former is hidden with it.
+            if range.start >= shown {
+                masked.push_str(text.get(shown..range.start).unwrap_or_default());
+                masked.push_str(MASK);
+            }
+            shown = shown.max(range.end);
+        }
+        masked.push_str(text.get(shown..).unwrap_or_default());
+        masked
+    }
+}
+
+/// What stands around a value in a configuration.
+fn is_around(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '"' | '\'' | ',' | ';')
+}
+
+/// Texts, and numbers as JSON writes them.
+fn for_each_scalar(value: &Value, found: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => found(text),
+        Value::Number(number) => found(&number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| for_each_scalar(item, found)),
+        Value::Object(map) => map.values().for_each(|item| for_each_scalar(item, found)),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn go_float(number: f64) -> String {
+    let float = GoValue::Float(number);
+    steersman_gotemplate::format::print_value(&float)
+        .text()
+        .into_owned()
+}
+
+#[cfg(test)]
+mod tests;

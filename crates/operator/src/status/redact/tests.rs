@@ -1,0 +1,126 @@
+use serde_json::json;
+
+use super::*;
+use steersman_model::chain;
+
+fn secret_with(data: &Value) -> Redactor {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": data});
+    let objects = RenderedObject::from_document("t", &secret).unwrap();
+    Redactor::new(&objects, &json!({}))
+}
+
+#[test]
+fn secrets_are_masked_plain_and_encoded() {
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"},
+        "data": {"a": "aHVudGVyMg=="}, "stringData": {"b": "canary-1"}});
+    let objects = RenderedObject::from_document("t", &secret).unwrap();
+    let values = json!({"db": {"rootPassword": "canary-2", "secretName": "my-secret"}, "x": {"secret": {"deep": ["canary-3"]}}});
+    let redactor = Redactor::new(&objects, &values);
+    let shown = redactor.mask("hunter2 aHVudGVyMg== canary-1 Y2FuYXJ5LTE= canary-2 canary-3 my-secret");
+    assert_eq!(
+        shown,
+        "******** ******** ******** ******** ******** ******** my-secret"
+    );
+}
+
+#[test]
+fn numbers_are_masked_as_json_and_as_go_write_them() {
+    let redactor = secret_with(&json!({"pin": 12_345_678, "list": [8_765_432.5], "short": 12}));
+    let said = "expected string, got &value.valueUnstructured{Value:12345678}, 1.2345678e+07, 8765432.5, 12";
+    assert_eq!(
+        redactor.mask(said),
+        "expected string, got &value.valueUnstructured{Value:********}, ********, ********, 12"
+    );
+    let redactor = secret_with(&json!({"pin": "12345678", "port": "1.5e+06"}));
+    assert_eq!(
+        redactor.mask("1.2345678e+07 1500000 12345678"),
+        "******** ******** ********"
+    );
+    let redactor = Redactor::new([], &json!({"auth": {"token": 12_345_678}, "replicas": 54_321}));
+    assert_eq!(redactor.mask("12345678 of 54321"), "******** of 54321");
+}
+
+#[test]
+fn a_secret_is_masked_in_every_writing() {
+    const KEY: &str =
+        "-----BEGIN PRIVATE KEY-----\nMIIcanary+line/1\nMIIcanary+line/2\n-----END PRIVATE KEY-----\n";
+    const QUOTED: &str = "can\"ary\\with 'quotes' & <more>\t%";
+    for secret in [KEY, QUOTED, "canary ö 1?=&", "plain-canary"] {
+        let redactor = secret_with(&json!({"key": secret}));
+        let go = steersman_gotemplate::format::quote(secret);
+        let json = serde_json::to_string(secret).unwrap();
+        let error = std::io::Error::other(format!("bad\n{secret}"));
+        let writings = [
+            secret.to_owned(),
+            chain(&error),
+            steersman_gotemplate::format::quote(&go),
+            serde_json::to_string(&json).unwrap(),
+            go,
+            json,
+            STANDARD.encode(secret),
+            STANDARD.encode(secret.trim()),
+            forms::hex(secret.as_bytes()),
+            forms::hex(secret.as_bytes()).to_uppercase(),
+            format!("k: '{}'", secret.replace('\'', "''")),
+            format!("  k: |\n    {}", secret.replace('\n', "\n    ")),
+        ];
+        for writing in &writings {
+            let masked = redactor.mask(writing).to_lowercase();
+            for part in ["can", "ary", "quotes", "mii", "63616e", "y2fu", "tulj"] {
+                assert!(!masked.contains(part), "{part} of {writing} is in {masked}");
+            }
+        }
+    }
+}
+
+#[test]
+fn secrets_in_urls_are_masked() {
+    let redactor = secret_with(&json!({"a": "can\"ary ö/@$", "b": "x:y&z=+"}));
+    for url in [
+        "https://x/?q=can%22ary+%C3%B6%2F%40%24",
+        "https://x/can%22ary%20%C3%B6%2F@$",
+        "https://anna:can%22ary%20%C3%B6%2F%40$@x/",
+        "https://x/x:y&z=+",
+        "https://x/?q=x%3Ay%26z%3D%2B",
+    ] {
+        let masked = redactor.mask(url);
+        assert!(
+            masked.contains("********") && !masked.contains("can") && !masked.contains("x/x"),
+            "{masked}"
+        );
+    }
+}
+
+#[test]
+fn what_is_secret_in_a_text_is_masked_by_itself() {
+    let config = "[db]\npassword = \"canary-a\"\nuser = anna\nurl=postgres://anna:canary-b@db/x\n";
+    let docker = r#"{"auths": {"r": {"password": "canary-c"}}}"#;
+    let values = json!({"env": [{"name": "DB_PASSWORD", "value": "canary-d"}, {"name": "COLOR", "value": "crimson"}],
+        "url": "redis://:canary-e@cache", "tls": {"key": "-----BEGIN PRIVATE KEY-----\ncanary-f\n-----END"}});
+    let mut redactor = secret_with(&json!({"config": config, "docker": docker}));
+    redactor.add_values(&values);
+    for secret in [
+        "canary-a", "canary-b", "canary-c", "canary-d", "canary-e", "canary-f",
+    ] {
+        assert_eq!(redactor.mask(&format!("no {secret}!")), "no ********!");
+    }
+    assert_eq!(redactor.mask("crimson anna"), "crimson anna");
+}
+
+#[test]
+fn secrets_that_overlap_leave_nothing_of_each_other() {
+    let redactor = secret_with(&json!({"a": "abcdef", "b": "defghi", "c": "cde1"}));
+    assert_eq!(
+        redactor.mask("xabcdefghix cde1cde1"),
+        "x********x ****************"
+    );
+}
+
+#[test]
+fn binary_data_is_masked_as_base64_and_hexadecimal() {
+    let secret =
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "/v8A/v8A"}});
+    let objects = RenderedObject::from_document("t", &secret).unwrap();
+    let redactor = Redactor::new(&objects, &json!({}));
+    assert_eq!(redactor.mask("/v8A/v8A feff00feff00"), "******** ********");
+}

@@ -1,0 +1,91 @@
+//! What happened to a release.
+
+use jiff::Timestamp;
+
+use super::dry_run::DryRun;
+use super::health::HealthSummary;
+use steersman_model::{ReleaseName, Revision};
+
+/// What a reconcile ended with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report {
+    /// A revision is deployed, now or since long.
+    Deployed(Deployed),
+    /// Something failed.
+    Failed(Failure),
+    /// The release is being removed; these objects are still there.
+    Uninstalling(Vec<String>),
+    /// Nothing was done, as the resource asks for.
+    Paused,
+    /// Nothing was done; this would have been.
+    DryRun(DryRun),
+}
+
+/// A deployed revision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deployed {
+    /// The release.
+    pub release: ReleaseName,
+    /// The revision.
+    pub revision: Revision,
+    /// When the revision was written, as `helm list` shows it.
+    pub deployed_at: Option<Timestamp>,
+    /// The chart's name.
+    pub chart: String,
+    /// The chart's version.
+    pub chart_version: String,
+    /// The version of the application inside.
+    pub app_version: Option<String>,
+    /// The notes that the chart rendered, secrets masked; `None` leaves the message as it is.
+    pub notes: Option<String>,
+    /// How its objects are.
+    pub health: HealthSummary,
+    /// Its manifest.
+    pub manifest: ManifestInStatus,
+}
+
+/// The manifest in the status of a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ManifestInStatus {
+    /// There is none.
+    #[default]
+    LeftOut,
+    /// It stays as it is.
+    AsBefore,
+    /// It becomes this, in which secrets are masked.
+    Text(String),
+}
+
+/// A failed reconcile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Where it failed.
+    pub stage: FailureStage,
+    /// The error with all its causes, secrets masked.
+    pub message: String,
+    /// Whether only a change helps, so that nothing is retried soon.
+    pub stalled: bool,
+}
+
+/// Where a reconcile failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureStage {
+    /// The stored revisions can't be read.
+    State,
+    /// The values can't be made.
+    Values,
+    /// The chart can't be rendered as a first revision.
+    RenderInstall,
+    /// The chart can't be rendered as a later revision.
+    RenderUpgrade,
+    /// The first revision can't be applied.
+    Install,
+    /// A later revision can't be applied.
+    Upgrade,
+    /// Drift can't be corrected.
+    Reconcile,
+    /// The release can't be removed.
+    Uninstall,
+    /// The server did not answer, or asks for patience.
+    Transient,
+}

@@ -1,0 +1,71 @@
+//! The spans of a reconcile's steps, for traces.
+
+use std::fmt::Display;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, TryFutureExt as _};
+use tracing::field::{Empty, display};
+use tracing::{Instrument as _, Span};
+
+use steersman_cluster::TRACE;
+
+/// A step of a reconcile, as a trace shows it.
+#[derive(Debug)]
+pub(crate) struct Step(Span);
+
+/// A step with this name.
+pub(crate) fn step(name: &'static str) -> Step {
+    Step(tracing::info_span!(
+        target: TRACE,
+        "step",
+        otel.name = name,
+        otel.status_code = Empty,
+        event = Empty,
+        kind = Empty,
+        object = Empty,
+        objects = Empty,
+    ))
+}
+
+impl Step {
+    /// The moment of hooks.
+    pub(crate) fn event(self, event: &str) -> Self {
+        self.0.record("event", event);
+        self
+    }
+
+    /// The kind of its objects.
+    pub(crate) fn kind(self, kind: &impl Display) -> Self {
+        self.0.record("kind", display(kind));
+        self
+    }
+
+    /// The object that it is about.
+    pub(crate) fn object(self, object: &impl Display) -> Self {
+        self.0.record("object", display(object));
+        self
+    }
+
+    /// How many objects it is about.
+    pub(crate) fn objects(self, count: usize) -> Self {
+        self.0.record("objects", count);
+        self
+    }
+
+    /// Does the work of a step that can't fail.
+    pub(crate) fn around<'a, T>(self, work: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
+        work.instrument(self.0).boxed()
+    }
+
+    /// Does the work of the step. Its span tells whether that failed; why, the log tells, with secrets masked.
+    pub(crate) fn of<'a, T: 'a, E: 'a>(
+        self,
+        work: impl Future<Output = Result<T, E>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, E>> {
+        let span = self.0.clone();
+        let told = work.inspect_err(move |_| {
+            span.record("otel.status_code", "ERROR");
+        });
+        self.around(told)
+    }
+}

@@ -1,0 +1,387 @@
+//! Values that are left to others.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
+use kube_core::{Selector, SelectorExt as _};
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use steersman_model::ObjectId;
+
+/// Values of some objects that are left to others once they are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoreRule {
+    /// Where the values are.
+    pub paths: Vec<FieldPath>,
+    /// In which objects.
+    pub target: Target,
+}
+
+/// A JSON pointer (RFC 6901) to a field or an item below an object's root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldPath {
+    steps: Vec<String>,
+}
+
+/// Which objects: those for which all that is given matches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The API group.
+    pub group: Option<Pattern>,
+    /// The version of the API.
+    pub version: Option<Pattern>,
+    /// The kind.
+    pub kind: Option<Pattern>,
+    /// The namespace.
+    pub namespace: Option<Pattern>,
+    /// The name.
+    pub name: Option<Pattern>,
+    /// The labels that the release gives it.
+    pub labels: Option<Selector>,
+    /// The annotations that the release gives it.
+    pub annotations: Option<Selector>,
+}
+
+/// An object as the release wants it, so far as a [`Target`] looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Candidate {
+    version: String,
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+}
+
+impl Candidate {
+    /// An object of this version of its API as it is applied.
+    pub fn applied(version: &str, object: &Value) -> Self {
+        let texts = |part: &str| {
+            let map = object.pointer(part).and_then(Value::as_object);
+            let texts = map.into_iter().flatten().filter_map(|(key, value)| {
+                let value = value.as_str()?;
+                Some((key.clone(), value.to_owned()))
+            });
+            texts.collect()
+        };
+        Self {
+            version: version.to_owned(),
+            labels: texts("/metadata/labels"),
+            annotations: texts("/metadata/annotations"),
+        }
+    }
+
+    /// The same from a live object and our entry of its `managedFields`. What others have written into its metadata
+    /// does not count, as it is not what the release wants.
+    pub fn live(metadata: &ObjectMeta, entry: &ManagedFieldsEntry) -> Self {
+        let owned = |part: &str, all: Option<&BTreeMap<String, String>>| {
+            let fields = entry.fields_v1.as_ref();
+            let fields = fields.and_then(|fields| fields.0.get("f:metadata")?.get(part));
+            let is_owned = |key: &str| fields.is_some_and(|fields| fields.get(format!("f:{key}")).is_some());
+            let all = all.into_iter().flatten();
+            all.filter(|(key, _)| is_owned(key))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect()
+        };
+        let api_version = entry.api_version.as_deref().unwrap_or_default();
+        Self {
+            version: api_version.rsplit('/').next().unwrap_or_default().to_owned(),
+            labels: owned("f:labels", metadata.labels.as_ref()),
+            annotations: owned("f:annotations", metadata.annotations.as_ref()),
+        }
+    }
+}
+
+/// A regular expression for the whole of a text.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    regex: Regex,
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Pattern {
+    /// Compiles an expression. The empty one matches everything, as in Kustomize.
+    ///
+    /// # Errors
+    /// It is none, or too large; the text says why.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let anchored = if text.is_empty() {
+            String::new()
+        } else {
+            format!("^(?:{text})$")
+        };
+        let regex = regex::RegexBuilder::new(&anchored)
+            .size_limit(1 << 20)
+            .build()
+            .map_err(|_| format!("`{}` is not a regular expression", text.escape_debug()))?;
+        Ok(Self {
+            text: text.to_owned(),
+            regex,
+        })
+    }
+}
+
+impl Target {
+    fn matches(&self, id: &ObjectId, candidate: &Candidate) -> bool {
+        let namespace = id.namespace.as_deref().unwrap_or_default();
+        let selects = |selector: &Option<Selector>, all| selector.as_ref().is_none_or(|one| one.matches(all));
+        let is_named = [
+            (&self.group, id.group.as_str()),
+            (&self.version, &candidate.version),
+            (&self.kind, &id.kind),
+            (&self.namespace, namespace),
+            (&self.name, &id.name),
+        ]
+        .iter()
+        .all(|(pattern, text)| {
+            pattern
+                .as_ref()
+                .is_none_or(|pattern| pattern.regex.is_match(text))
+        });
+        is_named
+            && selects(&self.labels, &candidate.labels)
+            && selects(&self.annotations, &candidate.annotations)
+    }
+}
+
+impl FieldPath {
+    /// Reads a JSON pointer.
+    ///
+    /// # Errors
+    /// It is none, or points to what tells one object from another; the text says which.
+    pub fn parse(pointer: &str) -> Result<Self, String> {
+        let shown = pointer.escape_debug();
+        let Some(rest) = pointer.strip_prefix('/').filter(|rest| !rest.is_empty()) else {
+            return Err(format!(
+                "`{shown}` is not a JSON pointer such as `/spec/replicas`"
+            ));
+        };
+        let steps: Vec<String> = rest
+            .split('/')
+            .map(|step| step.replace("~1", "/").replace("~0", "~"))
+            .collect();
+        let identity = ["apiVersion", "kind"].contains(&steps[0].as_str())
+            || steps[0] == "metadata"
+                && steps
+                    .get(1)
+                    .is_none_or(|field| ["name", "namespace"].contains(&field.as_str()));
+        if identity {
+            return Err(format!("`{shown}` says which object it is, and can't be ignored"));
+        }
+        Ok(Self { steps })
+    }
+
+    pub(super) fn steps(&self) -> &[String] {
+        &self.steps
+    }
+}
+
+impl IgnoreRule {
+    /// The paths that `rules` give for an object, which is described only where there are rules.
+    pub fn paths_of<'a>(
+        rules: &'a [Self],
+        id: &ObjectId,
+        candidate: impl FnOnce() -> Candidate,
+    ) -> Vec<&'a FieldPath> {
+        if rules.is_empty() {
+            return Vec::new();
+        }
+        let candidate = candidate();
+        let meant = rules.iter().filter(|rule| rule.target.matches(id, &candidate));
+        meant.flat_map(|rule| &rule.paths).collect()
+    }
+}
+
+/// The fields of an entry of `managedFields` without those at `paths`.
+///
+/// The set of fields names items of lists by their keys and not by their places, so an index
+/// stands for every item of its list here.
+pub fn without_ignored<'a>(fields: &Value, paths: impl Iterator<Item = &'a FieldPath>) -> Value {
+    let mut fields = fields.clone();
+    for path in paths {
+        if let Value::Object(map) = &mut fields {
+            remove(map, &path.steps);
+        }
+    }
+    fields
+}
+
+/// A map that has lost its last field is removed too: it is not there either where the field has
+/// another owner.
+fn remove(fields: &mut Map<String, Value>, steps: &[String]) {
+    let Some((step, rest)) = steps.split_first() else {
+        return;
+    };
+    let named = format!("f:{step}");
+    let item = step == "-" || step.bytes().all(|byte| byte.is_ascii_digit());
+    let is_meant = |key: &String| {
+        *key == named || item && ["k:", "v:", "i:"].iter().any(|prefix| key.starts_with(prefix))
+    };
+    let meant: Vec<String> = fields.keys().filter(|key| is_meant(key)).cloned().collect();
+    for key in meant {
+        if rest.is_empty() {
+            fields.remove(&key);
+            continue;
+        }
+        let Some(Value::Object(inner)) = fields.get_mut(&key) else {
+            continue;
+        };
+        let before = inner.len();
+        remove(inner, rest);
+        if inner.is_empty() && before > 0 {
+            fields.remove(&key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::drift::parse_selector;
+
+    fn without(fields: &Value, pointers: &[&str]) -> Value {
+        let paths: Vec<FieldPath> = pointers
+            .iter()
+            .map(|pointer| FieldPath::parse(pointer).unwrap())
+            .collect();
+        without_ignored(fields, paths.iter())
+    }
+
+    #[test]
+    fn what_is_ignored_is_taken_out_of_the_owned_fields() {
+        let fields = json!({
+            "f:metadata": {"f:annotations": {"f:example.com/a": {}, "f:b": {}}},
+            "f:spec": {"f:replicas": {}, "f:template": {"f:spec": {"f:containers": {
+                "k:{\"name\":\"web\"}": {".": {}, "f:image": {}, "f:name": {}}}}}},
+        });
+        assert_eq!(
+            without(
+                &fields,
+                &[
+                    "/spec/replicas",
+                    "/metadata/annotations/example.com~1a",
+                    "/spec/template/spec/containers/0/image",
+                    "/spec/none"
+                ]
+            ),
+            json!({
+                "f:metadata": {"f:annotations": {"f:b": {}}},
+                "f:spec": {"f:template": {"f:spec": {"f:containers": {
+                    "k:{\"name\":\"web\"}": {".": {}, "f:name": {}}}}}},
+            })
+        );
+    }
+
+    #[test]
+    fn it_is_the_same_whether_we_own_it_or_not() {
+        let ours = json!({"f:data": {"f:a": {}}, "f:spec": {"f:replicas": {}}});
+        let theirs = json!({"f:data": {"f:a": {}}});
+        let paths = &["/spec/replicas"];
+        assert_eq!(without(&ours, paths), without(&theirs, paths));
+    }
+
+    #[test]
+    fn objects_are_chosen_by_whole_words() {
+        let id = |kind: &str, name: &str| ObjectId {
+            group: "apps".to_owned(),
+            kind: kind.to_owned(),
+            namespace: Some("shop".to_owned()),
+            name: name.to_owned(),
+        };
+        let target = |kind: &str, name: &str| Target {
+            kind: Some(Pattern::new(kind).unwrap()),
+            name: Some(Pattern::new(name).unwrap()),
+            ..Target::default()
+        };
+        let check = |target: Target, kind: &str, name: &str, expect: bool| {
+            assert_eq!(
+                target.matches(&id(kind, name), &Candidate::default()),
+                expect,
+                "{target:?}"
+            );
+        };
+        check(Target::default(), "Deployment", "web", true);
+        check(target("Deployment", ""), "Deployment", "web", true);
+        check(target("Deploy", "web"), "Deployment", "web", false);
+        check(target(".*Set|Deployment", "web-.*"), "StatefulSet", "web-0", true);
+        check(target("Deployment", "eb"), "Deployment", "web", false);
+    }
+
+    #[test]
+    fn objects_are_chosen_by_what_the_release_gives_them() {
+        let id = ObjectId {
+            group: "apps".to_owned(),
+            kind: "Deployment".to_owned(),
+            namespace: None,
+            name: "web".to_owned(),
+        };
+        let rules = [IgnoreRule {
+            paths: vec![FieldPath::parse("/spec/replicas").unwrap()],
+            target: Target {
+                version: Some(Pattern::new("v1").unwrap()),
+                labels: Some(parse_selector("tier in (web,api), !canary").unwrap()),
+                annotations: Some(parse_selector("scaled").unwrap()),
+                ..Target::default()
+            },
+        }];
+        let check = |version: &str, metadata: &Value, expect: bool| {
+            let applied = Candidate::applied(version, &json!({ "metadata": metadata }));
+            let found = IgnoreRule::paths_of(&rules, &id, || applied);
+            assert_eq!(!found.is_empty(), expect, "{version} {metadata}");
+            // The same in the cluster, where somebody has added a label and an annotation.
+            let names = |part: &str| -> Map<String, Value> {
+                let keys = metadata[part].as_object().into_iter().flatten();
+                keys.map(|(key, _)| (format!("f:{key}"), json!({}))).collect()
+            };
+            let fields =
+                json!({"f:metadata": {"f:labels": names("labels"), "f:annotations": names("annotations")}});
+            let entry = json!({"apiVersion": format!("apps/{version}"), "fieldsV1": fields});
+            let mut live = metadata.clone();
+            live["labels"]["canary"] = "theirs".into();
+            live["annotations"]["scaled"] = "theirs".into();
+            let (live, entry) = (
+                serde_json::from_value(live).unwrap(),
+                serde_json::from_value(entry).unwrap(),
+            );
+            let found = IgnoreRule::paths_of(&rules, &id, || Candidate::live(&live, &entry));
+            assert_eq!(!found.is_empty(), expect, "live: {version} {metadata}");
+        };
+        check(
+            "v1",
+            &json!({"labels": {"tier": "web"}, "annotations": {"scaled": ""}}),
+            true,
+        );
+        check(
+            "v2",
+            &json!({"labels": {"tier": "web"}, "annotations": {"scaled": ""}}),
+            false,
+        );
+        check(
+            "v1",
+            &json!({"labels": {"tier": "db"}, "annotations": {"scaled": ""}}),
+            false,
+        );
+        check(
+            "v1",
+            &json!({"labels": {"tier": "web"}, "annotations": {}}),
+            false,
+        );
+        check("v1", &json!({"labels": {}, "annotations": {"scaled": ""}}), false);
+    }
+
+    #[test]
+    fn pointers_that_point_nowhere_are_refused() {
+        for pointer in ["", "/", "spec/replicas", "/kind", "/metadata", "/metadata/name"] {
+            assert!(FieldPath::parse(pointer).is_err(), "{pointer}");
+        }
+        assert!(Pattern::new("(").is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! What a watch wants done about objects that others write, too.
+
+/// What is done about fields that the chart renders and another manager has set to something else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConflictPolicy {
+    /// They are set to what the chart says, and become ours. Helm's and helm-operator's.
+    #[default]
+    Overwrite,
+    /// The object stays as it is, and the release fails.
+    Fail,
+}
+
+/// What is done about the definitions in a chart's `crds/` folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CrdPolicy {
+    /// Those that are missing are created; others stay as they are. Helm's.
+    #[default]
+    Create,
+    /// With every revision they are made what the chart says, whoever wrote them.
+    CreateReplace,
+    /// They are somebody else's affair.
+    Skip,
+}

@@ -1,0 +1,77 @@
+//! Under which selectors an operator holds custom resources, or has held them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kube_core::GroupVersionKind;
+use serde::{Deserialize, Serialize};
+
+use super::Watches;
+
+/// Selectors by kind, as [`Watch::selector`](super::Watch::selector) writes them: an empty text where a watch has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Selectors(BTreeMap<String, BTreeSet<String>>);
+
+impl Selectors {
+    /// Those of `watches`.
+    pub fn of(watches: &Watches) -> Self {
+        let mut selectors = Self::default();
+        for watch in watches {
+            let of_kind = selectors.0.entry(key(&watch.gvk)).or_default();
+            of_kind.insert(watch.selector.to_string());
+        }
+        selectors
+    }
+
+    /// Adds those of `other`.
+    pub fn join(&mut self, other: &Self) {
+        for (kind, selectors) in &other.0 {
+            let of_kind = self.0.entry(kind.clone()).or_default();
+            of_kind.extend(selectors.iter().cloned());
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those of a kind, in whatever version, that are not among `present`.
+    pub fn former(&self, gvk: &GroupVersionKind, present: &Self) -> BTreeSet<String> {
+        let key = key(gvk);
+        let mut former = self.0.get(&key).cloned().unwrap_or_default();
+        for selector in present.0.get(&key).into_iter().flatten() {
+            former.remove(selector);
+        }
+        former
+    }
+}
+
+/// Group and kind: a resource is held in all versions.
+fn key(gvk: &GroupVersionKind) -> String {
+    format!("{}.{}", gvk.kind, gvk.group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selectors(text: &str) -> Selectors {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_in_use_is_not_former() {
+        let mut all = selectors(r#"{"Web.example.com": ["", "team=a"], "Other.example.com": ["x"]}"#);
+        let present = selectors(r#"{"Web.example.com": ["team=b"]}"#);
+        all.join(&present);
+        let former = |version: &str, kind: &str| {
+            let gvk = GroupVersionKind::gvk("example.com", version, kind);
+            all.former(&gvk, &present).into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(former("v1", "Web"), ["", "team=a"]);
+        assert_eq!(former("v2", "Web"), ["", "team=a"]);
+        assert_eq!(former("v1", "Other"), ["x"]);
+        assert_eq!(former("v1", "None"), [""; 0]);
+    }
+}
