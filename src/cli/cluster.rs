@@ -185,7 +185,7 @@ pub(super) fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Res
 }
 
 /// A failure to do something, for the user.
-pub(super) fn failed(error: impl std::error::Error) -> Failure {
+pub(super) fn failed(error: impl std::error::Error + 'static) -> Failure {
     Failure::failed(anyhow!(chain(&error)), None)
 }
 

@@ -104,9 +104,7 @@ impl Client {
             let roots = roots.map_err(|error| FetchError::Tls(chain(&error)))?;
             builder = builder.tls_certs_only(roots);
         }
-        let http = builder
-            .build()
-            .map_err(|error| FetchError::Tls(chain(&error)))?;
+        let http = builder.build().map_err(|error| FetchError::Tls(chain(&error)))?;
         Ok(Self {
             http,
             access: access.clone(),

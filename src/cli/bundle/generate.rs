@@ -21,7 +21,6 @@ use super::super::style::{Style, Tone, harmless};
 use super::source::{Places, Source};
 use crate::cli::files;
 use steersman_model::Environment;
-use steersman_registry;
 
 const DEFAULT_OUTPUT: &str = "bundle";
 
@@ -177,7 +176,7 @@ impl GenerateArgs {
         service_version: &Value,
         environment: &Environment,
     ) -> Result<BTreeMap<String, String>, Failure> {
-        let settings = repository::Settings::of(environment);
+        let settings = steersman_registry::Settings::of(environment);
         let mut pinned = BTreeMap::new();
         for image in image_names(service_version) {
             if image.contains('@') {
@@ -187,7 +186,7 @@ impl GenerateArgs {
             let reference: Reference = image
                 .parse()
                 .map_err(|error| Failure::failed(anyhow::Error::new(error).context(attempt.clone()), None))?;
-            let asked = repository::image_digest(&reference, self.connection.access(), &settings);
+            let asked = steersman_registry::image_digest(&reference, self.connection.access(), &settings);
             let digest = block_on(async { Ok(asked.await) })?.map_err(|error| {
                 let hint = "push the image first; --image names that of the operator".to_owned();
                 Failure::failed(anyhow::Error::new(error).context(attempt), Some(hint))

@@ -9,7 +9,6 @@ use crate::cli::Failure;
 use crate::cli::arguments::parse_bool;
 use steersman_cluster::client::{Overrides, Target};
 use steersman_model::Environment;
-use steersman_registry;
 
 /// The settings of one command.
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub(in crate::cli) struct Settings {
     /// Whether the user wants to see more.
     pub(in crate::cli) debug: bool,
     /// Helm's files about repositories and registries.
-    pub(in crate::cli) repository: repository::Settings,
+    pub(in crate::cli) repository: steersman_registry::Settings,
     /// The way to the cluster, for commands that ask one.
     pub(in crate::cli) target: Target,
 }
@@ -42,7 +41,7 @@ impl Settings {
         check_color(flags)?;
         let groups = variable("HELM_KUBEASGROUPS").unwrap_or_default();
         let groups = groups.trim_matches([',', ' ']).split(',').map(str::to_owned);
-        let mut repository = repository::Settings::of(environment);
+        let mut repository = steersman_registry::Settings::of(environment);
         for (flag, place) in [
             (&flags.repository_config, &mut repository.repository_config),
             (&flags.repository_cache, &mut repository.repository_cache),

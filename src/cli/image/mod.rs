@@ -117,7 +117,7 @@ fn write(path: &Path, release: &Release, format: Format) -> Result<(), Failure> 
 }
 
 fn push(release: &Release, connection: &ConnectionFlags, environment: &Environment) -> Result<(), Failure> {
-    let settings = repository::Settings::of(environment);
+    let settings = steersman_registry::Settings::of(environment);
     let sending = Cell::new(None);
     let tell = |step| {
         // What was sent before has arrived.
@@ -130,7 +130,7 @@ fn push(release: &Release, connection: &ConnectionFlags, environment: &Environme
         }
     };
     block_on(async {
-        let pushed = repository::push(release, connection.access(), &settings, &tell).await;
+        let pushed = steersman_registry::push(release, connection.access(), &settings, &tell).await;
         pushed.map_err(|error| {
             let hint = hint(&error, release.reference());
             Failure::failed(error, hint)

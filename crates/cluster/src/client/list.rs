@@ -8,6 +8,9 @@ use crate::RequestError;
 const PAGE: u32 = 500;
 
 /// All objects, page by page.
+///
+/// # Errors
+/// The server refuses one of the requests.
 pub async fn list_all(
     api: &Api<DynamicObject>,
     parameters: ListParams,

@@ -84,9 +84,7 @@ fn merge_files(paths: &[PathBuf]) -> Result<Kubeconfig, ConnectError> {
     for path in paths {
         let name = format!("`{}`", path.display());
         let read = read_file(path).map_err(|reason| failed(&name, reason))?;
-        merged = merged
-            .merge(read)
-            .map_err(|error| failed(&name, chain(&error)))?;
+        merged = merged.merge(read).map_err(|error| failed(&name, chain(&error)))?;
     }
     Ok(merged)
 }

@@ -226,10 +226,7 @@ impl Applier {
 ///
 /// # Errors
 /// The definition can't be read.
-pub async fn established(
-    api: &Api<DynamicObject>,
-    name: &str,
-) -> Result<Result<(), String>, RequestError> {
+pub async fn established(api: &Api<DynamicObject>, name: &str) -> Result<Result<(), String>, RequestError> {
     let deadline = tokio::time::Instant::now() + ESTABLISH_TIMEOUT;
     loop {
         match establishment(&api.get(name).await?.data) {
