@@ -139,7 +139,7 @@ impl TemplateSet {
         Ok(templates)
     }
 
-    /// Whether there is a template of this name.
+    /// Whether it was parsed, or is defined in another text of the set.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.get(name.as_bytes()).is_some()

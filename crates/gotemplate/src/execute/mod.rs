@@ -83,7 +83,7 @@ enum Flow {
 }
 
 impl<'a> Execution<'a> {
-    /// Executions of the templates of `set`.
+    /// Nothing is executed yet. All that is executed here spends from one budget, that of `options`.
     #[must_use]
     pub fn new(set: &'a TemplateSet, world: &'a dyn World, options: &Options<'a>) -> Self {
         Self {

@@ -56,7 +56,7 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// Whether all was printed.
+    /// Whether the output is within the room that it was given; what goes beyond is cut off.
     pub(super) fn fits(&self) -> bool {
         !self.cut_off && self.out.len() <= self.limit
     }

@@ -9,9 +9,9 @@ use super::Value;
 pub enum ListType {
     /// `[]interface {}`.
     Any,
-    /// `[]string`.
+    /// `[]string`: what `keys` and `splitList` give.
     String,
-    /// `[]int`.
+    /// `[]int`: what `until` and `untilStep` give.
     Int,
     /// `[][]interface {}`.
     Lists,
@@ -78,7 +78,7 @@ impl List {
         self.0.element
     }
 
-    /// The items.
+    /// In order; of a nil slice none.
     #[must_use]
     pub fn items(&self) -> &[Value] {
         &self.0.items

@@ -11,7 +11,7 @@ use crate::function::{Failure, Runtime};
 pub enum MapType {
     /// `map[string]interface {}`.
     Any,
-    /// `map[string]string`.
+    /// `map[string]string`: annotations of a chart, for example.
     String,
     /// A named map type that can stand in for `map[string]interface {}`, such as
     /// `common.Values`.
@@ -30,7 +30,7 @@ pub struct NamedMap {
 /// A method of a named map type.
 #[derive(Debug)]
 pub struct MapMethod {
-    /// The name.
+    /// As templates call it: `AsMap`.
     pub name: &'static str,
     /// The parameters.
     pub signature: Signature,
@@ -146,7 +146,7 @@ impl Map {
         Self::of(map_type, entries)
     }
 
-    /// Whether this is a nil map.
+    /// Whether this is Go's nil map, which can be read as an empty one but takes no entries.
     #[must_use]
     pub fn is_nil(&self) -> bool {
         self.entries.borrow().is_nil
@@ -231,7 +231,7 @@ impl Map {
         Self::of(self.go_type, entries)
     }
 
-    /// The value of `key`.
+    /// The entry at `key`; `None` where there is none, and [`Value::Nil`] for one that is null.
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<Value> {
         if let Entries {

@@ -33,21 +33,21 @@ pub enum Value {
     Invalid,
     /// A nil `interface {}`: what YAML's `null` becomes.
     Nil,
-    /// `bool`.
+    /// `bool`: never a word such as `yes`, which YAML has read already.
     Bool(bool),
-    /// `int`.
+    /// `int`: an integer that stands in a template, and what `len` gives.
     Int(i64),
-    /// `int64`.
+    /// `int64`: an integer that comes from YAML, and what Sprig computes.
     Int64(i64),
-    /// `uint64`.
+    /// `uint64`: the parts of a semantic version, for example.
     Uint64(u64),
     /// `uint8`, a byte of an indexed string.
     Byte(u8),
-    /// `float64`.
+    /// `float64`, the only type of number with a fraction.
     Float(f64),
-    /// `string`.
+    /// `string`: bytes, nearly always UTF-8.
     Str(Str),
-    /// `[]byte`.
+    /// `[]byte`, which JSON has in base64.
     Bytes(Arc<[u8]>),
     /// A slice.
     List(List),
@@ -61,7 +61,7 @@ pub enum Value {
 const _: () = assert!(size_of::<Value>() == 24);
 
 impl Value {
-    /// A string value.
+    /// Text of any kind that [`Str`] is made of; `Value::from` does the same for `&str` and `String`.
     pub fn string(text: impl Into<Str>) -> Self {
         Self::Str(text.into())
     }
@@ -72,7 +72,7 @@ impl Value {
         Self::List(List::new(ListType::Any, items))
     }
 
-    /// A `[]string`.
+    /// A list of Go's type `[]string`, which functions tell from a `[]interface {}`.
     pub fn strings<T: Into<Str>>(items: impl IntoIterator<Item = T>) -> Self {
         Self::List(List::new(
             ListType::String,
@@ -85,7 +85,7 @@ impl Value {
         Self::Map(Map::from_entries(MapType::Any, entries))
     }
 
-    /// An object.
+    /// Wraps what the caller has fields and methods for; clones share it.
     pub fn object(object: impl Object + 'static) -> Self {
         Self::Object(Rc::new(object))
     }

@@ -22,7 +22,7 @@ enum Bytes {
 }
 
 impl Str {
-    /// The string of these bytes.
+    /// Bytes as they are: they need not be UTF-8.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
@@ -31,7 +31,7 @@ impl Str {
         }
     }
 
-    /// The bytes.
+    /// What Go sees: `len` counts these, and `index` takes one of them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
