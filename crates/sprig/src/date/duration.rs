@@ -27,7 +27,7 @@ pub enum DurationError {
     /// A number has a unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote(.unit), quote(.text))]
     UnknownUnit {
-        /// The unit.
+        /// What stands behind the number, such as `days`.
         unit: String,
         /// The whole text.
         text: String,
@@ -49,7 +49,7 @@ impl Duration {
         }
     }
 
-    /// One second.
+    /// What `ago` rounds to.
     pub const SECOND: Self = Self {
         nanoseconds: 1_000_000_000,
     };

@@ -58,7 +58,7 @@ pub(super) fn quote(text: &str) -> String {
 enum Wrong {
     /// It is not written like the layout.
     Mismatch,
-    /// It is, but there is no such thing.
+    /// It is written well, but no calendar has it: the 32nd of a month.
     OutOfRange(&'static str),
 }
 

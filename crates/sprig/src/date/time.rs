@@ -175,7 +175,7 @@ impl Time {
         })
     }
 
-    /// What JSON has for the time.
+    /// RFC 3339, with as many digits behind the second as there are: `2026-01-31T12:00:00.5Z`.
     fn json_text(&self) -> String {
         self.format("2006-01-02T15:04:05.999999999Z07:00")
     }

@@ -145,13 +145,13 @@ impl Version {
         self.released(self.major, self.minor, self.patch.saturating_add(step))
     }
 
-    /// The next minor version.
+    /// `1.3.0` for `1.2.3`, and for `1.2.3-rc.1`, too.
     #[must_use]
     pub fn next_minor(&self) -> Self {
         self.released(self.major, self.minor.saturating_add(1), 0)
     }
 
-    /// The next major version.
+    /// `2.0.0` for `1.2.3`, and for `1.2.3-rc.1`, too.
     #[must_use]
     pub fn next_major(&self) -> Self {
         self.released(self.major.saturating_add(1), 0, 0)
