@@ -1,6 +1,6 @@
 //! What templates know about the cluster and about Helm: `.Capabilities`.
 
-/// `.Capabilities`.
+/// What a chart can ask about where it is installed: `.Capabilities` in templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The version of Kubernetes.
@@ -29,7 +29,7 @@ pub struct KubeVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiVersions(pub Vec<String>);
 
-/// `.Capabilities.HelmVersion`.
+/// The Helm that templates believe to be rendered by: `.Capabilities.HelmVersion`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelmVersion {
     /// Helm's version.

@@ -3,7 +3,7 @@
 /// The release: `.Release` in templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseInfo {
-    /// Its name.
+    /// At most 53 characters, by the rule of [`check_name`]; most charts begin names of objects with it.
     pub name: String,
     /// The namespace that it is installed into.
     pub namespace: String,

@@ -24,15 +24,15 @@ pub type FileReader<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 pub struct ValueSources {
     /// `--values`: files, later ones override earlier ones.
     pub files: Vec<String>,
-    /// `--set-json`
+    /// `--set-json`: `KEY=JSON`, or an object.
     pub json: Vec<String>,
-    /// `--set`
+    /// `--set`: `KEY=VALUE,…`; integers, `true`, `false` and `null` become what they look like.
     pub typed: Vec<String>,
-    /// `--set-string`
+    /// `--set-string`: as `--set`, but every value stays text.
     pub text: Vec<String>,
-    /// `--set-file`
+    /// `--set-file`: `KEY=PATH,…`; the value is the content of the file.
     pub from_files: Vec<String>,
-    /// `--set-literal`
+    /// `--set-literal`: `KEY=VALUE`; no comma or backslash in it means anything.
     pub literal: Vec<String>,
 }
 
@@ -48,19 +48,19 @@ pub struct TemplateRequest {
     pub chart: PathBuf,
     /// The user's values.
     pub values: ValueSources,
-    /// `--kube-version`
+    /// `--kube-version`, such as `v1.33.0`; without it Helm's default.
     pub kube_version: Option<String>,
     /// `--api-versions`, in addition to those that Helm knows.
     pub api_versions: Vec<String>,
-    /// `--is-upgrade`
+    /// `--is-upgrade`: templates see `.Release.IsUpgrade`, not `.Release.IsInstall`.
     pub is_upgrade: bool,
-    /// `--include-crds`
+    /// `--include-crds`: the files of `crds/` come first.
     pub include_crds: bool,
-    /// `--no-hooks`
+    /// `--no-hooks`: objects with `helm.sh/hook` are left out.
     pub no_hooks: bool,
-    /// `--skip-tests`
+    /// `--skip-tests`: hooks for `helm test` are left out.
     pub skip_tests: bool,
-    /// `--skip-schema-validation`
+    /// `--skip-schema-validation`: no `values.schema.json` is looked at.
     pub skip_schema_validation: bool,
 }
 
@@ -83,7 +83,7 @@ pub enum TemplateError {
 pub struct Document {
     /// The path of the file, such as `web/templates/service.yaml`.
     pub source: String,
-    /// The text.
+    /// YAML without the `---` before it.
     pub text: String,
 }
 
@@ -241,11 +241,11 @@ pub fn check_name(name: &str) -> Result<(), TemplateError> {
 /// Which parts of a rendering are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection {
-    /// `--include-crds`
+    /// Otherwise the files of `crds/` are left out.
     pub include_crds: bool,
-    /// `--no-hooks`
+    /// Leaves out all objects with `helm.sh/hook`.
     pub no_hooks: bool,
-    /// `--skip-tests`
+    /// Leaves out only those for `helm test`.
     pub skip_tests: bool,
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn read_lock(content: &[u8]) -> Result<Option<Lock>, String> {
 /// The versions that the dependencies of a chart were resolved to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    /// When it was made.
+    /// The time at which `helm dependency update` ran, as in the file: `2026-01-31T12:00:00Z`.
     pub generated: String,
     /// The digest of what was asked for and what was found.
     pub digest: String,

@@ -16,11 +16,11 @@ use crate::version;
 /// The contents of `Chart.yaml`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
-    /// The name.
+    /// `web`, as in the name of the archive, `web-1.2.3.tgz`; never a path.
     pub name: String,
     /// The project's page.
     pub home: String,
-    /// Where the sources are.
+    /// Addresses of its code, for people.
     pub sources: Vec<String>,
     /// The chart's version.
     pub version: String,
@@ -55,7 +55,7 @@ pub struct Metadata {
 /// Someone who keeps a chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Maintainer {
-    /// The name.
+    /// A person, a team or an account; `helm lint` wants one.
     pub name: String,
     /// The address for mail.
     pub email: String,

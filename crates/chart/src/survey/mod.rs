@@ -72,7 +72,7 @@ pub struct Source {
     pub template: String,
     /// The text that names the kind; a template that the file includes may be what has it.
     pub place: Place,
-    /// Whether it is a hook.
+    /// Whether it carries `helm.sh/hook`, in which case it is no part of the release.
     pub hook: HookUse,
     /// The namespaces other than the release's that it names.
     pub namespaces: BTreeSet<String>,
@@ -86,7 +86,7 @@ pub enum HookUse {
     Never,
     /// It depends on the values.
     Sometimes,
-    /// They are hooks.
+    /// In every branch: each object that was found carries `helm.sh/hook`.
     Always,
 }
 
@@ -143,7 +143,7 @@ pub struct Lookup {
     pub lists: bool,
     /// The namespaces that are named, if that is known; none where the release's, or any other, may be meant.
     pub namespaces: Option<BTreeSet<String>>,
-    /// Where.
+    /// The call of `lookup`.
     pub place: Place,
 }
 
@@ -151,7 +151,7 @@ pub struct Lookup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Role {
-    /// Whether it is a `ClusterRole`.
+    /// For the whole cluster; otherwise a `Role`, which holds in its namespace.
     pub is_cluster_role: bool,
     /// Its names, as far as they are known.
     pub names: BTreeSet<String>,
@@ -165,42 +165,42 @@ pub struct Role {
     pub is_incomplete: bool,
     /// Whether a rule here is for all names where the chart's is for names that follow from values or from the release.
     pub is_widened: bool,
-    /// Where.
+    /// The text that names its kind.
     pub place: Place,
 }
 
 /// A rule of a role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyRule {
-    /// `apiGroups`
+    /// `apps` for Deployments; empty for Kubernetes' core.
     pub api_groups: Vec<String>,
-    /// `resources`
+    /// In the plural, such as `deployments` or `pods/log`.
     pub resources: Vec<String>,
-    /// `resourceNames`
+    /// Objects that alone are meant; none for any.
     pub resource_names: Vec<String>,
     /// `nonResourceURLs`
     pub non_resource_urls: Vec<String>,
-    /// `verbs`
+    /// `get`, `list` and so on; `*` for all.
     pub verbs: Vec<String>,
 }
 
 /// A `RoleBinding` or `ClusterRoleBinding` that a chart ships.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// Whether it binds a `ClusterRole`.
+    /// What its `roleRef` names: otherwise a `Role` of its own namespace.
     pub is_cluster_role: bool,
     /// The names of the role, as far as they are known.
     pub names: BTreeSet<String>,
     /// Whether the role may have another name, such as one that follows from the release.
     pub is_open: bool,
-    /// Where.
+    /// The text that names its kind.
     pub place: Place,
 }
 
 /// Something that could not be told.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Undetermined {
-    /// Where.
+    /// The file and, where known, the line that could say it.
     pub place: Place,
     /// What, and what decides it.
     pub message: String,

@@ -13,7 +13,7 @@ pub(super) type Resolve<'a> = dyn Fn(&Abstract) -> Resolved + 'a;
 /// A part of what a template can print.
 #[derive(Clone, Debug)]
 pub(super) enum Output {
-    /// This text.
+    /// Literal characters, and the line that they come from.
     Text(Rc<str>, Place),
     /// A value of which not all is known.
     Value(Abstract, Place),

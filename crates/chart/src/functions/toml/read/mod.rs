@@ -153,7 +153,7 @@ impl Reader<'_> {
         self.end_of_line()
     }
 
-    /// Reads one more part of a key.
+    /// Reads `b` of `a.b.c`, and refuses what would be nested too deep.
     fn part(&mut self, key: &mut Key) -> Result<(), Wrong> {
         if key.is_empty() {
             self.tables.line = self.cursor.line;
