@@ -16,7 +16,7 @@ pub enum Error {
     /// A folder has no `kustomization.yaml`, or several.
     #[error("`{}` {problem}", folder.display())]
     Folder {
-        /// The folder.
+        /// As far as it could be resolved, to be shown.
         folder: PathBuf,
         /// What is wrong with it.
         problem: String,
@@ -34,7 +34,7 @@ pub enum Error {
     Field {
         /// The kustomization.
         path: PathBuf,
-        /// The field.
+        /// Its path below the top: `configMapGenerator`, `images`.
         field: String,
         /// What is wrong with it.
         problem: String,

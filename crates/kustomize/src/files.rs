@@ -30,7 +30,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Opens a folder.
+    /// Nothing of it is read yet; all reading is confined to `project` from here on.
     pub(crate) fn open(project: &Path, folder: &Path) -> Result<Self, Error> {
         let project = resolve(project)?;
         let folder = resolve(folder)?;
