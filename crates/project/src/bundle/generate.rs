@@ -51,7 +51,7 @@ pub struct Request {
     pub package: String,
     /// The version. Without it: that of the base, that of the bundle before, or 0.0.1.
     pub version: Option<String>,
-    /// What it replaces.
+    /// The version that OLM upgrades from: `spec.replaces`.
     pub replaces: Replaces,
     /// Versions that an upgrade may leave out: names of their `ClusterServiceVersion`s.
     pub skips: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Request {
 pub struct Bundle {
     /// The name of the package.
     pub package: String,
-    /// The version.
+    /// Strictly semantic, without a `v`: `0.0.1` in `memcached-operator.v0.0.1`.
     pub version: String,
     /// The `ClusterServiceVersion`, without the time of its creation.
     pub service_version: Value,

@@ -100,7 +100,7 @@ impl Manifests {
         }
     }
 
-    /// What is no manifest.
+    /// Files that could not be taken: too large, or not YAML.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }

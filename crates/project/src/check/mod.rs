@@ -31,7 +31,7 @@ use crate::CustomKind;
 /// How many findings of one kind are listed for one file.
 const LISTED: usize = 10;
 
-/// A project.
+/// All that is checked against each other, loaded beforehand.
 #[derive(Clone, Copy)]
 pub struct Project<'a> {
     /// The checked entries of watches.yaml.
@@ -59,9 +59,9 @@ impl std::fmt::Debug for Project<'_> {
 /// An entry of watches.yaml.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// Its kind.
+    /// What the operator watches, and has a controller for.
     pub kind: CustomKind,
-    /// Its chart.
+    /// Loaded with its subcharts.
     pub chart: Chart,
     /// The chart's path, as the file has it.
     pub chart_path: String,

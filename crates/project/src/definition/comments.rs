@@ -9,7 +9,7 @@ use super::node::Types;
 /// What comments tell of one value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Hint {
-    /// What it is for.
+    /// The prose, without annotations such as `@param`; it goes into the schema.
     pub(super) description: Option<String>,
     /// What it may be, if they say so.
     pub(super) types: Option<Types>,

@@ -44,7 +44,7 @@ pub struct Definition {
     notices: Vec<Notice>,
 }
 
-/// How a definition is made.
+/// What the user can decide; by default no value is written into resources, and none is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Whether the chart's defaults become defaults of the definition, which the API server writes into each resource

@@ -65,7 +65,7 @@ pub(super) struct Bound {
     pub(super) exclusive: bool,
 }
 
-/// A set of types.
+/// Types of JSON Schema that a value may have, one bit each; `number` is two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Types(u8);
 
@@ -111,7 +111,7 @@ impl Types {
         self.0 & other.0 == other.0
     }
 
-    /// The type of a value.
+    /// The one bit that fits: a number without a fraction is an integer.
     pub(super) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,

@@ -68,7 +68,7 @@ impl Api<'_> {
         format!("{}_{}.yaml", self.kind.group, self.kind.plural)
     }
 
-    /// Where the sample is.
+    /// `config/samples/cache_v1alpha1_memcached.yaml`: the group is without its domain.
     pub fn sample_path(&self) -> String {
         format!("config/samples/{}", self.sample_file())
     }

@@ -35,11 +35,11 @@ pub enum ProjectFileError {
 pub struct Resource {
     /// The group without the domain.
     pub group: String,
-    /// The domain.
+    /// What follows the group: `example.com` of `cache.example.com`.
     pub domain: String,
-    /// The version.
+    /// Of the API, not of the operator: `v1alpha1`.
     pub version: String,
-    /// The kind.
+    /// As in manifests: `Memcached`.
     pub kind: String,
     /// The plural, where it is not the regular one.
     pub plural: Option<String>,
@@ -93,7 +93,7 @@ impl ProjectFile {
         Ok(Self(value))
     }
 
-    /// The text of the file.
+    /// YAML with sorted keys, below a comment on who writes it.
     pub fn to_text(&self) -> String {
         let yaml = steersman_yaml::marshal(&self.0, Style::V2).unwrap_or_default();
         format!("{HEADER}{yaml}")

@@ -39,7 +39,7 @@ impl Audited {
         Ok(found)
     }
 
-    /// Adds an event, if it is one of this user.
+    /// Counts it where it is of this user, by name or impersonated, and asks for a resource.
     pub fn add(&mut self, event: &Json, user: &str) {
         let text = |path: &str| event.pointer(path).and_then(Json::as_str).unwrap_or_default();
         let name = match text("/impersonatedUser/username") {

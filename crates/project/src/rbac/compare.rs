@@ -9,7 +9,7 @@ use super::{Reach, Rule};
 /// A rule that a user has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// The rule.
+    /// What is allowed: resources, verbs, and names where it is limited to some.
     pub rule: Rule,
     /// The namespace in which it holds; none for all and for resources of the cluster.
     pub namespace: Option<String>,
@@ -22,7 +22,7 @@ pub struct Asked {
     pub group: String,
     /// The resource, with its subresource as in rules: `pods/log`.
     pub resource: String,
-    /// The verb.
+    /// `get`, `list`, `create` and so on, in lower case; `*` where a rule has it.
     pub verb: String,
     /// The name of the object; empty where all are meant.
     pub name: String,
@@ -139,7 +139,7 @@ impl Granted {
         Ok(found)
     }
 
-    /// Whether this allows it there.
+    /// Whether it is enough where it is asked for: a rule of one namespace does not hold for all.
     pub fn allows(&self, asked: &Asked) -> bool {
         let is_there = self.namespace.is_none() || self.namespace == asked.namespace;
         is_there && self.rule.allows(asked)

@@ -35,7 +35,7 @@ pub enum Optional {
 }
 
 impl Optional {
-    /// All sets.
+    /// In the order in which they are listed to users.
     pub const ALL: [Self; 4] = [
         Self::OperatorHub,
         Self::Capabilities,
@@ -106,7 +106,7 @@ struct Located {
 struct Contents {
     /// The name of the package, empty where it is not said.
     package: String,
-    /// The channels.
+    /// From `metadata/annotations.yaml`, in its order; none where it does not say.
     channels: Vec<String>,
     service_version: Option<Located>,
     /// The objects beside it.
