@@ -9,7 +9,7 @@ use crate::{Image, Layer, LayerError, Platform, Settings, Tree};
 pub struct DataImage {
     /// What the files are, in the history of the image.
     pub purpose: String,
-    /// The files.
+    /// What lies where: `manifests/` and `metadata/` of a bundle, for example.
     pub files: Tree,
     /// What is said about the image.
     pub labels: BTreeMap<String, String>,

@@ -57,7 +57,7 @@ impl Layer {
         })
     }
 
-    /// What it is for.
+    /// One phrase for people, such as `the operator`: the image's history has it.
     pub fn purpose(&self) -> &str {
         &self.purpose
     }

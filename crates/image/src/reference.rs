@@ -39,7 +39,7 @@ impl Reference {
         &self.repository
     }
 
-    /// The tag.
+    /// What follows the last colon, such as `v1.2.0`; `latest` where none was written.
     pub fn tag(&self) -> &str {
         &self.tag
     }
