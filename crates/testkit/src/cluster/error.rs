@@ -32,7 +32,7 @@ pub enum ControlPlaneError {
     /// A component ended, or did not become ready in time.
     #[error("{component} {what}; its log ends with:\n{log}")]
     Component {
-        /// Which one.
+        /// Shown as its program, `kube-apiserver`.
         component: Component,
         /// What happened to it.
         what: String,
@@ -48,7 +48,7 @@ pub enum ControlPlaneError {
     /// A kubeconfig can't be read or gives no client.
     #[error("cannot use kubeconfig {path}")]
     Kubeconfig {
-        /// The kubeconfig.
+        /// Where it was looked for.
         path: PathBuf,
         /// What the client library says.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -64,7 +64,7 @@ pub enum ControlPlaneError {
     /// A user is not allowed what roles and bindings were to allow.
     #[error("{user} was not allowed to {action} within 30 s")]
     NeverAllowed {
-        /// The user.
+        /// As role bindings have it.
         user: String,
         /// Verb and resource.
         action: String,

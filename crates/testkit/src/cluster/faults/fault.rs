@@ -119,7 +119,7 @@ impl Fault {
         }
     }
 
-    /// Only where the path is this one.
+    /// Only for exactly this path, without the query: `/api/v1/namespaces`.
     #[must_use]
     pub fn path(self, path: &str) -> Self {
         Self {
