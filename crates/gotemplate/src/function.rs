@@ -241,6 +241,15 @@ impl fmt::Debug for Function {
 /// All functions that a set of templates can call, by name.
 ///
 /// Built once and shared; a later function replaces an earlier one of the same name.
+///
+/// ```
+/// use steersman_gotemplate::{FunctionTable, builtins};
+///
+/// let table = FunctionTable::new(&[builtins()]);
+/// let id = table.id("len").expect("Go has it");
+/// assert_eq!(table.get(id).map(|function| function.name), Some("len"));
+/// assert!(table.id("env").is_none());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct FunctionTable {
     functions: Vec<Function>,
@@ -314,6 +323,22 @@ impl Failure {
 }
 
 /// What a running template offers to the functions it calls.
+///
+/// ```
+/// use steersman_gotemplate::{Failure, Function, Parameter, Runtime, Value};
+///
+/// /// Announces what it is about to make, so that no template makes a text without end.
+/// fn spaces(runtime: &mut dyn Runtime, arguments: &[Value]) -> Result<Value, Failure> {
+///     let [Value::Int(count)] = arguments else { return Err(Failure::new("no number")) };
+///     let count = usize::try_from(*count).unwrap_or_default();
+///     runtime.reserve(count)?;
+///     Ok(Value::from(" ".repeat(count)))
+/// }
+///
+/// const SPACES: Function =
+///     Function::pure("spaces", &[Parameter::Int], spaces).signature("count", "string");
+/// assert_eq!(SPACES.usage(), "spaces(count int) string");
+/// ```
 pub trait Runtime {
     /// The clock, randomness and look-ups of this rendering.
     fn world(&self) -> &dyn World;

@@ -34,6 +34,14 @@ impl ListType {
 }
 
 /// A slice: a sequence that no template function changes in place.
+///
+/// ```
+/// use steersman_gotemplate::{List, ListType, Value, format};
+///
+/// let hosts = List::new(ListType::String, vec![Value::from("a.example"), Value::from("b.example")]);
+/// assert_eq!(hosts.list_type().type_name(), "[]string");
+/// assert_eq!(format::print_value(&hosts.into()), "[a.example b.example]");
+/// ```
 #[derive(Clone, Debug)]
 pub struct List(Rc<Inner>);
 

@@ -63,6 +63,15 @@ impl MapType {
 ///
 /// No method keeps the map borrowed when it returns, so a map may be changed while a
 /// snapshot of it is being walked.
+///
+/// ```
+/// use steersman_gotemplate::{Map, MapType, Value};
+///
+/// let values = Map::from_entries(MapType::Any, [("b", Value::Int(2)), ("a", Value::Nil)]);
+/// assert!(matches!(values.get(b"a"), Some(Value::Nil)));
+/// assert!(values.get(b"c").is_none());
+/// assert_eq!(values.keys(), ["a", "b"]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Map {
     go_type: MapType,

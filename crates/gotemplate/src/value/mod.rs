@@ -25,6 +25,19 @@ pub use string::Str;
 ///
 /// Cloning is cheap: text is counted, and lists, maps and objects are shared, so that a map
 /// changed through one name is changed for all who hold it, as in Go.
+///
+/// ```
+/// use steersman_gotemplate::{Map, MapType, Value, format};
+///
+/// let labels = Map::from_entries(MapType::Any, [("app", Value::from("web"))]);
+/// let alias = Value::from(labels.clone());
+/// labels.insert("tier", Value::from("front"));
+/// assert_eq!(format::print_value(&alias), "map[app:web tier:front]");
+///
+/// assert_eq!(Value::Int(1).type_name(), "int");
+/// assert_eq!(Value::Int64(1).type_name(), "int64");
+/// assert!(!Value::string("").is_true());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// No value at all, Go's zero `reflect.Value`: the field of a map that lacks it. Printed
@@ -37,13 +50,13 @@ pub enum Value {
     Bool(bool),
     /// `int`: an integer that stands in a template, and what `len` gives.
     Int(i64),
-    /// `int64`: an integer that comes from YAML, and what Sprig computes.
+    /// `int64`: an integer of a custom resource or of `--set`, and what Sprig computes.
     Int64(i64),
     /// `uint64`: the parts of a semantic version, for example.
     Uint64(u64),
     /// `uint8`, a byte of an indexed string.
     Byte(u8),
-    /// `float64`, the only type of number with a fraction.
+    /// `float64`: every number of a values file, whether or not it has a fraction.
     Float(f64),
     /// `string`: bytes, nearly always UTF-8.
     Str(Str),

@@ -10,6 +10,15 @@ use std::sync::Arc;
 ///
 /// Go's strings are bytes, and functions such as `trunc` or `b64dec` make ones that are not
 /// UTF-8; those keep their bytes. Order and equality are those of the bytes.
+///
+/// ```
+/// use steersman_gotemplate::Str;
+///
+/// let cut = Str::from_bytes(vec![b'a', 0xc3]);
+/// assert_eq!(cut.as_str(), None);
+/// assert_eq!(cut.text(), "a\u{fffd}");
+/// assert_eq!(cut.len(), 2);
+/// ```
 #[derive(Clone)]
 pub struct Str(Bytes);
 
