@@ -9,6 +9,15 @@ use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, 
 use super::parse::quote;
 
 /// A span of time.
+///
+/// ```
+/// use steersman_sprig::date::Duration;
+///
+/// let wait = Duration::parse("90m1.5s")?;
+/// assert_eq!(wait.to_string(), "1h30m1.5s");
+/// assert_eq!(wait.truncate(Duration::SECOND).to_string(), "1h30m1s");
+/// # Ok::<(), steersman_sprig::date::DurationError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Duration {
     /// Its length.

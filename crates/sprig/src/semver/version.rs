@@ -6,6 +6,18 @@ use std::fmt;
 use crate::cast::{IntegerError, parse_uint};
 
 /// A semantic version, read leniently: a `v` in front, and missing parts, which are zero.
+///
+/// ```
+/// use std::cmp::Ordering;
+/// use steersman_sprig::semver::Version;
+///
+/// let version = Version::parse("v1.2")?;
+/// assert_eq!(version.to_string(), "1.2.0");
+/// assert_eq!(version.original, "v1.2");
+/// assert_eq!(version.next_minor().to_string(), "1.3.0");
+/// assert_eq!(Version::parse("1.2.0-rc.1")?.compare(&version), Ordering::Less);
+/// # Ok::<(), steersman_sprig::semver::VersionError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The first number.
