@@ -30,6 +30,13 @@ const MAX_NAME: usize = 53;
 
 /// Checks the name of a release by Helm's rule.
 ///
+/// ```
+/// use steersman_chart::check_release_name;
+///
+/// assert!(check_release_name("web-7d4b").is_ok());
+/// assert!(check_release_name("Web").is_err());
+/// ```
+///
 /// # Errors
 /// The name is empty, too long, or not made of lower-case letters, digits, dots and dashes as
 /// Kubernetes wants it. The message is Helm's.

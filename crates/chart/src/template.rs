@@ -20,6 +20,20 @@ use crate::values::{self, Values, set};
 pub type FileReader<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// Where the user's values come from, in the order in which they override each other.
+///
+/// ```
+/// use steersman_chart::template::ValueSources;
+///
+/// let sources = ValueSources {
+///     files: vec!["values-prod.yaml".to_owned()],
+///     typed: vec!["replicas=5".to_owned()],
+///     ..ValueSources::default()
+/// };
+/// let values = sources.merge(&|_| Ok(b"replicas: 3\nimage: web:1.27".to_vec()))?;
+/// assert_eq!(values["replicas"], 5);
+/// assert_eq!(values["image"], "web:1.27");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ValueSources {
     /// `--values`: files, later ones override earlier ones.

@@ -143,6 +143,33 @@ pub fn given_up(api_version: &str, kind: &str, kubernetes: &KubeVersion) -> Opti
 
 /// Lints the chart in a folder or archive.
 ///
+/// ```
+/// use steersman_chart::lint::{LintInput, Severity, lint};
+/// use steersman_chart::{Limits, Values};
+/// # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
+/// # struct Nowhere;
+/// # impl World for Nowhere {
+/// #     fn now(&self) -> Timestamp { Timestamp::default() }
+/// #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+/// #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+/// # }
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("Chart.yaml"), "{apiVersion: v2, name: web, version: one}")?;
+/// let input = LintInput {
+///     values: &Values::new(),
+///     namespace: "default",
+///     kube_version: None,
+///     skip_schema_validation: false,
+///     world: &Nowhere,
+///     limits: Limits::default(),
+/// };
+/// let report = lint(folder.path(), &input)?;
+/// let error = report.findings.iter().find(|finding| finding.severity == Severity::Error);
+/// assert_eq!(error.map(ToString::to_string).as_deref(), Some("[ERROR] Chart.yaml: version 'one' is not a valid SemVer"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// There is no chart: no `Chart.yaml`, or an archive that cannot be read. The text is Helm's.
 pub fn lint(path: &Path, input: &LintInput<'_>) -> Result<Report, String> {

@@ -38,6 +38,24 @@ use value::{Abstract, Shape};
 use walk::Walk;
 
 /// Everything that a chart can produce, as far as this can be told.
+///
+/// ```
+/// use steersman_chart::{Chart, survey::Survey};
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("values.yaml", b"ingress: false"),
+///     (
+///         "templates/ingress.yaml",
+///         b"{{ if .Values.ingress }}\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n{{ end }}",
+///     ),
+/// ])?;
+/// // The defaults render no object; other values would.
+/// let survey = Survey::of(&chart)?;
+/// assert_eq!(survey.objects[0].kind, "Ingress");
+/// assert_eq!(survey.objects[0].sources[0].place.line, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// The kinds of its objects, sorted. Hooks are among them, but those that only `helm test` creates.
