@@ -3,6 +3,14 @@
 use std::path::{Path, PathBuf};
 
 /// Why a folder could not be built.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("kustomization.yaml"), "resources: [https://example.com/web]\n")?;
+/// let error = steersman_kustomize::build(folder.path()).unwrap_err();
+/// assert!(error.to_string().contains("resources"), "{error}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read.
