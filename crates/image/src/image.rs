@@ -28,6 +28,21 @@ pub struct Settings {
 }
 
 /// The image for one platform.
+///
+/// ```
+/// use steersman_image::{Image, Settings};
+///
+/// let settings = Settings {
+///     user: "65532:65532".to_owned(),
+///     environment: vec!["HOME=/opt/helm".to_owned()],
+///     ..Settings::default()
+/// };
+/// let image = Image::new("linux/amd64".parse()?, vec![], &settings);
+/// let config: serde_json::Value = serde_json::from_slice(image.config().content())?;
+/// assert_eq!(config["architecture"], "amd64");
+/// assert_eq!(config["config"]["User"], "65532:65532");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Image {
     platform: Platform,
