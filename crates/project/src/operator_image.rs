@@ -15,6 +15,20 @@ pub struct OperatorImageError {
 /// Sets the image of the operator's container among the objects of a project: that of the only Deployment, and of its only
 /// container, or of the one called `manager` or `operator`.
 ///
+/// ```
+/// use serde_json::json;
+///
+/// let containers = json!([{"name": "proxy", "image": "proxy:v1"}, {"name": "manager", "image": "web:v1"}]);
+/// let mut objects = [json!({
+///     "kind": "Deployment",
+///     "metadata": {"name": "web-operator"},
+///     "spec": {"template": {"spec": {"containers": containers}}},
+/// })];
+/// steersman_project::set_operator_image(&mut objects, "web:v2")?;
+/// assert_eq!(objects[0]["spec"]["template"]["spec"]["containers"][1]["image"], "web:v2");
+/// # Ok::<(), steersman_project::OperatorImageError>(())
+/// ```
+///
 /// # Errors
 ///
 /// There is no such container, or more than one.

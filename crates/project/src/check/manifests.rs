@@ -34,6 +34,15 @@ pub struct ReadError {
 }
 
 /// The manifests in a project's folders.
+///
+/// ```
+/// use steersman_project::check::Manifests;
+///
+/// let mut manifests = Manifests::default();
+/// manifests.add("config/samples/web.yaml", b"kind: Web\nspec: {}\n");
+/// manifests.add("config/samples/broken.yaml", b"kind: [\n");
+/// assert_eq!(manifests.findings()[0].file, "config/samples/broken.yaml");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     pub(super) documents: Vec<Document>,

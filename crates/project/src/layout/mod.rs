@@ -85,6 +85,15 @@ impl Api<'_> {
 
 /// The files of a project without kinds. `base_rules` are what the operator may do whatever it watches: the items of a
 /// list of rules, as YAML, under their heading.
+///
+/// ```
+/// use steersman_project::layout::{Project, new_project};
+///
+/// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
+/// let files = new_project(&project, "");
+/// assert!(files["PROJECT"].contains("projectName: web-operator\n"));
+/// assert!(files.contains_key("config/default/kustomization.yaml"));
+/// ```
 pub fn new_project(project: &Project, base_rules: &str) -> Files {
     let mut files = templates::project(project, base_rules);
     files.insert("PROJECT".to_owned(), ProjectFile::new(project).to_text());

@@ -54,6 +54,23 @@ impl Resource {
 }
 
 /// The content of a `PROJECT`; what is not known here is kept.
+///
+/// ```
+/// use steersman_project::layout::{Project, ProjectFile, Resource};
+///
+/// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
+/// let mut file = ProjectFile::new(&project);
+/// file.add(&Resource {
+///     group: "apps".to_owned(),
+///     domain: "example.com".to_owned(),
+///     version: "v1alpha1".to_owned(),
+///     kind: "Web".to_owned(),
+///     plural: None,
+/// });
+/// let again = ProjectFile::parse(&file.to_text())?;
+/// assert_eq!(again.resources()[0].kind, "Web");
+/// # Ok::<(), steersman_project::layout::ProjectFileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectFile(Value);
 

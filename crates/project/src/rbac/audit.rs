@@ -8,6 +8,17 @@ use serde_json::Value as Json;
 use super::Asked;
 
 /// What an audit log says about one user.
+///
+/// ```
+/// use steersman_project::rbac::Audited;
+///
+/// let log = r#"{"user": {"username": "anna"}, "verb": "get", "objectRef": {"resource": "pods", "namespace": "web"},
+///     "responseStatus": {"code": 403}}"#.replace('\n', "");
+/// let audited = Audited::read(log.as_bytes(), "anna")?;
+/// assert_eq!(audited.requests, 1);
+/// assert!(audited.forbidden.iter().any(|asked| asked.resource == "pods"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
     /// Everything that was asked for, whatever came of it.

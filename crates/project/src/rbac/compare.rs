@@ -162,6 +162,18 @@ pub fn needed<'a>(rules: impl IntoIterator<Item = &'a Rule>, namespaces: &BTreeS
 }
 
 /// Compares what is granted with what is needed, each verb on each resource.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use steersman_project::rbac::{Granted, Rule, compare, needed};
+///
+/// let rule = |verbs: &[&str]| Rule::new("apps", &["deployments"], verbs, "the chart's Deployments");
+/// let granted = Granted { rule: rule(&["get", "delete"]), namespace: Some("web".to_owned()) };
+/// let needed = needed(&[rule(&["get", "patch"])], &BTreeSet::from(["web".to_owned()]));
+/// let comparison = compare(&[granted], &needed);
+/// assert_eq!(comparison.missing[0].verb, "patch");
+/// assert_eq!(comparison.unused[0].verb, "delete");
+/// ```
 pub fn compare(granted: &[Granted], needed: &[Asked]) -> Comparison {
     let missing: BTreeSet<Asked> = needed
         .iter()

@@ -21,6 +21,14 @@ pub struct ResourceName {
 }
 
 /// Resources by group and kind.
+///
+/// ```
+/// use steersman_project::rbac::Known;
+///
+/// let deployments = Known::of_kubernetes().get("apps", "Deployment").expect("Kubernetes has it");
+/// assert_eq!(deployments.plural, "deployments");
+/// assert!(deployments.is_namespaced);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known(BTreeMap<(String, String), ResourceName>);
 

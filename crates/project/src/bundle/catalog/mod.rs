@@ -100,6 +100,16 @@ pub enum CatalogError {
 }
 
 /// A file-based catalog of one package.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_project::bundle::catalog::Catalog;
+///
+/// let channel = json!({"schema": "olm.channel", "package": "web-operator", "name": "stable", "entries": []});
+/// let catalog = Catalog::read([json!({"schema": "olm.package", "name": "web-operator"}), channel]);
+/// assert_eq!(catalog.channels().collect::<Vec<_>>(), ["stable"]);
+/// assert!(catalog.to_yaml().starts_with("---\nname: web-operator\n"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     package: Option<Value>,

@@ -73,6 +73,14 @@ pub const SUITE: &str = "operatorframework";
 pub type BundleFiles = BTreeMap<String, String>;
 
 /// Finds what is wrong with a bundle, ordered by file.
+///
+/// ```
+/// use steersman_project::bundle::validate::{BundleFiles, validate};
+///
+/// let files = BundleFiles::from([("metadata/annotations.yaml".to_owned(), "annotations: {}\n".to_owned())]);
+/// let findings = validate(&files, &[]);
+/// assert!(findings.iter().any(|finding| finding.file == "metadata/annotations.yaml"));
+/// ```
 pub fn validate(files: &BundleFiles, optional: &[Optional]) -> Vec<Finding> {
     let mut findings = Findings::default();
     let contents = format::read(files, &mut findings);
