@@ -27,7 +27,8 @@
 //!     ("values.yaml", b"port: 80"),
 //!     (
 //!         "templates/service.yaml",
-//!         b"apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Release.Name }}}\nspec:\n  ports: [{port: {{ .Values.port }}}]",
+//!         b"apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Release.Name }}}\n\
+//!           spec: {ports: [{port: {{ .Values.port }}}]}",
 //!     ),
 //! ])?;
 //! let rendered = chart.render(&RenderInput {

@@ -118,7 +118,7 @@ impl Report {
     }
 }
 
-/// A kind that Kubernetes gives up.
+/// Until when Kubernetes serves a deprecated kind, and what replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenUp {
     /// The minor version of Kubernetes 1 that serves it no longer.
@@ -166,7 +166,8 @@ pub fn given_up(api_version: &str, kind: &str, kubernetes: &KubeVersion) -> Opti
 /// };
 /// let report = lint(folder.path(), &input)?;
 /// let error = report.findings.iter().find(|finding| finding.severity == Severity::Error);
-/// assert_eq!(error.map(ToString::to_string).as_deref(), Some("[ERROR] Chart.yaml: version 'one' is not a valid SemVer"));
+/// let error = error.expect("`one` is no version").to_string();
+/// assert_eq!(error, "[ERROR] Chart.yaml: version 'one' is not a valid SemVer");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
