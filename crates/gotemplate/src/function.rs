@@ -114,13 +114,13 @@ pub struct Function {
     pub variadic: bool,
     /// What a call depends on or changes.
     pub effect: Effect,
-    /// What people are told about it.
+    /// What a list of functions prints of it.
     pub documentation: Documentation,
     /// The body. The arguments were checked against `parameters` and converted to them.
     pub call: Body,
 }
 
-/// What people are told about a function.
+/// What a function takes, gives and does, in words, with an example.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Documentation {
     /// The names of the parameters, with spaces between.
@@ -143,7 +143,7 @@ pub struct Example {
 }
 
 impl Function {
-    /// The parts that must be given; it is not variadic, and people are told nothing about it yet.
+    /// The parts that must be given; it is not variadic, and its documentation is empty.
     #[must_use]
     pub const fn new(
         name: &'static str,

@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Containers of this name are the operator, whatever is beside them.
 const OPERATOR_CONTAINERS: [&str; 2] = ["manager", "operator"];
 
-/// It can't be told which container is the operator.
+/// No container, or more than one, could be the operator's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the operator's image can't be set: {reason}")]
 pub struct OperatorImageError {

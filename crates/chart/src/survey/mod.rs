@@ -37,7 +37,7 @@ use subject::Subject;
 use value::{Abstract, Shape};
 use walk::Walk;
 
-/// Everything that a chart can produce, as far as this can be told.
+/// Everything that a chart can produce, as far as its templates and values show it.
 ///
 /// ```
 /// use steersman_chart::{Chart, survey::Survey};
@@ -68,7 +68,7 @@ pub struct Survey {
     pub roles: Vec<Role>,
     /// The roles that it binds.
     pub bindings: Vec<Binding>,
-    /// What could not be told.
+    /// What stays unknown: choices of the user that nothing bounds.
     pub undetermined: Vec<Undetermined>,
 }
 
@@ -215,7 +215,7 @@ pub struct Binding {
     pub place: Place,
 }
 
-/// Something that could not be told.
+/// Something that the chart leaves open, such as a kind that comes from the values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Undetermined {
     /// The file and, where known, the line that could say it.
@@ -327,7 +327,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes note of something that can't be told.
+    /// Notes something that the chart leaves open.
     fn note(&mut self, place: &Place, message: String) {
         let found = Undetermined {
             place: place.clone(),

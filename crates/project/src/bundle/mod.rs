@@ -1,7 +1,7 @@
 //! Bundles of the Operator Lifecycle Manager (OLM): what `operator-sdk generate bundle` writes.
 //!
 //! A bundle is a folder: `manifests/` with a `ClusterServiceVersion` and what the operator needs beside it, `metadata/`
-//! with the package and its channels, and `tests/scorecard/`. [`generate`] makes one from the objects that would be
+//! with the package and its channels, and `tests/scorecard/`. [`generate()`] makes one from the objects that would be
 //! applied to a cluster, however those were built. Nothing here reads a file, a clock or the network.
 //!
 //! The format is defined by

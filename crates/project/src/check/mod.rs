@@ -1,4 +1,4 @@
-//! What is wrong with a project, as far as that can be told without a cluster.
+//! What is wrong with a project, found without a cluster.
 //!
 //! ```text
 //! charts       lint, dependencies, rendering with the defaults and with each sample, kinds that Kubernetes gives up

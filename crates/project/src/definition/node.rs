@@ -148,7 +148,7 @@ impl Node {
         }
     }
 
-    /// The same with nothing known but what people are told.
+    /// Keeps the description and the default, and takes any value.
     pub(super) fn loosened(self) -> Self {
         Self {
             description: self.description,

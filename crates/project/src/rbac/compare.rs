@@ -97,7 +97,7 @@ impl Rule {
     }
 }
 
-/// A manifest grants nothing that can be told.
+/// A `ClusterRole` has no rules of its own: the server aggregates other roles' into it.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind} {name} is aggregated from other roles: what it grants is not in the file")]
 pub struct AggregatedRole {

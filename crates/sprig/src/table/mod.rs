@@ -1,6 +1,6 @@
 //! The table of functions: one row for each name.
 //!
-//! A row says what a function takes and gives, what it depends on, what people are told about it,
+//! A row says what a function takes and gives, what it depends on, its documentation,
 //! and where its body is: in the module of the same name outside of this folder.
 
 mod case;
