@@ -45,7 +45,7 @@ pub struct ApiVersions(pub Vec<String>);
 /// The Helm that templates believe to be rendered by: `.Capabilities.HelmVersion`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelmVersion {
-    /// Helm's version.
+    /// With a `v`: `v4.3.1`.
     pub version: String,
     /// The commit that Helm was built from.
     pub git_commit: String,

@@ -187,12 +187,12 @@ impl Chart {
         }))
     }
 
-    /// The chart's name.
+    /// `name` of `Chart.yaml`, whatever alias a parent has for it.
     pub fn name(&self) -> &str {
         &self.metadata().name
     }
 
-    /// The chart's version.
+    /// `version` of `Chart.yaml`, such as `1.2.3`.
     pub fn version(&self) -> &str {
         &self.metadata().version
     }

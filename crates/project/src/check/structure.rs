@@ -180,7 +180,7 @@ impl Faults {
         }
     }
 
-    /// The schemas of a value's conditions.
+    /// Checks what stands below `allOf`, `anyOf`, `oneOf` and `not`.
     fn conditions(&mut self, schema: &Map<String, Value>, place: &str, is_structure: bool, depth: usize) {
         let number_or_text = json!([{"type": "integer"}, {"type": "string"}]);
         for junctor in JUNCTORS {
