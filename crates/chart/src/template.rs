@@ -102,6 +102,17 @@ pub struct Document {
 }
 
 /// What was rendered, in the order in which it is shown.
+///
+/// ```
+/// use steersman_chart::template::{Document, TemplateOutput};
+///
+/// let service = Document {
+///     source: "web/templates/service.yaml".to_owned(),
+///     text: "kind: Service".to_owned(),
+/// };
+/// let output = TemplateOutput { documents: vec![service], ..TemplateOutput::default() };
+/// assert_eq!(output.text(), "---\n# Source: web/templates/service.yaml\nkind: Service\n");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateOutput {
     /// The files of `crds/`, if wanted.

@@ -3,6 +3,13 @@
 use crate::Platform;
 
 /// A program for an image that has nothing but it.
+///
+/// ```
+/// use steersman_image::Binary;
+///
+/// let error = Binary::new(b"#!/bin/sh\n".to_vec()).unwrap_err();
+/// assert_eq!(error.to_string(), "it is no program of Linux");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Binary {
     platform: Platform,

@@ -133,6 +133,15 @@ impl Metadata {
 
     /// Reads the metadata of a chart from YAML or JSON that was parsed already, such as an entry of a repository's index.
     ///
+    /// ```
+    /// use steersman_chart::Metadata;
+    ///
+    /// let node = steersman_yaml::parse("{apiVersion: v2, name: web, version: 1.0.0, type: library}").unwrap();
+    /// let metadata = Metadata::read(&node)?;
+    /// assert_eq!((metadata.name.as_str(), metadata.chart_type.as_str()), ("web", "library"));
+    /// # Ok::<(), String>(())
+    /// ```
+    ///
     /// # Errors
     /// A field has another type than it should, or what is required is missing; the text is Helm's.
     pub fn read(node: &Node) -> Result<Self, String> {

@@ -76,6 +76,44 @@ pub struct Watched {
 }
 
 /// What is wrong with a project, in the order of the files.
+///
+/// ```
+/// use steersman_chart::{Capabilities, Chart, Values};
+/// use steersman_project::CustomKind;
+/// use steersman_project::check::{Manifests, Project, Watched, check};
+/// # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
+/// # struct Nowhere;
+/// # impl World for Nowhere {
+/// #     fn now(&self) -> Timestamp { Timestamp::default() }
+/// #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+/// #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+/// # }
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("templates/service.yaml", b"apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"),
+/// ])?;
+/// let watched = Watched {
+///     kind: CustomKind::new("example.com", "v1", "Web"),
+///     chart,
+///     chart_path: "helm-charts/web".to_owned(),
+///     overrides: Values::new(),
+///     release_namespace: None,
+///     ignores_dependents: false,
+///     line: 1,
+/// };
+/// let project = Project {
+///     watches: &[watched],
+///     manifests: &Manifests::default(),
+///     deployed: None,
+///     kube_version: &Capabilities::default().kube_version,
+///     world: &Nowhere,
+///     expired: None,
+/// };
+/// let findings = check(&project, "watches.yaml");
+/// assert!(findings.iter().any(|finding| finding.message.contains("definition")), "{findings:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for watched in project.watches {

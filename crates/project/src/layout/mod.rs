@@ -101,6 +101,28 @@ pub fn new_project(project: &Project, base_rules: &str) -> Files {
 }
 
 /// The files that are a kind's own: its definition, its sample, and roles for people.
+///
+/// ```
+/// use steersman_project::CustomKind;
+/// use steersman_project::layout::{Api, Project, api_files, new_project, register};
+///
+/// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
+/// let kind = CustomKind::new("apps.example.com", "v1alpha1", "Web");
+/// let api = Api {
+///     kind: &kind,
+///     group: "apps",
+///     chart: "web",
+///     values: "replicas: 2\n",
+///     definition: "kind: CustomResourceDefinition\n",
+///     rules: "",
+/// };
+/// let mut files = new_project(&project, "");
+/// register(&mut files, &project, &api)?;
+/// files.extend(api_files(&project, &api));
+/// assert!(files["watches.yaml"].contains("chart: helm-charts/web\n"));
+/// assert!(files["config/samples/apps_v1alpha1_web.yaml"].contains("replicas: 2\n"));
+/// # Ok::<(), steersman_project::layout::LayoutError>(())
+/// ```
 pub fn api_files(project: &Project, api: &Api<'_>) -> Files {
     let mut files = templates::roles(project, api.kind);
     files.insert(api.definition_path(), api.definition.to_owned());
