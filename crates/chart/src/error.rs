@@ -8,7 +8,7 @@ pub enum LoadError {
     /// A file or directory could not be read.
     #[error("failed to read `{}`", path.display())]
     Read {
-        /// The file.
+        /// What was being opened, or read.
         path: PathBuf,
         /// What the operating system says.
         source: std::io::Error,

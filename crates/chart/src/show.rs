@@ -15,7 +15,7 @@ const READMES: [&str; 3] = ["readme.md", "readme.txt", "readme"];
 /// A part of a chart that can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Everything.
+    /// The others one after the other, as `helm show all`.
     All,
     /// `Chart.yaml`, as it was understood.
     Definition,

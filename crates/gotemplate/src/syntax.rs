@@ -98,7 +98,7 @@ pub enum Part<'a> {
 /// The parts of an `if`, `with` or `range`.
 #[derive(Clone, Copy, Debug)]
 pub struct Branch<'a> {
-    /// What decides.
+    /// The condition, or what is looped over.
     pub pipeline: Node<'a>,
     /// What is executed if it is true, or for each element.
     pub body: Node<'a>,

@@ -71,12 +71,12 @@ impl Binary {
         })
     }
 
-    /// What it runs on.
+    /// Linux on the processor that the ELF header names.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
 
-    /// Its bytes.
+    /// The file as it was given.
     pub fn content(&self) -> &[u8] {
         &self.content
     }

@@ -43,7 +43,7 @@ impl Blob {
         &self.digest
     }
 
-    /// The bytes.
+    /// The bytes that the digest is of.
     pub fn content(&self) -> &Arc<[u8]> {
         &self.content
     }

@@ -121,7 +121,7 @@ impl Image {
         }
     }
 
-    /// What it runs on.
+    /// The only one that it can run on; an index tells images apart by it.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -131,7 +131,7 @@ impl Image {
         &self.layers
     }
 
-    /// The configuration.
+    /// How a container starts, and the digests of the layers before compression, as JSON.
     pub fn config(&self) -> &Blob {
         &self.config
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Platform {
-    /// The processor.
+    /// By Go's name: `arm64`, not `aarch64`.
     pub architecture: String,
     /// The operating system.
     pub os: String,

@@ -63,7 +63,7 @@ impl Release {
         }
     }
 
-    /// The name.
+    /// With registry and tag, as it is pulled.
     pub fn reference(&self) -> &Reference {
         &self.reference
     }

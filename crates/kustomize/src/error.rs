@@ -24,9 +24,9 @@ pub enum Error {
     /// A folder has no `kustomization.yaml`, or several.
     #[error("`{}` {problem}", folder.display())]
     Folder {
-        /// As far as it could be resolved, to be shown.
+        /// In full, with links resolved.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with it, in words that follow its path.
         problem: String,
     },
     /// A text is not YAML.
@@ -40,7 +40,7 @@ pub enum Error {
     /// A field of a kustomization cannot be done as it says.
     #[error("{field} in `{}`: {problem}", path.display())]
     Field {
-        /// The kustomization.
+        /// The kustomization that has it.
         path: PathBuf,
         /// Its path below the top: `configMapGenerator`, `images`.
         field: String,

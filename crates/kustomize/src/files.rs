@@ -20,7 +20,7 @@ const REMOTE: &str = "download it, and name the folder or file";
 /// A folder with a kustomization.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
-    /// Where folders have to be.
+    /// No folder outside of this one is entered.
     project: PathBuf,
     /// From the outermost folder to this one.
     chain: Vec<PathBuf>,

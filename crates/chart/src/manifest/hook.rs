@@ -12,7 +12,7 @@ const OUTPUT_LOG_POLICY: &str = "helm.sh/hook-output-log-policy";
 /// A document that is applied at certain events instead of with the release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
-    /// The document.
+    /// The object, and the template that rendered it.
     pub manifest: Manifest,
     /// When it is applied.
     pub events: Vec<HookEvent>,

@@ -21,7 +21,7 @@ pub struct Lock {
     pub generated: String,
     /// The digest of what was asked for and what was found.
     pub digest: String,
-    /// What was found.
+    /// The exact versions, under the names of the dependencies.
     pub dependencies: Vec<Dependency>,
 }
 

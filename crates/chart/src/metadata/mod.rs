@@ -22,15 +22,15 @@ pub struct Metadata {
     pub home: String,
     /// Addresses of its code, for people.
     pub sources: Vec<String>,
-    /// The chart's version.
+    /// `1.2.3`, by the rules of semantic versions.
     pub version: String,
-    /// One sentence.
+    /// What the chart is, in one sentence.
     pub description: String,
     /// Words to find the chart by.
     pub keywords: Vec<String>,
     /// Who keeps the chart.
     pub maintainers: Vec<Maintainer>,
-    /// A picture.
+    /// The address of a picture.
     pub icon: String,
     /// `v1` or `v2`.
     pub api_version: String,
@@ -59,7 +59,7 @@ pub struct Maintainer {
     pub name: String,
     /// The address for mail.
     pub email: String,
-    /// A page.
+    /// The address of a page about them.
     pub url: String,
 }
 

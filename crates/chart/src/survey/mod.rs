@@ -196,7 +196,7 @@ pub struct PolicyRule {
     pub resources: Vec<String>,
     /// Objects that alone are meant; none for any.
     pub resource_names: Vec<String>,
-    /// `nonResourceURLs`
+    /// Paths such as `/metrics`, which only a `ClusterRole` can grant.
     pub non_resource_urls: Vec<String>,
     /// `get`, `list` and so on; `*` for all.
     pub verbs: Vec<String>,

@@ -60,7 +60,7 @@ pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
     /// How many arms each branch has.
     pub(super) arms: Vec<u32>,
-    /// Whether there are too many.
+    /// Whether some were dropped, as there are too many.
     pub(super) is_cut: bool,
 }
 

@@ -191,7 +191,7 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// A struct.
+    /// Prints a struct: fields between braces, with their names under `%+v` and `%#v`.
     fn members(&mut self, type_name: &str, members: &[(&str, Value)], verb: char) {
         let (open, separator, close) = self.brackets(type_name, "{", "}");
         self.write(open);

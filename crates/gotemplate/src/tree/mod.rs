@@ -153,7 +153,7 @@ pub(crate) struct StringLiteral {
 /// A numeric constant, in each type that can hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct Number {
-    /// As written.
+    /// Where it is in the text, as written: `0x1F`.
     pub(crate) text: Range<u32>,
     pub(crate) int: Option<i64>,
     pub(crate) uint: Option<u64>,

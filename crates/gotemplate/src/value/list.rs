@@ -7,13 +7,13 @@ use super::Value;
 /// The Go type of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListType {
-    /// `[]interface {}`.
+    /// `[]interface {}`: the lists of YAML.
     Any,
     /// `[]string`: what `keys` and `splitList` give.
     String,
     /// `[]int`: what `until` and `untilStep` give.
     Int,
-    /// `[][]interface {}`.
+    /// `[][]interface {}`: what `chunk` gives.
     Lists,
     /// A slice of some other type, by Go's name of it, such as `[]*chart.Maintainer`.
     Named(&'static str),

@@ -32,7 +32,7 @@ pub struct NamedMap {
 pub struct MapMethod {
     /// As templates call it: `AsMap`.
     pub name: &'static str,
-    /// The parameters.
+    /// What templates have to hand over, and whether they may call it at all.
     pub signature: Signature,
     /// The body. The arguments were checked against the signature.
     pub call: fn(&mut dyn Runtime, &Map, &[Value]) -> Result<Value, Failure>,

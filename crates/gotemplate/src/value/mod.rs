@@ -62,7 +62,7 @@ pub enum Value {
     Str(Str),
     /// `[]byte`, which JSON has in base64.
     Bytes(Arc<[u8]>),
-    /// A slice.
+    /// A slice of some Go type; see [`ListType`].
     List(List),
     /// A map with strings as keys.
     Map(Map),
@@ -79,7 +79,7 @@ impl Value {
         Self::Str(text.into())
     }
 
-    /// A `[]interface {}`.
+    /// A list of Go's type `[]interface {}`, as YAML has them.
     #[must_use]
     pub fn list(items: Vec<Value>) -> Self {
         Self::List(List::new(ListType::Any, items))

@@ -11,7 +11,7 @@ pub enum BundleError {
     Version {
         /// As it was given: `v1.0`, for example.
         text: String,
-        /// What is wrong with it.
+        /// The rule of semantic versions that it breaks.
         reason: String,
     },
     /// More than one scorecard configuration.

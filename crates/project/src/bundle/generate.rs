@@ -44,7 +44,7 @@ const WITHOUT_OLM: [&str; 2] = ["Namespace", "Kustomization"];
 /// The version of a package that has none yet, as in the Makefile of a new project.
 const FIRST_VERSION: &str = "0.0.1";
 
-/// What a bundle is to be.
+/// What the objects of a project do not say about their bundle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     /// The name of the package.

@@ -55,7 +55,7 @@ pub(super) struct Document {
     /// The file, below the project's folder.
     pub(super) file: String,
     node: Node,
-    /// The object.
+    /// As JSON: aliases and merge keys are resolved.
     pub(super) value: Value,
 }
 

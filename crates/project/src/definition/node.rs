@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 pub(super) struct Node {
     /// What the value may be.
     pub(super) types: Types,
-    /// For people.
+    /// Prose, from a comment or a schema.
     pub(super) description: Option<String>,
     /// What the chart takes where nothing is given.
     pub(super) default: Option<Value>,

@@ -52,14 +52,14 @@ pub struct Api<'a> {
     pub chart: &'a str,
     /// The text of the chart's `values.yaml`.
     pub values: &'a str,
-    /// The `CustomResourceDefinition`.
+    /// The `CustomResourceDefinition` as YAML, for a file of its own.
     pub definition: &'a str,
     /// What the operator may do for this kind: items of a list of rules as YAML, under the heading that names the kind.
     pub rules: &'a str,
 }
 
 impl Api<'_> {
-    /// Where the `CustomResourceDefinition` is.
+    /// `config/crd/bases/GROUP_PLURAL.yaml`, with the whole group.
     pub fn definition_path(&self) -> String {
         format!("config/crd/bases/{}", self.definition_file())
     }

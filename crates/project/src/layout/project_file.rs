@@ -22,7 +22,7 @@ pub enum ProjectFileError {
     /// The project is another one than a project of charts.
     #[error("PROJECT has the layout {found}, not `{LAYOUT}`")]
     Layout {
-        /// What it says.
+        /// The `layout` that it has, as JSON.
         found: String,
     },
     /// A field is missing.
@@ -137,7 +137,7 @@ impl ProjectFile {
         self.0["multigroup"] == true
     }
 
-    /// The kinds.
+    /// The kinds in the order of the file; what an entry lacks is empty.
     pub fn resources(&self) -> Vec<Resource> {
         let text = |resource: &Value, field: &str| resource[field].as_str().unwrap_or_default().to_owned();
         self.0["resources"]

@@ -30,7 +30,7 @@ pub struct Asked {
     pub namespace: Option<String>,
 }
 
-/// What differs.
+/// What two sets of permissions do not have in common, verb by verb.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// What is needed and not granted.

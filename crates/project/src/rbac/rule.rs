@@ -11,7 +11,7 @@ pub struct Rule {
     pub resources: Vec<String>,
     /// `resourceNames`; none for all.
     pub resource_names: Vec<String>,
-    /// `nonResourceURLs`
+    /// Paths such as `/metrics`, which only a `ClusterRole` can grant.
     pub non_resource_urls: Vec<String>,
     /// What may be done: `get`, `patch`, or `*` for everything.
     pub verbs: Vec<String>,

@@ -20,7 +20,7 @@ use super::parse::quote;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Duration {
-    /// Its length.
+    /// The whole length; negative where it goes back.
     pub nanoseconds: i64,
 }
 

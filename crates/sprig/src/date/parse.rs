@@ -22,7 +22,7 @@ pub enum TimeError {
         layout: String,
         /// What is left of the text.
         part: String,
-        /// What the layout has there.
+        /// The element of the layout that did not fit, such as `Jan`.
         element: String,
     },
     /// The text says a time that does not exist, or goes on after it.
@@ -30,7 +30,7 @@ pub enum TimeError {
     Problem {
         /// The whole text.
         text: String,
-        /// What is wrong.
+        /// In Go's words, such as `day out of range`.
         problem: String,
     },
 }

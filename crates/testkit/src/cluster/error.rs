@@ -14,7 +14,7 @@ pub enum ControlPlaneError {
     /// The system refused something.
     #[error("cannot {attempt} {path}")]
     Io {
-        /// What was tried.
+        /// A verb, such as `run`: the path follows.
         attempt: &'static str,
         /// On which file, folder or program.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum ControlPlaneError {
     /// The API server refused a request of the testkit itself.
     #[error("cannot {attempt}")]
     Request {
-        /// What was tried.
+        /// As it follows `cannot`.
         attempt: String,
         /// The API server's answer.
         source: Box<kube::Error>,
@@ -88,9 +88,9 @@ pub enum ControlPlaneError {
     /// A line of the audit log can't be read.
     #[error("cannot read the audit log {path}")]
     Audit {
-        /// The log.
+        /// Where kube-apiserver writes it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// No JSON, or not the fields of an event.
         source: serde_json::Error,
     },
 }

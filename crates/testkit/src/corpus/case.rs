@@ -45,7 +45,7 @@ pub struct Case {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expectation {
-    /// Renders it.
+    /// It renders; the golden file has the output.
     Ok,
     /// Fails on it, and so must every renderer.
     Error,

@@ -92,7 +92,7 @@ pub enum CatalogError {
     /// The default is none of the channels.
     #[error("`{channel}` is none of the channels {known}")]
     DefaultChannel {
-        /// The name.
+        /// What was asked for as the default.
         channel: String,
         /// The channels, separated by commas.
         known: String,

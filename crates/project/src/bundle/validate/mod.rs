@@ -30,7 +30,7 @@ pub enum Optional {
     Capabilities,
     /// That the categories are known.
     Categories,
-    /// What is advised.
+    /// What is advised: requests of resources, descriptions of kinds, names of channels and versions.
     GoodPractices,
 }
 
@@ -53,7 +53,7 @@ impl Optional {
         }
     }
 
-    /// What a set looks at.
+    /// One line for users who choose among the sets.
     pub fn description(self) -> &'static str {
         match self {
             Self::OperatorHub => "what OperatorHub.io asks for: provider, maintainers, links, icon, version",

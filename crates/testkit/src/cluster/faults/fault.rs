@@ -17,7 +17,7 @@ pub struct Fault {
     path: Option<String>,
     /// How many matching requests are let through before.
     pub(super) skip: usize,
-    /// One in so many of the rest.
+    /// It strikes one in so many of the rest; 1 for each.
     pub(super) every: usize,
     pub(super) times: usize,
     pub(super) action: Action,
