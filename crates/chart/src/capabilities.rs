@@ -1,6 +1,19 @@
 //! What templates know about the cluster and about Helm: `.Capabilities`.
 
-/// `.Capabilities`.
+/// What a chart can ask about where it is installed: `.Capabilities` in templates.
+///
+/// ```
+/// use steersman_chart::{ApiVersions, Capabilities, KubeVersion};
+///
+/// let capabilities = Capabilities {
+///     kube_version: KubeVersion::parse("1.33")?,
+///     api_versions: ApiVersions(vec!["v1".to_owned(), "apps/v1/Deployment".to_owned()]),
+///     ..Capabilities::default()
+/// };
+/// assert_eq!(capabilities.kube_version.minor, "33");
+/// assert!(capabilities.api_versions.contains("apps/v1/Deployment"));
+/// # Ok::<(), steersman_chart::ValuesError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The version of Kubernetes.
@@ -29,10 +42,10 @@ pub struct KubeVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApiVersions(pub Vec<String>);
 
-/// `.Capabilities.HelmVersion`.
+/// The Helm that templates believe to be rendered by: `.Capabilities.HelmVersion`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelmVersion {
-    /// Helm's version.
+    /// With a `v`: `v4.3.1`.
     pub version: String,
     /// The commit that Helm was built from.
     pub git_commit: String,

@@ -22,6 +22,21 @@ use crate::values::{self, Values};
 /// A chart with its subcharts: loaded, checked, immutable.
 ///
 /// Clones share everything. A chart can be rendered by many threads at once.
+///
+/// ```
+/// use steersman_chart::Chart;
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0, appVersion: '1.27'}".as_slice()),
+///     ("values.yaml", b"replicas: 2"),
+/// ])?;
+/// assert_eq!((chart.name(), chart.version(), chart.app_version()), ("web", "1.0.0", Some("1.27")));
+/// assert_eq!(chart.values()["replicas"], 2.0);
+///
+/// let packaged = Chart::from_archive(&chart.package(0)?)?;
+/// assert_eq!(packaged.metadata(), chart.metadata());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chart(Arc<Inner>);
 
@@ -172,12 +187,12 @@ impl Chart {
         }))
     }
 
-    /// The chart's name.
+    /// `name` of `Chart.yaml`, whatever alias a parent has for it.
     pub fn name(&self) -> &str {
         &self.metadata().name
     }
 
-    /// The chart's version.
+    /// `version` of `Chart.yaml`, such as `1.2.3`.
     pub fn version(&self) -> &str {
         &self.metadata().version
     }

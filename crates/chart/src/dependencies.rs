@@ -1,8 +1,7 @@
 //! Which subcharts take part in a rendering, under which names and with which defaults.
 //!
 //! The rules are those of Helm's `pkg/chart/v2/util/dependencies.go`. Everything but the choice
-//! itself follows from the chart alone, so that a [`Tree`](crate::values::Tree) of enabled
-//! charts is made once per choice.
+//! itself follows from the chart alone, so that a [`Tree`] of enabled charts is made once per choice.
 
 use std::sync::Arc;
 

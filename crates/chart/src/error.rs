@@ -8,7 +8,7 @@ pub enum LoadError {
     /// A file or directory could not be read.
     #[error("failed to read `{}`", path.display())]
     Read {
-        /// The file.
+        /// What was being opened, or read.
         path: PathBuf,
         /// What the operating system says.
         source: std::io::Error,
@@ -76,7 +76,7 @@ impl RenderError {
         }
     }
 
-    /// The same failure without the values that a schema found fault with: what was wanted is told, and where.
+    /// The same failure without the values that a schema found fault with: it says what was wanted, and where.
     /// What templates say themselves stays as it is.
     #[must_use]
     pub fn without_values(self) -> Self {

@@ -11,6 +11,46 @@
 //!
 //! Behaviour is that of Helm 4.3.1. The crate opens the files of the chart that it is told to
 //! load and nothing else; clock, random numbers and cluster come in through a [`World`].
+//!
+//! ```
+//! use steersman_chart::{Capabilities, Chart, Limits, Operation, ReleaseInfo, RenderInput, values};
+//! # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
+//! # struct Nowhere;
+//! # impl World for Nowhere {
+//! #     fn now(&self) -> Timestamp { Timestamp::default() }
+//! #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+//! #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+//! # }
+//!
+//! let chart = Chart::from_files([
+//!     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+//!     ("values.yaml", b"port: 80"),
+//!     (
+//!         "templates/service.yaml",
+//!         b"apiVersion: v1\nkind: Service\nmetadata: {name: {{ .Release.Name }}}\n\
+//!           spec: {ports: [{port: {{ .Values.port }}}]}",
+//!     ),
+//! ])?;
+//! let rendered = chart.render(&RenderInput {
+//!     release: &ReleaseInfo {
+//!         name: "museum".to_owned(),
+//!         namespace: "default".to_owned(),
+//!         revision: 1,
+//!         operation: Operation::Install,
+//!     },
+//!     values: &values::read(b"port: 8080")?,
+//!     capabilities: &Capabilities::default(),
+//!     world: &Nowhere,
+//!     limits: Limits::default(),
+//!     expired: None,
+//!     skip_schema_validation: false,
+//!     subchart_notes: false,
+//! })?;
+//! let service = &rendered.manifests[0];
+//! assert_eq!((service.kind.as_str(), service.name.as_str()), ("Service", "museum"));
+//! assert_eq!(service.object()["spec"]["ports"][0]["port"], 8080);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod capabilities;
 mod chart;

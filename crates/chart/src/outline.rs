@@ -10,6 +10,21 @@ use crate::values::Values;
 /// What a chart says about its values, with its subcharts under the names that values have for them.
 ///
 /// All subcharts are there, whatever conditions and tags make of them.
+///
+/// ```
+/// use steersman_chart::Chart;
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("charts/database/Chart.yaml", b"{apiVersion: v2, name: database, version: 2.0.0}"),
+///     ("charts/database/values.yaml", b"size: 1Gi"),
+/// ])?;
+/// let outline = chart.outline();
+/// let database = &outline.subcharts()[0];
+/// assert_eq!(database.name(), "database");
+/// assert_eq!(database.values()["size"], "1Gi");
+/// # Ok::<(), steersman_chart::LoadError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Outline {
     source: Arc<Source>,

@@ -3,7 +3,7 @@
 /// The release: `.Release` in templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReleaseInfo {
-    /// Its name.
+    /// At most 53 characters, by the rule of [`check_name`]; most charts begin names of objects with it.
     pub name: String,
     /// The namespace that it is installed into.
     pub namespace: String,
@@ -29,6 +29,13 @@ pub enum Operation {
 const MAX_NAME: usize = 53;
 
 /// Checks the name of a release by Helm's rule.
+///
+/// ```
+/// use steersman_chart::check_release_name;
+///
+/// assert!(check_release_name("web-7d4b").is_ok());
+/// assert!(check_release_name("Web").is_err());
+/// ```
 ///
 /// # Errors
 /// The name is empty, too long, or not made of lower-case letters, digits, dots and dashes as

@@ -15,7 +15,7 @@ const READMES: [&str; 3] = ["readme.md", "readme.txt", "readme"];
 /// A part of a chart that can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Everything.
+    /// The others one after the other, as `helm show all`.
     All,
     /// `Chart.yaml`, as it was understood.
     Definition,
@@ -28,6 +28,17 @@ pub enum Part {
 }
 
 /// The text that Helm shows of a part of the chart.
+///
+/// ```
+/// use steersman_chart::{Chart, show::{Part, show}};
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("values.yaml", b"replicas: 2 # at least\n"),
+/// ])?;
+/// assert_eq!(show(&chart, Part::Values), "replicas: 2 # at least\n\n");
+/// # Ok::<(), steersman_chart::LoadError>(())
+/// ```
 pub fn show(chart: &Chart, part: Part) -> String {
     let wants = |other| part == Part::All || part == other;
     let mut text = String::new();

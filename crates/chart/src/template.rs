@@ -20,19 +20,33 @@ use crate::values::{self, Values, set};
 pub type FileReader<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
 
 /// Where the user's values come from, in the order in which they override each other.
+///
+/// ```
+/// use steersman_chart::template::ValueSources;
+///
+/// let sources = ValueSources {
+///     files: vec!["values-prod.yaml".to_owned()],
+///     typed: vec!["replicas=5".to_owned()],
+///     ..ValueSources::default()
+/// };
+/// let values = sources.merge(&|_| Ok(b"replicas: 3\nimage: web:1.27".to_vec()))?;
+/// assert_eq!(values["replicas"], 5);
+/// assert_eq!(values["image"], "web:1.27");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ValueSources {
     /// `--values`: files, later ones override earlier ones.
     pub files: Vec<String>,
-    /// `--set-json`
+    /// `--set-json`: `KEY=JSON`, or an object.
     pub json: Vec<String>,
-    /// `--set`
+    /// `--set`: `KEY=VALUE,…`; integers, `true`, `false` and `null` become what they look like.
     pub typed: Vec<String>,
-    /// `--set-string`
+    /// `--set-string`: as `--set`, but every value stays text.
     pub text: Vec<String>,
-    /// `--set-file`
+    /// `--set-file`: `KEY=PATH,…`; the value is the content of the file.
     pub from_files: Vec<String>,
-    /// `--set-literal`
+    /// `--set-literal`: `KEY=VALUE`; no comma or backslash in it means anything.
     pub literal: Vec<String>,
 }
 
@@ -48,19 +62,19 @@ pub struct TemplateRequest {
     pub chart: PathBuf,
     /// The user's values.
     pub values: ValueSources,
-    /// `--kube-version`
+    /// `--kube-version`, such as `v1.33.0`; without it Helm's default.
     pub kube_version: Option<String>,
     /// `--api-versions`, in addition to those that Helm knows.
     pub api_versions: Vec<String>,
-    /// `--is-upgrade`
+    /// `--is-upgrade`: templates see `.Release.IsUpgrade`, not `.Release.IsInstall`.
     pub is_upgrade: bool,
-    /// `--include-crds`
+    /// `--include-crds`: the files of `crds/` come first.
     pub include_crds: bool,
-    /// `--no-hooks`
+    /// `--no-hooks`: objects with `helm.sh/hook` are left out.
     pub no_hooks: bool,
-    /// `--skip-tests`
+    /// `--skip-tests`: hooks for `helm test` are left out.
     pub skip_tests: bool,
-    /// `--skip-schema-validation`
+    /// `--skip-schema-validation`: no `values.schema.json` is looked at.
     pub skip_schema_validation: bool,
 }
 
@@ -83,11 +97,22 @@ pub enum TemplateError {
 pub struct Document {
     /// The path of the file, such as `web/templates/service.yaml`.
     pub source: String,
-    /// The text.
+    /// YAML without the `---` before it.
     pub text: String,
 }
 
 /// What was rendered, in the order in which it is shown.
+///
+/// ```
+/// use steersman_chart::template::{Document, TemplateOutput};
+///
+/// let service = Document {
+///     source: "web/templates/service.yaml".to_owned(),
+///     text: "kind: Service".to_owned(),
+/// };
+/// let output = TemplateOutput { documents: vec![service], ..TemplateOutput::default() };
+/// assert_eq!(output.text(), "---\n# Source: web/templates/service.yaml\nkind: Service\n");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TemplateOutput {
     /// The files of `crds/`, if wanted.
@@ -241,11 +266,11 @@ pub fn check_name(name: &str) -> Result<(), TemplateError> {
 /// Which parts of a rendering are shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection {
-    /// `--include-crds`
+    /// Otherwise the files of `crds/` are left out.
     pub include_crds: bool,
-    /// `--no-hooks`
+    /// Leaves out all objects with `helm.sh/hook`.
     pub no_hooks: bool,
-    /// `--skip-tests`
+    /// Leaves out only those for `helm test`.
     pub skip_tests: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use steersman_sprig::semver::{Constraint, Version};
 
-/// Whether `text` is a version.
+/// Whether it can be read at all: `1.2` and `v1.2.3` can.
 pub(crate) fn is_version(text: &str) -> bool {
     Version::parse(text).is_ok()
 }

@@ -20,6 +20,16 @@ pub enum ErrorKind {
 }
 
 /// A failure to parse or to execute a template. `Display` is Go's text for it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use steersman_gotemplate::{ErrorKind, FunctionTable, TemplateSet};
+///
+/// let mut set = TemplateSet::new(Arc::new(FunctionTable::default()));
+/// let error = set.parse("web/templates/service.yaml", "kind: Service\n{{ if }}").unwrap_err();
+/// assert_eq!((error.kind(), error.line()), (ErrorKind::Parse, Some(2)));
+/// assert_eq!(error.to_string(), "template: web/templates/service.yaml:2: missing value for if");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(Box<Parts>);
 

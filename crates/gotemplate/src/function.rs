@@ -14,23 +14,23 @@ pub enum Parameter {
     Any,
     /// `reflect.Value`: like `Any`, but tells a missing value ([`Value::Invalid`]) from nil.
     Reflect,
-    /// `bool`.
+    /// `bool`; any other value is refused, whatever its truth.
     Bool,
-    /// `int`.
+    /// Go's `int`, of 64 bits; an argument of any other type of number is refused, unless it is a constant.
     Int,
-    /// `int64`.
+    /// Go's `int64`, which is not its `int`; for types made of it see [`NamedInt64`](Self::NamedInt64).
     Int64,
     /// `uint32`; an argument arrives as [`Value::Uint64`] of at most 32 bits.
     Uint32,
-    /// `float64`.
+    /// Go's `float64`; constants without a point fit, too.
     Float64,
-    /// `string`.
+    /// `string`; a number is refused, not converted.
     String,
     /// `map[string]interface {}`; a nil argument arrives as [`Value::Nil`].
     Map,
     /// `[]interface {}`; a nil argument arrives as [`Value::Nil`].
     List,
-    /// `[]string`.
+    /// `[]string`, and no list of anything else, whatever its items are.
     Strings,
     /// A named Go type of the kind `int64`, such as `time.Duration`; a constant arrives as
     /// [`Value::Int64`], any other argument as an object of this type.
@@ -84,7 +84,7 @@ impl Effect {
     }
 }
 
-/// The body of a function.
+/// What a call does: it gets converted arguments and, for all that is not computed from them, the [`Runtime`].
 pub type Body = fn(&mut dyn Runtime, &[Value]) -> Result<Value, Failure>;
 
 /// One function: a row of a table that can be written as a constant.
@@ -114,13 +114,13 @@ pub struct Function {
     pub variadic: bool,
     /// What a call depends on or changes.
     pub effect: Effect,
-    /// What people are told about it.
+    /// What a list of functions prints of it.
     pub documentation: Documentation,
     /// The body. The arguments were checked against `parameters` and converted to them.
     pub call: Body,
 }
 
-/// What people are told about a function.
+/// What a function takes, gives and does, in words, with an example.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Documentation {
     /// The names of the parameters, with spaces between.
@@ -129,21 +129,21 @@ pub struct Documentation {
     pub result: &'static str,
     /// What goes in, what comes out, and when it fails.
     pub text: &'static str,
-    /// A use of it.
+    /// A template that shows what it is for, and what that prints; none where nobody wrote one yet.
     pub example: Option<Example>,
 }
 
 /// A template that shows a function at work.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// The template.
+    /// As a chart would have it: `{{ shout "ahoy" }}`.
     pub template: &'static str,
-    /// What it gives.
+    /// What is printed for that, to the byte.
     pub output: &'static str,
 }
 
 impl Function {
-    /// A function with some effect.
+    /// The parts that must be given; it is not variadic, and its documentation is empty.
     #[must_use]
     pub const fn new(
         name: &'static str,
@@ -196,7 +196,7 @@ impl Function {
         self
     }
 
-    /// The same function with a template that uses it, and what that gives.
+    /// Gives people a template to copy, with exactly what it prints.
     #[must_use]
     pub const fn example(mut self, template: &'static str, output: &'static str) -> Self {
         self.documentation.example = Some(Example { template, output });
@@ -241,6 +241,15 @@ impl fmt::Debug for Function {
 /// All functions that a set of templates can call, by name.
 ///
 /// Built once and shared; a later function replaces an earlier one of the same name.
+///
+/// ```
+/// use steersman_gotemplate::{FunctionTable, builtins};
+///
+/// let table = FunctionTable::new(&[builtins()]);
+/// let id = table.id("len").expect("Go has it");
+/// assert_eq!(table.get(id).map(|function| function.name), Some("len"));
+/// assert!(table.id("env").is_none());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct FunctionTable {
     functions: Vec<Function>,
@@ -314,6 +323,22 @@ impl Failure {
 }
 
 /// What a running template offers to the functions it calls.
+///
+/// ```
+/// use steersman_gotemplate::{Failure, Function, Parameter, Runtime, Value};
+///
+/// /// Announces what it is about to make, so that no template makes a text without end.
+/// fn spaces(runtime: &mut dyn Runtime, arguments: &[Value]) -> Result<Value, Failure> {
+///     let [Value::Int(count)] = arguments else { return Err(Failure::new("no number")) };
+///     let count = usize::try_from(*count).unwrap_or_default();
+///     runtime.reserve(count)?;
+///     Ok(Value::from(" ".repeat(count)))
+/// }
+///
+/// const SPACES: Function =
+///     Function::pure("spaces", &[Parameter::Int], spaces).signature("count", "string");
+/// assert_eq!(SPACES.usage(), "spaces(count int) string");
+/// ```
 pub trait Runtime {
     /// The clock, randomness and look-ups of this rendering.
     fn world(&self) -> &dyn World;

@@ -10,6 +10,25 @@
 //! Behaviour is defined by Go 1.26's packages `text/template`, `fmt` and `strconv`.
 //!
 //! The crate reads no file, clock, environment or random source.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use steersman_gotemplate::{FunctionTable, Options, TemplateSet, Value, builtins};
+//! # use steersman_gotemplate::{Failure, LookupQuery, Timestamp, World};
+//! # struct Nowhere;
+//! # impl World for Nowhere {
+//! #     fn now(&self) -> Timestamp { Timestamp::default() }
+//! #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+//! #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+//! # }
+//!
+//! let mut set = TemplateSet::new(Arc::new(FunctionTable::new(&[builtins()])));
+//! set.parse("ports", r#"{{ range $name, $port := . }}{{ printf "%-6s%5d\n" $name $port }}{{ end }}"#)?;
+//! let ports = Value::map([("https", Value::Int(443)), ("http", Value::Int(80))]);
+//! let text = set.execute("ports", &ports, &Nowhere, &Options::default())?;
+//! assert_eq!(text, "http     80\nhttps   443\n");
+//! # Ok::<(), steersman_gotemplate::Error>(())
+//! ```
 
 #![allow(
     dead_code,

@@ -47,6 +47,18 @@ impl Default for Limits {
 }
 
 /// How templates are executed.
+///
+/// ```
+/// use steersman_gotemplate::{Limits, MissingKey, Options};
+///
+/// // As Helm executes templates, but for at most a thousand nodes.
+/// let options = Options {
+///     missing_key: MissingKey::Zero,
+///     limits: Limits { steps: 1000, ..Limits::default() },
+///     expired: None,
+/// };
+/// assert_eq!(options.limits.include_depth, 1000);
+/// ```
 #[derive(Clone, Copy, Default)]
 pub struct Options<'a> {
     /// What happens where a map lacks a key.

@@ -16,6 +16,21 @@ use crate::world::World;
 ///
 /// Filled by [`parse`](Self::parse), executed any number of times, by any number of threads.
 /// Clones share what was parsed.
+///
+/// ```
+/// use std::sync::Arc;
+/// use steersman_gotemplate::{FunctionTable, TemplateSet};
+///
+/// let mut set = TemplateSet::new(Arc::new(FunctionTable::default()));
+/// set.parse("web", r#"{{ define "port" }}80{{ end }}port: {{ template "port" }}"#)?;
+/// let names: Vec<String> = set.names().map(ToString::to_string).collect();
+/// assert_eq!(names, ["port", "web"]);
+///
+/// let error = set.parse("broken", "port: {{ env }}").unwrap_err();
+/// assert_eq!(error.to_string(), r#"template: broken:1: function "env" not defined"#);
+/// assert!(!set.contains("broken"));
+/// # Ok::<(), steersman_gotemplate::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct TemplateSet(Arc<Inner>);
 
@@ -139,7 +154,7 @@ impl TemplateSet {
         Ok(templates)
     }
 
-    /// Whether there is a template of this name.
+    /// Whether it was parsed, or is defined in another text of the set.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         self.get(name.as_bytes()).is_some()

@@ -22,10 +22,10 @@ use crate::set::TemplateSet;
 use crate::tree::{self, NodeId, NodeKind, Slot, Span, Tree};
 use crate::value::Str;
 
-/// A template of a set.
+/// What one text, or one `define` in it, was parsed to.
 #[derive(Clone, Copy, Debug)]
 pub struct Template<'a> {
-    /// Its name.
+    /// What [`TemplateSet::execute`] and `{{template}}` call it by.
     pub name: &'a Str,
     /// The name under which its text was parsed: as a rule that of a file.
     pub source: &'a Str,
@@ -50,15 +50,15 @@ pub enum Part<'a> {
     Text(&'a str),
     /// A pipeline whose value is output, unless it declares or assigns variables.
     Action(Node<'a>),
-    /// `{{break}}`
+    /// `{{break}}`: the innermost `range` ends.
     Break,
-    /// `{{continue}}`
+    /// `{{continue}}`: the innermost `range` goes on with its next element.
     Continue,
-    /// `{{if}}`
+    /// `{{if}}`; `else if` is an [`If`](Self::If) alone in the other branch.
     If(Branch<'a>),
-    /// `{{with}}`
+    /// `{{with}}`: the dot of the body is the value of the pipeline.
     With(Branch<'a>),
-    /// `{{range}}`
+    /// `{{range}}`: the pipeline's variables are set before each round.
     Range(Branch<'a>),
     /// `{{template}}`, with the pipeline that gives it its dot, and the use of a `{{block}}`.
     Template(&'a Str, Option<Node<'a>>),
@@ -70,12 +70,12 @@ pub enum Part<'a> {
         variables: Nodes<'a>,
         /// Whether they exist already.
         assigns: bool,
-        /// The commands.
+        /// From left to right, each a [`Part::Command`].
         commands: Nodes<'a>,
     },
     /// What is called or given, and its arguments.
     Command(Nodes<'a>),
-    /// A function.
+    /// A function by its name in the [`FunctionTable`](crate::FunctionTable).
     Function(&'a Str),
     /// A variable by its place in the frame of its template, and fields of it. No place: it is out of scope.
     Variable(Option<usize>, &'a [Str]),
@@ -83,9 +83,9 @@ pub enum Part<'a> {
     Field(&'a [Str]),
     /// Fields of a parenthesised pipeline.
     Chain(Node<'a>, &'a [Str]),
-    /// `.`
+    /// The dot alone, `.`; with fields it is a [`Part::Field`].
     Dot,
-    /// `nil`
+    /// The literal `nil`, which is no command by itself.
     Nil,
     /// `true` or `false`
     Bool(bool),
@@ -98,7 +98,7 @@ pub enum Part<'a> {
 /// The parts of an `if`, `with` or `range`.
 #[derive(Clone, Copy, Debug)]
 pub struct Branch<'a> {
-    /// What decides.
+    /// The condition, or what is looped over.
     pub pipeline: Node<'a>,
     /// What is executed if it is true, or for each element.
     pub body: Node<'a>,
@@ -141,7 +141,7 @@ impl fmt::Debug for Node<'_> {
 }
 
 impl TemplateSet {
-    /// The template of this name.
+    /// A parsed template, for its nodes; [`contains`](Self::contains) only says whether it is there.
     #[must_use]
     pub fn template(&self, name: &str) -> Option<Template<'_>> {
         let template: &tree::Template = self.get(name.as_bytes())?;
@@ -158,7 +158,7 @@ impl TemplateSet {
 }
 
 impl<'a> Node<'a> {
-    /// What the node is.
+    /// The kind of node, with the nodes below it.
     #[must_use]
     pub fn part(self) -> Part<'a> {
         let tree = self.tree;

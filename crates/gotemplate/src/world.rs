@@ -29,6 +29,33 @@ pub struct LookupQuery<'a> {
 ///
 /// Everything that makes two renderings of the same inputs differ comes through here, so a
 /// rendering is repeatable when its world is.
+///
+/// ```
+/// use std::sync::Arc;
+/// use steersman_gotemplate::{
+///     Effect, Failure, Function, FunctionTable, LookupQuery, Options, Runtime, TemplateSet, Timestamp, Value,
+///     World,
+/// };
+///
+/// /// A world in which each rendering is the same.
+/// struct Fixed;
+///
+/// impl World for Fixed {
+///     fn now(&self) -> Timestamp { Timestamp { seconds: 1_767_225_600, nanoseconds: 0 } }
+///     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(7) }
+///     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::map::<&str>([])) }
+/// }
+///
+/// fn epoch(runtime: &mut dyn Runtime, _: &[Value]) -> Result<Value, Failure> {
+///     Ok(Value::Int64(runtime.world().now().seconds))
+/// }
+///
+/// let functions = [Function::new("epoch", &[], Effect::Clock, epoch)];
+/// let mut set = TemplateSet::new(Arc::new(FunctionTable::new(&[&functions])));
+/// set.parse("now", "{{ epoch }}")?;
+/// assert_eq!(set.execute("now", &Value::Nil, &Fixed, &Options::default())?, "1767225600");
+/// # Ok::<(), steersman_gotemplate::Error>(())
+/// ```
 pub trait World {
     /// The present moment.
     fn now(&self) -> Timestamp;

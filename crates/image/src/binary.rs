@@ -3,6 +3,13 @@
 use crate::Platform;
 
 /// A program for an image that has nothing but it.
+///
+/// ```
+/// use steersman_image::Binary;
+///
+/// let error = Binary::new(b"#!/bin/sh\n".to_vec()).unwrap_err();
+/// assert_eq!(error.to_string(), "it is no program of Linux");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Binary {
     platform: Platform,
@@ -64,12 +71,12 @@ impl Binary {
         })
     }
 
-    /// What it runs on.
+    /// Linux on the processor that the ELF header names.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
 
-    /// Its bytes.
+    /// The file as it was given.
     pub fn content(&self) -> &[u8] {
         &self.content
     }

@@ -43,7 +43,7 @@ impl Blob {
         &self.digest
     }
 
-    /// The bytes.
+    /// The bytes that the digest is of.
     pub fn content(&self) -> &Arc<[u8]> {
         &self.content
     }
@@ -64,9 +64,9 @@ impl Blob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor {
-    /// What the blob is.
+    /// How the bytes are read, such as `application/vnd.oci.image.manifest.v1+json`.
     pub media_type: &'static str,
-    /// Its digest.
+    /// `sha256:` and 64 hexadecimal digits: a registry and a layout know the blob by it.
     pub digest: String,
     /// Its length in bytes.
     pub size: u64,

@@ -5,11 +5,22 @@ use std::collections::BTreeMap;
 use crate::{Image, Layer, LayerError, Platform, Settings, Tree};
 
 /// What goes into an image of files, the same for every platform.
+///
+/// ```
+/// use steersman_image::{DataImage, Tree};
+///
+/// let mut files = Tree::default();
+/// files.file("metadata/annotations.yaml", b"annotations: {}\n".as_slice())?;
+/// let bundle = DataImage { purpose: "a bundle".to_owned(), files, ..DataImage::default() };
+/// let images = bundle.for_platforms(&["linux/amd64".parse()?, "linux/arm64".parse()?])?;
+/// assert_eq!(images[0].layers()[0].blob().digest(), images[1].layers()[0].blob().digest());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct DataImage {
     /// What the files are, in the history of the image.
     pub purpose: String,
-    /// The files.
+    /// What lies where: `manifests/` and `metadata/` of a bundle, for example.
     pub files: Tree,
     /// What is said about the image.
     pub labels: BTreeMap<String, String>,

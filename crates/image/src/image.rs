@@ -28,6 +28,21 @@ pub struct Settings {
 }
 
 /// The image for one platform.
+///
+/// ```
+/// use steersman_image::{Image, Settings};
+///
+/// let settings = Settings {
+///     user: "65532:65532".to_owned(),
+///     environment: vec!["HOME=/opt/helm".to_owned()],
+///     ..Settings::default()
+/// };
+/// let image = Image::new("linux/amd64".parse()?, vec![], &settings);
+/// let config: serde_json::Value = serde_json::from_slice(image.config().content())?;
+/// assert_eq!(config["architecture"], "amd64");
+/// assert_eq!(config["config"]["User"], "65532:65532");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Image {
     platform: Platform,
@@ -106,7 +121,7 @@ impl Image {
         }
     }
 
-    /// What it runs on.
+    /// The only one that it can run on; an index tells images apart by it.
     pub fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -116,7 +131,7 @@ impl Image {
         &self.layers
     }
 
-    /// The configuration.
+    /// How a container starts, and the digests of the layers before compression, as JSON.
     pub fn config(&self) -> &Blob {
         &self.config
     }

@@ -13,6 +13,16 @@ use crate::tree::{Node, Tree};
 const MEDIA_TYPE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 
 /// An archive of files that lies over those below it.
+///
+/// ```
+/// use steersman_image::{Layer, Tree};
+///
+/// let mut tree = Tree::default();
+/// tree.file("motd", b"ahoy\n".as_slice())?;
+/// let (first, second) = (Layer::new("a greeting", &tree, 0)?, Layer::new("a greeting", &tree, 0)?);
+/// assert_eq!(first.blob().digest(), second.blob().digest());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Layer {
     /// What it is for, in the history of an image.
@@ -57,7 +67,7 @@ impl Layer {
         })
     }
 
-    /// What it is for.
+    /// One phrase for people, such as `the operator`: the image's history has it.
     pub fn purpose(&self) -> &str {
         &self.purpose
     }

@@ -16,6 +16,26 @@
 //! ```
 //!
 //! The formats are those of the OCI image specification 1.1.
+//!
+//! ```
+//! use steersman_image::{Image, Layer, Release, Settings, Tree, write_layout};
+//!
+//! let mut tree = Tree::default();
+//! tree.program("usr/sbin/web", b"#!/bin/sh\n".as_slice())?;
+//! tree.file("etc/web.conf", b"port 80\n".as_slice())?;
+//! let layer = Layer::new("the web server", &tree, 0)?;
+//! let settings = Settings {
+//!     entrypoint: vec!["/usr/sbin/web".to_owned()],
+//!     ..Settings::default()
+//! };
+//! let image = Image::new("linux/arm64".parse()?, vec![layer], &settings);
+//! let release = Release::new("registry.example.com/web:v1".parse()?, vec![image]);
+//!
+//! let folder = tempfile::tempdir()?;
+//! write_layout(folder.path(), &release)?;
+//! assert!(folder.path().join("oci-layout").exists());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod binary;
 mod blob;

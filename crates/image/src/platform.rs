@@ -6,9 +6,19 @@ use std::str::FromStr;
 use serde::Serialize;
 
 /// An operating system and a processor, by Go's names for them: `linux/arm64`.
+///
+/// ```
+/// use steersman_image::Platform;
+///
+/// let platform: Platform = "linux/arm64/v8".parse()?;
+/// assert_eq!(platform.to_string(), "linux/arm64");
+/// assert_eq!(platform.rust_target(), "aarch64-unknown-linux-gnu");
+/// assert!("windows/amd64".parse::<Platform>().is_err());
+/// # Ok::<(), steersman_image::PlatformError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Platform {
-    /// The processor.
+    /// By Go's name: `arm64`, not `aarch64`.
     pub architecture: String,
     /// The operating system.
     pub os: String,

@@ -13,6 +13,16 @@ const MAX_NAME: usize = 255;
 /// The name of an image with a tag, in full: `docker.io/library/operator:latest` for `operator`.
 ///
 /// The rules are those of docker and of the distribution specification.
+///
+/// ```
+/// use steersman_image::Reference;
+///
+/// let reference: Reference = "registry.example.com:5000/team/operator:v1.2.0".parse()?;
+/// assert_eq!(reference.registry(), "registry.example.com:5000");
+/// assert_eq!((reference.repository(), reference.tag()), ("team/operator", "v1.2.0"));
+/// assert_eq!("operator".parse::<Reference>()?.to_string(), "docker.io/library/operator:latest");
+/// # Ok::<(), steersman_image::ReferenceError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
     registry: String,
@@ -39,7 +49,7 @@ impl Reference {
         &self.repository
     }
 
-    /// The tag.
+    /// What follows the last colon, such as `v1.2.0`; `latest` where none was written.
     pub fn tag(&self) -> &str {
         &self.tag
     }

@@ -7,6 +7,18 @@ use crate::{Blob, Descriptor, Image, Layer, Reference};
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 
 /// What a name stands for: an image, or an index of images for several platforms.
+///
+/// ```
+/// use steersman_image::{Image, Release, Settings};
+///
+/// let platforms = ["linux/arm64".parse()?, "linux/amd64".parse()?];
+/// let images = platforms.map(|platform| Image::new(platform, vec![], &Settings::default()));
+/// let release = Release::new("web:v1".parse()?, images.to_vec());
+/// assert_eq!(release.images()[0].platform().to_string(), "linux/amd64");
+/// let index = release.root().expect("it has images");
+/// assert_eq!(index.media_type(), "application/vnd.oci.image.index.v1+json");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Release {
     reference: Reference,
@@ -51,7 +63,7 @@ impl Release {
         }
     }
 
-    /// The name.
+    /// With registry and tag, as it is pulled.
     pub fn reference(&self) -> &Reference {
         &self.reference
     }

@@ -7,6 +7,17 @@ use std::sync::Arc;
 const MAX_PATH: usize = 4096;
 
 /// Files by their paths. The folders above them come by themselves.
+///
+/// ```
+/// use steersman_image::{Tree, TreeError};
+///
+/// let mut tree = Tree::default();
+/// tree.file("opt/helm/watches.yaml", b"[]\n".as_slice())?;
+/// let taken = tree.folder("opt/helm/watches.yaml");
+/// assert_eq!(taken, Err(TreeError::Taken("opt/helm/watches.yaml".to_owned())));
+/// assert!(tree.file("../etc/passwd", b"".as_slice()).is_err());
+/// # Ok::<(), TreeError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub(crate) nodes: BTreeMap<String, Node>,

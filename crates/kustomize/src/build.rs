@@ -24,7 +24,7 @@ struct Accumulated {
     references: Vec<Reference>,
 }
 
-/// Builds a folder.
+/// The objects of a kustomization that no other one names; what it names is built on the way.
 pub(crate) fn build(project: &Path, folder: &Path) -> Result<Vec<Value>, Error> {
     let files = Files::open(project, folder)?;
     let kustomization = Kustomization::parse(files.kustomization(), &files.kustomization_text()?)?;

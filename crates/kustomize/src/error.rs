@@ -3,6 +3,14 @@
 use std::path::{Path, PathBuf};
 
 /// Why a folder could not be built.
+///
+/// ```
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("kustomization.yaml"), "resources: [https://example.com/web]\n")?;
+/// let error = steersman_kustomize::build(folder.path()).unwrap_err();
+/// assert!(error.to_string().contains("resources"), "{error}");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read.
@@ -16,9 +24,9 @@ pub enum Error {
     /// A folder has no `kustomization.yaml`, or several.
     #[error("`{}` {problem}", folder.display())]
     Folder {
-        /// The folder.
+        /// In full, with links resolved.
         folder: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with it, in words that follow its path.
         problem: String,
     },
     /// A text is not YAML.
@@ -32,9 +40,9 @@ pub enum Error {
     /// A field of a kustomization cannot be done as it says.
     #[error("{field} in `{}`: {problem}", path.display())]
     Field {
-        /// The kustomization.
+        /// The kustomization that has it.
         path: PathBuf,
-        /// The field.
+        /// Its path below the top: `configMapGenerator`, `images`.
         field: String,
         /// What is wrong with it.
         problem: String,

@@ -20,7 +20,7 @@ const REMOTE: &str = "download it, and name the folder or file";
 /// A folder with a kustomization.
 #[derive(Debug, Clone)]
 pub(crate) struct Files {
-    /// Where folders have to be.
+    /// No folder outside of this one is entered.
     project: PathBuf,
     /// From the outermost folder to this one.
     chain: Vec<PathBuf>,
@@ -30,7 +30,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Opens a folder.
+    /// Nothing of it is read yet; all reading is confined to `project` from here on.
     pub(crate) fn open(project: &Path, folder: &Path) -> Result<Self, Error> {
         let project = resolve(project)?;
         let folder = resolve(folder)?;

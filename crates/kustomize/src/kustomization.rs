@@ -172,7 +172,7 @@ pub(crate) struct Generator {
     pub(crate) envs: Vec<String>,
     pub(crate) env: String,
     pub(crate) options: Option<GeneratorOptions>,
-    /// Of Secrets only.
+    /// The type of a Secret, such as `kubernetes.io/tls`; a `ConfigMap` has none.
     #[serde(rename = "type")]
     pub(crate) kind: String,
 }

@@ -63,6 +63,12 @@ pub fn build_within(project: &Path, folder: &Path) -> Result<Vec<Value>, Error> 
 
 /// Objects as `kubectl kustomize` writes them: keys in order, documents with `---` between them.
 ///
+/// ```
+/// let objects = [serde_json::json!({"kind": "A"}), serde_json::json!({"kind": "B"})];
+/// assert_eq!(steersman_kustomize::to_yaml(&objects)?, "kind: A\n---\nkind: B\n");
+/// # Ok::<(), steersman_kustomize::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Go could not write a value: a text with control characters, for example.

@@ -11,11 +11,11 @@ pub(crate) enum Shape {
     Unknown,
     /// A map, some of whose fields are known.
     Map(&'static [(&'static str, Shape)]),
-    /// A list that is merged.
+    /// A list whose items find their counterparts, instead of all being replaced.
     List(List),
 }
 
-/// A list that is merged.
+/// How items of two lists are paired, as containers are by their `name`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct List {
     /// What tells items from each other; nothing where the items are scalars.

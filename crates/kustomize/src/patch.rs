@@ -42,7 +42,7 @@ pub(crate) fn apply_all(
     Ok(())
 }
 
-/// Applies `patchesJson6902`.
+/// The deprecated field for JSON patches: its turn is after labels and annotations, not with `patches`.
 pub(crate) fn apply_json6902(
     files: &Files,
     kustomization: &Kustomization,

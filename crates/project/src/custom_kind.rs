@@ -1,6 +1,17 @@
 //! What a custom resource is called.
 
 /// A kind of custom resources, with the names that its `CustomResourceDefinition` gives it.
+///
+/// ```
+/// use steersman_project::CustomKind;
+///
+/// let kind = CustomKind::new("cache.example.com", "v1alpha1", "Memcached");
+/// assert_eq!(kind.definition_name(), "memcacheds.cache.example.com");
+/// assert_eq!(kind.api_version(), "cache.example.com/v1alpha1");
+///
+/// let sheep = CustomKind { plural: "sheep".to_owned(), ..CustomKind::new("farm.example.com", "v1", "Sheep") };
+/// assert_eq!(sheep.irregular_plural(), Some("sheep"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CustomKind {
     /// The API group, such as `cache.example.com`.

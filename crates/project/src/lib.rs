@@ -2,6 +2,19 @@
 //!
 //! A project is a folder with charts, `watches.yaml`, and the manifests that bring its operator into a cluster. Nothing
 //! here asks a cluster or the network.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use steersman_chart::Chart;
+//! use steersman_project::{CustomKind, definition::{Definition, Options}, layout};
+//!
+//! let files: BTreeMap<String, Vec<u8>> = layout::starter_chart("Web");
+//! let chart = Chart::from_files(files.iter().map(|(path, text)| (path.as_str(), text.as_slice())))?;
+//! let kind = CustomKind::new("apps.example.com", "v1alpha1", "Web");
+//! let definition = Definition::of(&kind, &chart, &Options::default())?;
+//! assert_eq!(definition.value()["metadata"]["name"], "webs.apps.example.com");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod bundle;
 pub mod check;

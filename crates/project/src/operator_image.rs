@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Containers of this name are the operator, whatever is beside them.
 const OPERATOR_CONTAINERS: [&str; 2] = ["manager", "operator"];
 
-/// It can't be told which container is the operator.
+/// No container, or more than one, could be the operator's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the operator's image can't be set: {reason}")]
 pub struct OperatorImageError {
@@ -14,6 +14,20 @@ pub struct OperatorImageError {
 
 /// Sets the image of the operator's container among the objects of a project: that of the only Deployment, and of its only
 /// container, or of the one called `manager` or `operator`.
+///
+/// ```
+/// use serde_json::json;
+///
+/// let containers = json!([{"name": "proxy", "image": "proxy:v1"}, {"name": "manager", "image": "web:v1"}]);
+/// let mut objects = [json!({
+///     "kind": "Deployment",
+///     "metadata": {"name": "web-operator"},
+///     "spec": {"template": {"spec": {"containers": containers}}},
+/// })];
+/// steersman_project::set_operator_image(&mut objects, "web:v2")?;
+/// assert_eq!(objects[0]["spec"]["template"]["spec"]["containers"][1]["image"], "web:v2");
+/// # Ok::<(), steersman_project::OperatorImageError>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -19,7 +19,7 @@ pub(crate) fn rest(arguments: &[Value], place: usize) -> &[Value] {
     arguments.get(place..).unwrap_or_default()
 }
 
-/// A `string`.
+/// Text; empty where the place is taken by something else, which the signature rules out.
 pub(crate) fn string(arguments: &[Value], place: usize) -> Str {
     match arguments.get(place) {
         Some(Value::Str(text)) => text.clone(),
@@ -51,7 +51,7 @@ pub(crate) fn integer(arguments: &[Value], place: usize) -> i64 {
     }
 }
 
-/// A `float64`.
+/// A number with a fraction; 0 where something else is there.
 pub(crate) fn float(arguments: &[Value], place: usize) -> f64 {
     match arguments.get(place) {
         Some(Value::Float(number)) => *number,
@@ -59,7 +59,7 @@ pub(crate) fn float(arguments: &[Value], place: usize) -> f64 {
     }
 }
 
-/// A `bool`.
+/// True for `true` alone: no other value is asked for its truth.
 pub(crate) fn boolean(arguments: &[Value], place: usize) -> bool {
     matches!(arguments.get(place), Some(Value::Bool(true)))
 }

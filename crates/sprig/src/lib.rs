@@ -11,6 +11,25 @@
 //! crypto provider draws their randomness itself.
 //!
 //! [`json`], [`semver`], [`date`] and [`merge`] are also of use to those who load charts.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use steersman_gotemplate::{FunctionTable, Options, TemplateSet, Value, builtins};
+//! # use steersman_gotemplate::{Failure, LookupQuery, Timestamp, World};
+//! # struct Nowhere;
+//! # impl World for Nowhere {
+//! #     fn now(&self) -> Timestamp { Timestamp::default() }
+//! #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+//! #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+//! # }
+//!
+//! let table = FunctionTable::new(&[builtins(), steersman_sprig::functions()]);
+//! let mut set = TemplateSet::new(Arc::new(table));
+//! set.parse("name", r#"{{ .name | default "web" | trunc 3 | upper }}-{{ list 3 1 2 | sortAlpha | join "." }}"#)?;
+//! let text = set.execute("name", &Value::map::<&str>([]), &Nowhere, &Options::default())?;
+//! assert_eq!(text, "WEB-1.2.3");
+//! # Ok::<(), steersman_gotemplate::Error>(())
+//! ```
 
 #![expect(
     clippy::unnecessary_wraps,
@@ -65,6 +84,12 @@ pub fn expression_places(expression: &str) -> u64 {
 }
 
 /// Whether a text is a regular expression in Go's syntax, and of a size at which compiling it is no matter.
+///
+/// ```
+/// assert!(steersman_sprig::is_expression("^v?[0-9]+$"));
+/// // Go has no look-ahead.
+/// assert!(!steersman_sprig::is_expression("(?=web)"));
+/// ```
 pub fn is_expression(text: &str) -> bool {
     regex::is_expression(text)
 }

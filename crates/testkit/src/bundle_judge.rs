@@ -23,7 +23,7 @@ pub struct Finding {
     pub validator: String,
     /// `Error` or `Warning`.
     pub level: String,
-    /// What is wrong.
+    /// In the words of the validator.
     pub detail: String,
 }
 

@@ -6,6 +6,12 @@ use std::fmt;
 ///
 /// `Display` gives goyaml's whole message, `yaml: line 3: mapping values are not allowed in this context`.
 /// Its line is sometimes missing and sometimes one too small; [`Error::line`] gives the true one.
+///
+/// ```
+/// let error = steersman_yaml::parse("name: web\nports: 80: 81\n").unwrap_err();
+/// assert_eq!(error.line(), 2);
+/// assert_eq!(error.to_string(), "yaml: line 2: mapping values are not allowed in this context");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     message: String,

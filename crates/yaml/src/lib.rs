@@ -22,6 +22,14 @@ pub use reader::MAX_DEPTH;
 /// Reads the first document of a text, as goyaml's `Unmarshal` does; a text without any is a null. What
 /// follows the first document is not looked at.
 ///
+/// ```
+/// let node = steersman_yaml::parse("image:\n  tag: 1.10\n")?;
+/// let tag = node.get("image").and_then(|image| image.get("tag")).expect("it is there");
+/// assert_eq!((tag.line, tag.column), (2, 8));
+/// assert_eq!(tag.to_json()?, serde_json::json!(1.1));
+/// # Ok::<(), steersman_yaml::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// The text is not YAML, or its content has no meaning: see [`Error`].
@@ -39,6 +47,13 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Node, Error> {
 }
 
 /// Reads all documents of a text.
+///
+/// ```
+/// let documents = steersman_yaml::parse_documents("kind: Service\n---\nkind: Deployment\n")?;
+/// let kinds = documents.iter().filter_map(|document| document.get("kind")?.as_str());
+/// assert_eq!(kinds.collect::<Vec<_>>(), ["Service", "Deployment"]);
+/// # Ok::<(), steersman_yaml::Error>(())
+/// ```
 ///
 /// # Errors
 ///

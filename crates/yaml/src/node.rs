@@ -8,6 +8,18 @@ use std::collections::BTreeMap;
 /// A value and the place where it starts, both counted from 1.
 ///
 /// A value that came from an alias carries the place of its anchor.
+///
+/// ```
+/// use steersman_yaml::{Content, parse};
+///
+/// let node = parse("- yes\n- 0777\n- 2026-01-31\n")?;
+/// let Content::Sequence(items) = &node.value else { panic!("a list") };
+/// assert_eq!(items[0].value, Content::Bool(true));
+/// assert_eq!(items[1].value, Content::Int(511));
+/// assert_eq!(items[2].as_str(), Some("2026-01-31"));
+/// assert_eq!(items[2].line, 3);
+/// # Ok::<(), steersman_yaml::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// What was read.

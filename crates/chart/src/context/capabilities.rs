@@ -1,4 +1,4 @@
-//! `.Capabilities`.
+//! `.Capabilities` with the fields and methods of Go's types, `.APIVersions.Has` among them.
 
 use std::any::Any;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use crate::capabilities::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
 
 const NO_PARAMETERS: Signature = Signature::new(&[]);
 
-/// `.Capabilities` as a value.
+/// What templates get as `.Capabilities`: a pointer to Go's struct, as in Helm.
 pub(super) fn value(capabilities: &Capabilities) -> Value {
     let all = AllCapabilities {
         kube_version: Rc::new(KubeVersionObject {
@@ -192,7 +192,7 @@ impl Object for VersionSet {
     }
 }
 
-/// `version.BuildInfo`
+/// `version.BuildInfo`: the fields that `helm version` prints.
 #[derive(Debug)]
 struct BuildInfo(HelmVersion);
 

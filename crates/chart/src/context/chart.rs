@@ -8,7 +8,7 @@ use crate::dependencies::Enabled;
 use crate::metadata::{Dependency, Maintainer};
 use crate::values::to_value;
 
-/// `.Chart` of a chart.
+/// `.Chart`: the fields of `Chart.yaml` under Go's names, and `IsRoot`.
 pub(super) fn map(chart: &Enabled, is_root: bool) -> Map {
     let metadata = &chart.source.metadata;
     let text = |text: &String| Value::from(text.as_str());

@@ -38,7 +38,7 @@ impl Templates {
         })
     }
 
-    /// The Go templates.
+    /// All templates of the chart that are in Go's language, and its partials.
     pub(crate) fn go(&self) -> &TemplateSet {
         &self.go
     }

@@ -52,7 +52,7 @@ fn bytes(arguments: &[Value], place: usize) -> &[u8] {
     }
 }
 
-/// The text of a string argument.
+/// A string argument, with U+FFFD for what is not UTF-8; empty where it is no string.
 fn text(arguments: &[Value], place: usize) -> std::borrow::Cow<'_, str> {
     match argument(arguments, place) {
         Value::Str(text) => text.text(),

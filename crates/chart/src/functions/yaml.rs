@@ -1,4 +1,4 @@
-//! YAML.
+//! `toYaml`, `fromYaml`, `fromYamlArray` and their variants.
 
 use steersman_gotemplate::stack::grow;
 use steersman_gotemplate::{Encoded, Failure, Map, MapType, Object, Runtime, Str, Value};

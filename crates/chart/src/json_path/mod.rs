@@ -11,6 +11,15 @@ use crate::values::Values;
 /// What an expression selects of values, as `helm show values --jsonpath` prints it. An expression that finds nothing
 /// prints nothing.
 ///
+/// ```
+/// use steersman_chart::{json_path::select, values};
+///
+/// let values = values::read(b"ports: [{name: http, port: 80}, {name: https, port: 443}]")?;
+/// let port = select(&values, r#"{.ports[?(@.name=="https")].port}"#)?;
+/// assert_eq!(port, "443");
+/// # Ok::<(), String>(())
+/// ```
+///
 /// # Errors
 /// The expression cannot be understood; the text is Helm's.
 pub fn select(values: &Values, expression: &str) -> Result<String, String> {

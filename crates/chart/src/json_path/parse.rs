@@ -21,7 +21,7 @@ pub(super) enum Node {
     Float(f64),
     Bool(bool),
     Wildcard,
-    /// `..`
+    /// `..`: the node itself and everything below it, at any depth.
     Descendants,
     Union(Vec<Vec<Node>>),
     /// `range` and `end`, or what means nothing.

@@ -108,7 +108,7 @@ impl Items {
         Ok(items)
     }
 
-    /// Whether an item has this annotation.
+    /// Whether any has it, with whatever value.
     pub(super) fn have(&self, annotation: &str) -> bool {
         self.0.iter().any(|Item(ItemMetadata(annotations))| {
             annotations

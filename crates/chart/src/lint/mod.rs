@@ -118,7 +118,7 @@ impl Report {
     }
 }
 
-/// A kind that Kubernetes gives up.
+/// Until when Kubernetes serves a deprecated kind, and what replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GivenUp {
     /// The minor version of Kubernetes 1 that serves it no longer.
@@ -142,6 +142,34 @@ pub fn given_up(api_version: &str, kind: &str, kubernetes: &KubeVersion) -> Opti
 }
 
 /// Lints the chart in a folder or archive.
+///
+/// ```
+/// use steersman_chart::lint::{LintInput, Severity, lint};
+/// use steersman_chart::{Limits, Values};
+/// # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
+/// # struct Nowhere;
+/// # impl World for Nowhere {
+/// #     fn now(&self) -> Timestamp { Timestamp::default() }
+/// #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+/// #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+/// # }
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("Chart.yaml"), "{apiVersion: v2, name: web, version: one}")?;
+/// let input = LintInput {
+///     values: &Values::new(),
+///     namespace: "default",
+///     kube_version: None,
+///     skip_schema_validation: false,
+///     world: &Nowhere,
+///     limits: Limits::default(),
+/// };
+/// let report = lint(folder.path(), &input)?;
+/// let error = report.findings.iter().find(|finding| finding.severity == Severity::Error);
+/// let error = error.expect("`one` is no version").to_string();
+/// assert_eq!(error, "[ERROR] Chart.yaml: version 'one' is not a valid SemVer");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// There is no chart: no `Chart.yaml`, or an archive that cannot be read. The text is Helm's.

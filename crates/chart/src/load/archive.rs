@@ -13,7 +13,7 @@ use crate::error::LoadError;
 /// What may come between the contents of two files: headers, long names, the padding of blocks.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads the archive at `path`.
+/// Reads a `.tgz`; one that is not compressed is refused in Helm's words.
 pub(super) fn read_file(path: &Path, budget: &mut Budget) -> Result<Vec<File>, LoadError> {
     let failed = |source| LoadError::Read {
         path: path.to_owned(),

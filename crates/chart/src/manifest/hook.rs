@@ -12,7 +12,7 @@ const OUTPUT_LOG_POLICY: &str = "helm.sh/hook-output-log-policy";
 /// A document that is applied at certain events instead of with the release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
-    /// The document.
+    /// The object, and the template that rendered it.
     pub manifest: Manifest,
     /// When it is applied.
     pub events: Vec<HookEvent>,
@@ -27,21 +27,21 @@ pub struct Hook {
 /// A moment in the life of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookEvent {
-    /// `pre-install`
+    /// `pre-install`: after rendering, before the first object is created.
     PreInstall,
-    /// `post-install`
+    /// `post-install`: after all objects were created.
     PostInstall,
-    /// `pre-delete`
+    /// `pre-delete`: before the first object is deleted.
     PreDelete,
-    /// `post-delete`
+    /// `post-delete`: after all objects were deleted.
     PostDelete,
-    /// `pre-upgrade`
+    /// `pre-upgrade`: after rendering, before the first object is changed.
     PreUpgrade,
-    /// `post-upgrade`
+    /// `post-upgrade`: after all objects were changed.
     PostUpgrade,
-    /// `pre-rollback`
+    /// `pre-rollback`: before an earlier revision is applied again.
     PreRollback,
-    /// `post-rollback`
+    /// `post-rollback`: after an earlier revision was applied again.
     PostRollback,
     /// `test`, also written `test-success`
     Test,
@@ -50,11 +50,11 @@ pub enum HookEvent {
 /// When a hook's object is deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeletePolicy {
-    /// `before-hook-creation`
+    /// `before-hook-creation`: when it is about to be created again; what Helm does where no policy is named.
     BeforeHookCreation,
-    /// `hook-succeeded`
+    /// `hook-succeeded`: as soon as it has done its work.
     HookSucceeded,
-    /// `hook-failed`
+    /// `hook-failed`: as soon as it has failed.
     HookFailed,
     /// Anything else, which has no effect.
     Other(String),
@@ -63,9 +63,9 @@ pub enum DeletePolicy {
 /// When a hook's log is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutputLogPolicy {
-    /// `hook-succeeded`
+    /// `hook-succeeded`: when it has done its work.
     HookSucceeded,
-    /// `hook-failed`
+    /// `hook-failed`: when it did not do its work.
     HookFailed,
     /// Anything else, which has no effect.
     Other(String),

@@ -88,6 +88,14 @@ const UNINSTALL: &[&str] = &[
 
 /// Whether objects of kind `a` are installed before those of kind `b`. A stable sort by this
 /// keeps the order of the chart among objects of one kind.
+///
+/// ```
+/// use steersman_chart::manifest::install_order;
+///
+/// let mut kinds = ["Deployment", "Service", "Widget", "Namespace"];
+/// kinds.sort_by(|a, b| install_order(a, b));
+/// assert_eq!(kinds, ["Namespace", "Service", "Deployment", "Widget"]);
+/// ```
 pub fn install_order(a: &str, b: &str) -> Ordering {
     compare(INSTALL, a, b)
 }

@@ -17,11 +17,11 @@ pub(crate) fn read_lock(content: &[u8]) -> Result<Option<Lock>, String> {
 /// The versions that the dependencies of a chart were resolved to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
-    /// When it was made.
+    /// The time at which `helm dependency update` ran, as in the file: `2026-01-31T12:00:00Z`.
     pub generated: String,
     /// The digest of what was asked for and what was found.
     pub digest: String,
-    /// What was found.
+    /// The exact versions, under the names of the dependencies.
     pub dependencies: Vec<Dependency>,
 }
 

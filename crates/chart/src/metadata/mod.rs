@@ -16,21 +16,21 @@ use crate::version;
 /// The contents of `Chart.yaml`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
-    /// The name.
+    /// `web`, as in the name of the archive, `web-1.2.3.tgz`; never a path.
     pub name: String,
     /// The project's page.
     pub home: String,
-    /// Where the sources are.
+    /// Addresses of its code, for people.
     pub sources: Vec<String>,
-    /// The chart's version.
+    /// `1.2.3`, by the rules of semantic versions.
     pub version: String,
-    /// One sentence.
+    /// What the chart is, in one sentence.
     pub description: String,
     /// Words to find the chart by.
     pub keywords: Vec<String>,
     /// Who keeps the chart.
     pub maintainers: Vec<Maintainer>,
-    /// A picture.
+    /// The address of a picture.
     pub icon: String,
     /// `v1` or `v2`.
     pub api_version: String,
@@ -55,11 +55,11 @@ pub struct Metadata {
 /// Someone who keeps a chart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Maintainer {
-    /// The name.
+    /// A person, a team or an account; `helm lint` wants one.
     pub name: String,
     /// The address for mail.
     pub email: String,
-    /// A page.
+    /// The address of a page about them.
     pub url: String,
 }
 
@@ -132,6 +132,15 @@ impl Metadata {
     }
 
     /// Reads the metadata of a chart from YAML or JSON that was parsed already, such as an entry of a repository's index.
+    ///
+    /// ```
+    /// use steersman_chart::Metadata;
+    ///
+    /// let node = steersman_yaml::parse("{apiVersion: v2, name: web, version: 1.0.0, type: library}").unwrap();
+    /// let metadata = Metadata::read(&node)?;
+    /// assert_eq!((metadata.name.as_str(), metadata.chart_type.as_str()), ("web", "library"));
+    /// # Ok::<(), String>(())
+    /// ```
     ///
     /// # Errors
     /// A field has another type than it should, or what is required is missing; the text is Helm's.

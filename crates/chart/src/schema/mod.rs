@@ -62,7 +62,7 @@ impl Schema {
         Ok(Self { schemas, root, stack })
     }
 
-    /// Checks values.
+    /// Validates on a stack that is large enough for the schema's references.
     fn check(&self, values: &Value) -> Result<(), Findings> {
         stacker::grow(self.stack, || {
             self.schemas
@@ -80,7 +80,7 @@ impl Schema {
 pub(crate) struct Findings {
     /// In Helm's words.
     pub(crate) message: String,
-    /// The same without a value.
+    /// The findings with what the user wrote left out, for where secrets must not be shown.
     pub(crate) without_values: String,
 }
 

@@ -46,7 +46,7 @@ impl<'a> Comments<'a> {
     }
 }
 
-/// The lines of the keys at a path.
+/// Finds where keys are written; `*` in `path` is any key, and `keys` is how many more may be looked at.
 fn collect(node: &Node, path: &[String], keys: &mut usize, lines: &mut BTreeSet<usize>) {
     let (Some((first, rest)), Content::Mapping(pairs)) = (path.split_first(), &node.value) else {
         return;

@@ -37,7 +37,25 @@ use subject::Subject;
 use value::{Abstract, Shape};
 use walk::Walk;
 
-/// Everything that a chart can produce, as far as this can be told.
+/// Everything that a chart can produce, as far as its templates and values show it.
+///
+/// ```
+/// use steersman_chart::{Chart, survey::Survey};
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("values.yaml", b"ingress: false"),
+///     (
+///         "templates/ingress.yaml",
+///         b"{{ if .Values.ingress }}\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\n{{ end }}",
+///     ),
+/// ])?;
+/// // The defaults render no object; other values would.
+/// let survey = Survey::of(&chart)?;
+/// assert_eq!(survey.objects[0].kind, "Ingress");
+/// assert_eq!(survey.objects[0].sources[0].place.line, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
     /// The kinds of its objects, sorted. Hooks are among them, but those that only `helm test` creates.
@@ -50,7 +68,7 @@ pub struct Survey {
     pub roles: Vec<Role>,
     /// The roles that it binds.
     pub bindings: Vec<Binding>,
-    /// What could not be told.
+    /// What stays unknown: choices of the user that nothing bounds.
     pub undetermined: Vec<Undetermined>,
 }
 
@@ -72,7 +90,7 @@ pub struct Source {
     pub template: String,
     /// The text that names the kind; a template that the file includes may be what has it.
     pub place: Place,
-    /// Whether it is a hook.
+    /// Whether it carries `helm.sh/hook`, in which case it is no part of the release.
     pub hook: HookUse,
     /// The namespaces other than the release's that it names.
     pub namespaces: BTreeSet<String>,
@@ -86,7 +104,7 @@ pub enum HookUse {
     Never,
     /// It depends on the values.
     Sometimes,
-    /// They are hooks.
+    /// In every branch: each object that was found carries `helm.sh/hook`.
     Always,
 }
 
@@ -143,7 +161,7 @@ pub struct Lookup {
     pub lists: bool,
     /// The namespaces that are named, if that is known; none where the release's, or any other, may be meant.
     pub namespaces: Option<BTreeSet<String>>,
-    /// Where.
+    /// The call of `lookup`.
     pub place: Place,
 }
 
@@ -151,7 +169,7 @@ pub struct Lookup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Role {
-    /// Whether it is a `ClusterRole`.
+    /// For the whole cluster; otherwise a `Role`, which holds in its namespace.
     pub is_cluster_role: bool,
     /// Its names, as far as they are known.
     pub names: BTreeSet<String>,
@@ -165,42 +183,42 @@ pub struct Role {
     pub is_incomplete: bool,
     /// Whether a rule here is for all names where the chart's is for names that follow from values or from the release.
     pub is_widened: bool,
-    /// Where.
+    /// The text that names its kind.
     pub place: Place,
 }
 
 /// A rule of a role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyRule {
-    /// `apiGroups`
+    /// `apps` for Deployments; empty for Kubernetes' core.
     pub api_groups: Vec<String>,
-    /// `resources`
+    /// In the plural, such as `deployments` or `pods/log`.
     pub resources: Vec<String>,
-    /// `resourceNames`
+    /// Objects that alone are meant; none for any.
     pub resource_names: Vec<String>,
-    /// `nonResourceURLs`
+    /// Paths such as `/metrics`, which only a `ClusterRole` can grant.
     pub non_resource_urls: Vec<String>,
-    /// `verbs`
+    /// `get`, `list` and so on; `*` for all.
     pub verbs: Vec<String>,
 }
 
 /// A `RoleBinding` or `ClusterRoleBinding` that a chart ships.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// Whether it binds a `ClusterRole`.
+    /// What its `roleRef` names: otherwise a `Role` of its own namespace.
     pub is_cluster_role: bool,
     /// The names of the role, as far as they are known.
     pub names: BTreeSet<String>,
     /// Whether the role may have another name, such as one that follows from the release.
     pub is_open: bool,
-    /// Where.
+    /// The text that names its kind.
     pub place: Place,
 }
 
-/// Something that could not be told.
+/// Something that the chart leaves open, such as a kind that comes from the values.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Undetermined {
-    /// Where.
+    /// The file and, where known, the line that could say it.
     pub place: Place,
     /// What, and what decides it.
     pub message: String,
@@ -309,7 +327,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes note of something that can't be told.
+    /// Notes something that the chart leaves open.
     fn note(&mut self, place: &Place, message: String) {
         let found = Undetermined {
             place: place.clone(),

@@ -13,7 +13,7 @@ pub(super) type Resolve<'a> = dyn Fn(&Abstract) -> Resolved + 'a;
 /// A part of what a template can print.
 #[derive(Clone, Debug)]
 pub(super) enum Output {
-    /// This text.
+    /// Literal characters, and the line that they come from.
     Text(Rc<str>, Place),
     /// A value of which not all is known.
     Value(Abstract, Place),
@@ -60,7 +60,7 @@ pub(super) struct Pieces {
     pub(super) all: Vec<Piece>,
     /// How many arms each branch has.
     pub(super) arms: Vec<u32>,
-    /// Whether there are too many.
+    /// Whether some were dropped, as there are too many.
     pub(super) is_cut: bool,
 }
 

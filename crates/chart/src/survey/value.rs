@@ -25,7 +25,7 @@ pub(super) struct Abstract {
     pub(super) open: Option<Rc<str>>,
 }
 
-/// One thing that a value can be.
+/// One of the alternatives of an [`Abstract`]: known whole, in part, or by where it comes from.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// A value that is known whole.
@@ -71,7 +71,7 @@ impl Abstract {
         Self::json(true).or(Self::json(false))
     }
 
-    /// What is this or that.
+    /// A value that any branch may have given: the alternatives of both.
     pub(super) fn or(mut self, other: Self) -> Self {
         for shape in other.options {
             self.add(shape);

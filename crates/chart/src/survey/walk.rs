@@ -315,7 +315,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Where a node is.
+    /// The file, and the line counted from 1; the ends of lines are looked for once for each text.
     pub(super) fn place(&self, node: Node<'_>) -> Place {
         let text = node.whole_text();
         let position = node.position().min(text.len());

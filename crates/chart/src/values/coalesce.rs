@@ -40,7 +40,7 @@ impl std::fmt::Display for Place<'_> {
     }
 }
 
-/// No place yet.
+/// Above all keys: it prints as an empty text.
 const ROOT: Place<'static> = Place {
     above: None,
     name: "",

@@ -8,7 +8,7 @@ use super::{Values, to_frozen};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Defaults(Vec<DefaultValue>);
 
-/// One of the defaults.
+/// A key at the top of `values.yaml` with both readings of what it holds.
 #[derive(Clone, Debug)]
 pub(super) struct DefaultValue {
     pub(super) key: Str,

@@ -17,6 +17,16 @@ pub(crate) use defaults::Defaults;
 /// An integer among them reaches templates as Go's `int64`, as from a custom resource or
 /// `--set`; a floating-point number as `float64`, which is what Helm makes of every number in a
 /// values file.
+///
+/// ```
+/// use steersman_chart::values;
+///
+/// let mut values = values::read(b"image: {tag: '1.26'}\nreplicas: 2")?;
+/// values::set::set(&mut values, "image.tag=1.27,debug=true")?;
+/// values::overlay(&mut values, values::read(b"replicas: 3")?);
+/// assert_eq!(serde_json::to_string(&values).unwrap(), r#"{"debug":true,"image":{"tag":"1.27"},"replicas":3.0}"#);
+/// # Ok::<(), String>(())
+/// ```
 pub type Values = serde_json::Map<String, Value>;
 
 /// Reads a values file: YAML documents, of which later ones override earlier ones. All numbers

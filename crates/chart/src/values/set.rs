@@ -20,6 +20,18 @@ pub type FileReader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 /// Sets what `text` (`a.b=1,c={x,y},d[0].e=z`) says in `values`: numbers, booleans and `null`
 /// are taken as such (`--set`).
 ///
+/// ```
+/// use steersman_chart::{Values, values::set::{set, set_string}};
+///
+/// let mut values = Values::new();
+/// set(&mut values, r"ports={80,443},node.labels.kubernetes\.io/os=linux")?;
+/// set_string(&mut values, "revision=42")?;
+/// assert_eq!(values["ports"], serde_json::json!([80, 443]));
+/// assert_eq!(values["node"]["labels"]["kubernetes.io/os"], "linux");
+/// assert_eq!(values["revision"], "42");
+/// # Ok::<(), String>(())
+/// ```
+///
 /// # Errors
 /// The text breaks the grammar; the message is Helm's.
 pub fn set(values: &mut Values, text: &str) -> Result<(), String> {

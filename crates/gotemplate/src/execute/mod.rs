@@ -23,6 +23,28 @@ use budget::Budget;
 use view::View;
 
 /// Executions of templates of one set that share a budget: one rendering.
+///
+/// ```
+/// use std::sync::Arc;
+/// use steersman_gotemplate::{ErrorKind, Execution, FunctionTable, Limits, Options, TemplateSet, Value};
+/// # use steersman_gotemplate::{Failure, LookupQuery, Timestamp, World};
+/// # struct Nowhere;
+/// # impl World for Nowhere {
+/// #     fn now(&self) -> Timestamp { Timestamp::default() }
+/// #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+/// #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+/// # }
+///
+/// let mut set = TemplateSet::new(Arc::new(FunctionTable::default()));
+/// set.parse("web", "kind: Deployment")?;
+/// let limits = Limits { output_bytes: 20, ..Limits::default() };
+/// let options = Options { limits, ..Options::default() };
+/// let mut execution = Execution::new(&set, &Nowhere, &options);
+/// assert_eq!(execution.execute("web", &Value::Nil)?, "kind: Deployment");
+/// let error = execution.execute("web", &Value::Nil).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Budget);
+/// # Ok::<(), steersman_gotemplate::Error>(())
+/// ```
 pub struct Execution<'a> {
     set: &'a TemplateSet,
     world: &'a dyn World,
@@ -83,7 +105,7 @@ enum Flow {
 }
 
 impl<'a> Execution<'a> {
-    /// Executions of the templates of `set`.
+    /// Nothing is executed yet. All that is executed here spends from one budget, that of `options`.
     #[must_use]
     pub fn new(set: &'a TemplateSet, world: &'a dyn World, options: &Options<'a>) -> Self {
         Self {

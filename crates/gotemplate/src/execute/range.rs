@@ -1,4 +1,4 @@
-//! `{{range}}`.
+//! `{{range}}`: loops over lists, maps, bytes, and up to integers.
 
 use crate::error::Error;
 use crate::format;

@@ -1,6 +1,14 @@
 //! Text of values, as Go's packages `fmt` and `strconv` write it.
 //!
 //! Values can contain themselves. What is nested too deeply or grows too large is cut off.
+//!
+//! ```
+//! use steersman_gotemplate::{Value, format};
+//!
+//! let text = format::sprintf(b"%05.1f|%-4s|%v", &[Value::Float(3.14), "ab".into(), Value::list(vec![])]);
+//! assert_eq!(text, "003.1|ab  |[]");
+//! assert_eq!(format::quote("a\tb"), r#""a\tb""#);
+//! ```
 
 mod directive;
 mod float;

@@ -7,7 +7,7 @@ use super::printer::Printer;
 use super::quote::{Escape, is_printable, quote_character};
 
 impl Printer<'_> {
-    /// An integer by its magnitude and sign.
+    /// Prints an integer; `magnitude` is without the sign, and `signed` says whether Go's type can have one.
     pub(super) fn integer_value(
         &mut self,
         value: &Value,

@@ -56,7 +56,7 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// Whether all was printed.
+    /// Whether the output is within the room that it was given; what goes beyond is cut off.
     pub(super) fn fits(&self) -> bool {
         !self.cut_off && self.out.len() <= self.limit
     }
@@ -191,7 +191,7 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// A struct.
+    /// Prints a struct: fields between braces, with their names under `%+v` and `%#v`.
     fn members(&mut self, type_name: &str, members: &[(&str, Value)], verb: char) {
         let (open, separator, close) = self.brackets(type_name, "{", "}");
         self.write(open);

@@ -17,9 +17,9 @@ pub fn quote_bytes(bytes: &[u8]) -> String {
 /// Which characters are written as escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// Those that are not printable.
+    /// Control characters and others that Go does not print: `%q` keeps an `é`.
     NotPrintable,
-    /// Those, and all that are not ASCII.
+    /// Also what is beyond ASCII: `%+q` writes an `é` as `\u00e9`.
     NotAscii,
 }
 

@@ -10,7 +10,7 @@ use super::{Found, Parser};
 /// What a sequence of nodes goes on with.
 enum Item<'t> {
     Node(NodeId),
-    /// `{{end}}`.
+    /// `{{end}}`, which its `if`, `with`, `range`, `define` or `block` consumes.
     End,
     /// `{{else}}`, or `{{else if` and `{{else with`, of which the `if` or `with` is next.
     Else(Token<'t>),

@@ -84,7 +84,7 @@ struct Parser<'t> {
     functions: &'t FunctionTable,
     tree: Tree,
     found: Vec<Found>,
-    /// Where each is in `found`.
+    /// Indices of `found`, for a name that is defined again.
     found_names: BTreeMap<Str, usize>,
     scope: Scope<'t>,
     depth: u32,

@@ -83,15 +83,15 @@ pub(crate) enum NodeKind {
     Text { start: u32, end: u32 },
     /// A pipeline whose value is printed, unless it declares or assigns variables.
     Action { pipe: NodeId },
-    /// `{{break}}`.
+    /// `{{break}}`: ends the innermost `range`.
     Break,
-    /// `{{continue}}`.
+    /// `{{continue}}`: on to the next element of the innermost `range`.
     Continue,
-    /// `{{if}}`.
+    /// `{{if}}`: an `else if` is a list of one more `If`.
     If(Branch),
-    /// `{{with}}`.
+    /// `{{with}}`: the value of its pipeline is the dot inside.
     With(Branch),
-    /// `{{range}}`.
+    /// `{{range}}`: its pipeline may have up to two variables.
     Range(Branch),
     /// `{{template}}`, and the use of a `{{block}}`. The name is in `names`.
     Template { name: u32, pipe: Option<NodeId> },
@@ -113,15 +113,15 @@ pub(crate) enum NodeKind {
     Field(Span),
     /// Fields of a parenthesised pipeline or of a function's result.
     Chain { operand: NodeId, fields: Span },
-    /// `.`
+    /// The dot alone: `.` without fields.
     Dot,
-    /// `nil`
+    /// The literal `nil`.
     Nil,
     /// `true` or `false`.
     Bool(bool),
     /// A number or a character, in `numbers`.
     Number(u32),
-    /// A string, in `strings`.
+    /// A literal; the index of what it reads as, and of how it is quoted, in `strings`.
     String(u32),
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct StringLiteral {
 /// A numeric constant, in each type that can hold it.
 #[derive(Clone, Debug)]
 pub(crate) struct Number {
-    /// As written.
+    /// Where it is in the text, as written: `0x1F`.
     pub(crate) text: Range<u32>,
     pub(crate) int: Option<i64>,
     pub(crate) uint: Option<u64>,

@@ -25,6 +25,15 @@ pub enum Frozen {
 }
 
 /// A map that never changes and can be shared by threads.
+///
+/// ```
+/// use steersman_gotemplate::{Frozen, FrozenMap, Value};
+///
+/// let defaults: FrozenMap = [("replicas".into(), Frozen::Int64(2))].into_iter().collect();
+/// let values = defaults.thaw();
+/// values.insert("replicas", Value::Int64(5));
+/// assert!(matches!(defaults.entries(), [(_, Frozen::Int64(2))]));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct FrozenMap(Arc<[(Str, Frozen)]>);
 

@@ -7,13 +7,13 @@ use super::Value;
 /// The Go type of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListType {
-    /// `[]interface {}`.
+    /// `[]interface {}`: the lists of YAML.
     Any,
-    /// `[]string`.
+    /// `[]string`: what `keys` and `splitList` give.
     String,
-    /// `[]int`.
+    /// `[]int`: what `until` and `untilStep` give.
     Int,
-    /// `[][]interface {}`.
+    /// `[][]interface {}`: what `chunk` gives.
     Lists,
     /// A slice of some other type, by Go's name of it, such as `[]*chart.Maintainer`.
     Named(&'static str),
@@ -34,6 +34,14 @@ impl ListType {
 }
 
 /// A slice: a sequence that no template function changes in place.
+///
+/// ```
+/// use steersman_gotemplate::{List, ListType, Value, format};
+///
+/// let hosts = List::new(ListType::String, vec![Value::from("a.example"), Value::from("b.example")]);
+/// assert_eq!(hosts.list_type().type_name(), "[]string");
+/// assert_eq!(format::print_value(&hosts.into()), "[a.example b.example]");
+/// ```
 #[derive(Clone, Debug)]
 pub struct List(Rc<Inner>);
 
@@ -78,7 +86,7 @@ impl List {
         self.0.element
     }
 
-    /// The items.
+    /// In order; of a nil slice none.
     #[must_use]
     pub fn items(&self) -> &[Value] {
         &self.0.items

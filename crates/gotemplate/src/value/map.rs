@@ -11,7 +11,7 @@ use crate::function::{Failure, Runtime};
 pub enum MapType {
     /// `map[string]interface {}`.
     Any,
-    /// `map[string]string`.
+    /// `map[string]string`: annotations of a chart, for example.
     String,
     /// A named map type that can stand in for `map[string]interface {}`, such as
     /// `common.Values`.
@@ -30,9 +30,9 @@ pub struct NamedMap {
 /// A method of a named map type.
 #[derive(Debug)]
 pub struct MapMethod {
-    /// The name.
+    /// As templates call it: `AsMap`.
     pub name: &'static str,
-    /// The parameters.
+    /// What templates have to hand over, and whether they may call it at all.
     pub signature: Signature,
     /// The body. The arguments were checked against the signature.
     pub call: fn(&mut dyn Runtime, &Map, &[Value]) -> Result<Value, Failure>,
@@ -63,6 +63,15 @@ impl MapType {
 ///
 /// No method keeps the map borrowed when it returns, so a map may be changed while a
 /// snapshot of it is being walked.
+///
+/// ```
+/// use steersman_gotemplate::{Map, MapType, Value};
+///
+/// let values = Map::from_entries(MapType::Any, [("b", Value::Int(2)), ("a", Value::Nil)]);
+/// assert!(matches!(values.get(b"a"), Some(Value::Nil)));
+/// assert!(values.get(b"c").is_none());
+/// assert_eq!(values.keys(), ["a", "b"]);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Map {
     go_type: MapType,
@@ -146,7 +155,7 @@ impl Map {
         Self::of(map_type, entries)
     }
 
-    /// Whether this is a nil map.
+    /// Whether this is Go's nil map, which can be read as an empty one but takes no entries.
     #[must_use]
     pub fn is_nil(&self) -> bool {
         self.entries.borrow().is_nil
@@ -231,7 +240,7 @@ impl Map {
         Self::of(self.go_type, entries)
     }
 
-    /// The value of `key`.
+    /// The entry at `key`; `None` where there is none, and [`Value::Nil`] for one that is null.
     #[must_use]
     pub fn get(&self, key: &[u8]) -> Option<Value> {
         if let Entries {

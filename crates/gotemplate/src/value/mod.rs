@@ -25,6 +25,19 @@ pub use string::Str;
 ///
 /// Cloning is cheap: text is counted, and lists, maps and objects are shared, so that a map
 /// changed through one name is changed for all who hold it, as in Go.
+///
+/// ```
+/// use steersman_gotemplate::{Map, MapType, Value, format};
+///
+/// let labels = Map::from_entries(MapType::Any, [("app", Value::from("web"))]);
+/// let alias = Value::from(labels.clone());
+/// labels.insert("tier", Value::from("front"));
+/// assert_eq!(format::print_value(&alias), "map[app:web tier:front]");
+///
+/// assert_eq!(Value::Int(1).type_name(), "int");
+/// assert_eq!(Value::Int64(1).type_name(), "int64");
+/// assert!(!Value::string("").is_true());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// No value at all, Go's zero `reflect.Value`: the field of a map that lacks it. Printed
@@ -33,23 +46,23 @@ pub enum Value {
     Invalid,
     /// A nil `interface {}`: what YAML's `null` becomes.
     Nil,
-    /// `bool`.
+    /// `bool`: never a word such as `yes`, which YAML has read already.
     Bool(bool),
-    /// `int`.
+    /// `int`: an integer that stands in a template, and what `len` gives.
     Int(i64),
-    /// `int64`.
+    /// `int64`: an integer of a custom resource or of `--set`, and what Sprig computes.
     Int64(i64),
-    /// `uint64`.
+    /// `uint64`: the parts of a semantic version, for example.
     Uint64(u64),
     /// `uint8`, a byte of an indexed string.
     Byte(u8),
-    /// `float64`.
+    /// `float64`: every number of a values file, whether or not it has a fraction.
     Float(f64),
-    /// `string`.
+    /// `string`: bytes, nearly always UTF-8.
     Str(Str),
-    /// `[]byte`.
+    /// `[]byte`, which JSON has in base64.
     Bytes(Arc<[u8]>),
-    /// A slice.
+    /// A slice of some Go type; see [`ListType`].
     List(List),
     /// A map with strings as keys.
     Map(Map),
@@ -61,18 +74,18 @@ pub enum Value {
 const _: () = assert!(size_of::<Value>() == 24);
 
 impl Value {
-    /// A string value.
+    /// Text of any kind that [`Str`] is made of; `Value::from` does the same for `&str` and `String`.
     pub fn string(text: impl Into<Str>) -> Self {
         Self::Str(text.into())
     }
 
-    /// A `[]interface {}`.
+    /// A list of Go's type `[]interface {}`, as YAML has them.
     #[must_use]
     pub fn list(items: Vec<Value>) -> Self {
         Self::List(List::new(ListType::Any, items))
     }
 
-    /// A `[]string`.
+    /// A list of Go's type `[]string`, which functions tell from a `[]interface {}`.
     pub fn strings<T: Into<Str>>(items: impl IntoIterator<Item = T>) -> Self {
         Self::List(List::new(
             ListType::String,
@@ -85,7 +98,7 @@ impl Value {
         Self::Map(Map::from_entries(MapType::Any, entries))
     }
 
-    /// An object.
+    /// Wraps what the caller has fields and methods for; clones share it.
     pub fn object(object: impl Object + 'static) -> Self {
         Self::Object(Rc::new(object))
     }

@@ -41,6 +41,30 @@ impl Signature {
 /// A Go value whose type has a name of its own: `.Files`, `.Capabilities`, a time, a version.
 ///
 /// The defaults are those of a struct without exported fields or methods.
+///
+/// ```
+/// use std::any::Any;
+/// use steersman_gotemplate::{Object, Value, format};
+///
+/// #[derive(Debug)]
+/// struct Release(u32);
+///
+/// impl Object for Release {
+///     fn type_name(&self) -> &str { "*release.Release" }
+///     fn kind_name(&self) -> &str { "ptr" }
+///     fn as_any(&self) -> &dyn Any { self }
+///     fn field(&self, name: &str) -> Option<Value> {
+///         (name == "Revision").then(|| Value::Int(self.0.into()))
+///     }
+///     fn text(&self) -> Option<steersman_gotemplate::Str> {
+///         Some(format!("revision {}", self.0).into())
+///     }
+/// }
+///
+/// let release = Value::object(Release(3));
+/// assert_eq!(release.type_name(), "*release.Release");
+/// assert_eq!(format::print_value(&release), "revision 3");
+/// ```
 pub trait Object: fmt::Debug {
     /// Go's name of the type, such as `*common.Capabilities`.
     fn type_name(&self) -> &str;

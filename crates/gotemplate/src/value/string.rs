@@ -10,6 +10,15 @@ use std::sync::Arc;
 ///
 /// Go's strings are bytes, and functions such as `trunc` or `b64dec` make ones that are not
 /// UTF-8; those keep their bytes. Order and equality are those of the bytes.
+///
+/// ```
+/// use steersman_gotemplate::Str;
+///
+/// let cut = Str::from_bytes(vec![b'a', 0xc3]);
+/// assert_eq!(cut.as_str(), None);
+/// assert_eq!(cut.text(), "a\u{fffd}");
+/// assert_eq!(cut.len(), 2);
+/// ```
 #[derive(Clone)]
 pub struct Str(Bytes);
 
@@ -22,7 +31,7 @@ enum Bytes {
 }
 
 impl Str {
-    /// The string of these bytes.
+    /// Bytes as they are: they need not be UTF-8.
     #[must_use]
     pub fn from_bytes(bytes: Vec<u8>) -> Self {
         match String::from_utf8(bytes) {
@@ -31,7 +40,7 @@ impl Str {
         }
     }
 
-    /// The bytes.
+    /// What Go sees: `len` counts these, and `index` takes one of them.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {

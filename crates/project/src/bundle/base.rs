@@ -12,7 +12,7 @@ const OLDEST_KUBERNETES: &str = "1.27.0";
 /// What a chart says about itself that an operator of it can say, too.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChartFacts {
-    /// One sentence.
+    /// One sentence: `description` of `Chart.yaml`.
     pub description: String,
     /// Words to find it by.
     pub keywords: Vec<String>,

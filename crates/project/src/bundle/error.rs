@@ -9,9 +9,9 @@ pub enum BundleError {
     /// The version is not a strict semantic version.
     #[error("`{text}` is not a semantic version: {reason}")]
     Version {
-        /// What was given.
+        /// As it was given: `v1.0`, for example.
         text: String,
-        /// What is wrong with it.
+        /// The rule of semantic versions that it breaks.
         reason: String,
     },
     /// More than one scorecard configuration.

@@ -44,14 +44,14 @@ const WITHOUT_OLM: [&str; 2] = ["Namespace", "Kustomization"];
 /// The version of a package that has none yet, as in the Makefile of a new project.
 const FIRST_VERSION: &str = "0.0.1";
 
-/// What a bundle is to be.
+/// What the objects of a project do not say about their bundle.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
     /// The name of the package.
     pub package: String,
     /// The version. Without it: that of the base, that of the bundle before, or 0.0.1.
     pub version: Option<String>,
-    /// What it replaces.
+    /// The version that OLM upgrades from: `spec.replaces`.
     pub replaces: Replaces,
     /// Versions that an upgrade may leave out: names of their `ClusterServiceVersion`s.
     pub skips: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Request {
 pub struct Bundle {
     /// The name of the package.
     pub package: String,
-    /// The version.
+    /// Strictly semantic, without a `v`: `0.0.1` in `memcached-operator.v0.0.1`.
     pub version: String,
     /// The `ClusterServiceVersion`, without the time of its creation.
     pub service_version: Value,

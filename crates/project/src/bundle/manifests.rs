@@ -66,7 +66,7 @@ impl Manifests {
         .sum()
     }
 
-    /// The name of the only Deployment.
+    /// What the operator is called where there is just one Deployment; `None` where there are several, or none.
     pub fn deployment_name(&self) -> Option<&str> {
         match self.deployments.as_slice() {
             [only] => Some(name(only)),
@@ -82,7 +82,7 @@ impl Manifests {
             .find(|object| name(object).starts_with(&prefix))
     }
 
-    /// The name of the definition of a kind.
+    /// `PLURAL.GROUP`, as the manifest has it; `None` where no definition is among the manifests.
     pub fn definition_name(&self, group: &str, kind: &str) -> Option<&str> {
         let defines = |definition: &&Value| {
             text(definition, "/spec/group") == group && text(definition, "/spec/names/kind") == kind

@@ -1,12 +1,37 @@
 //! Bundles of the Operator Lifecycle Manager (OLM): what `operator-sdk generate bundle` writes.
 //!
 //! A bundle is a folder: `manifests/` with a `ClusterServiceVersion` and what the operator needs beside it, `metadata/`
-//! with the package and its channels, and `tests/scorecard/`. [`generate`] makes one from the objects that would be
+//! with the package and its channels, and `tests/scorecard/`. [`generate()`] makes one from the objects that would be
 //! applied to a cluster, however those were built. Nothing here reads a file, a clock or the network.
 //!
 //! The format is defined by
 //! [operator-registry](https://github.com/operator-framework/operator-registry/blob/master/docs/design/operator-bundle.md),
 //! the `ClusterServiceVersion` by `github.com/operator-framework/api`.
+//!
+//! ```
+//! use serde_json::json;
+//! use steersman_project::bundle::{Manifests, Request, generate};
+//!
+//! let container = json!({"name": "manager", "image": "registry.example.com/web-operator:v0.1.0"});
+//! let deployment = json!({
+//!     "apiVersion": "apps/v1",
+//!     "kind": "Deployment",
+//!     "metadata": {"name": "web-operator", "namespace": "web-system"},
+//!     "spec": {
+//!         "selector": {"matchLabels": {"app": "web-operator"}},
+//!         "template": {"metadata": {"labels": {"app": "web-operator"}}, "spec": {"containers": [container]}},
+//!     },
+//! });
+//! let request = Request {
+//!     package: "web-operator".to_owned(),
+//!     version: Some("0.1.0".to_owned()),
+//!     ..Request::default()
+//! };
+//! let bundle = generate(Manifests::collect([deployment])?, &request)?;
+//! assert_eq!(bundle.service_version["metadata"]["name"], "web-operator.v0.1.0");
+//! assert!(bundle.files().contains_key("manifests/web-operator.clusterserviceversion.yaml"));
+//! # Ok::<(), steersman_project::bundle::BundleError>(())
+//! ```
 
 mod base;
 pub mod catalog;

@@ -12,7 +12,7 @@ pub enum Replaces {
     /// What the base says, else the version that the bundle before had, if that was an older one.
     #[default]
     Automatic,
-    /// Nothing.
+    /// The bundle is the first of its channel, or leaves upgrades to `skipRange`.
     Nothing,
     /// A version, such as `0.0.1`, or the full name, such as `memcached-operator.v0.0.1`.
     Named(String),

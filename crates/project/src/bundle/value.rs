@@ -18,7 +18,7 @@ pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// The name of an object.
+/// `metadata.name`; empty where it is missing.
 pub(super) fn name(object: &Value) -> &str {
     text(object, "/metadata/name")
 }

@@ -11,7 +11,7 @@ use crate::{CustomKind, Scope};
 /// A version of a kind, in the definition that a project has.
 pub(super) struct Defined<'a> {
     pub(super) document: &'a Document,
-    /// `openAPIV3Schema`.
+    /// What the server checks resources by: `openAPIV3Schema` of the version.
     pub(super) schema: &'a Value,
 }
 

@@ -10,7 +10,7 @@ use super::{Finding, Project, Watched, definitions};
 pub struct Deployed<'a> {
     /// The file of the kustomization, for findings.
     pub file: &'a str,
-    /// Its objects.
+    /// What the build gave, in kustomize's order.
     pub objects: &'a [Value],
 }
 

@@ -34,6 +34,15 @@ pub struct ReadError {
 }
 
 /// The manifests in a project's folders.
+///
+/// ```
+/// use steersman_project::check::Manifests;
+///
+/// let mut manifests = Manifests::default();
+/// manifests.add("config/samples/web.yaml", b"kind: Web\nspec: {}\n");
+/// manifests.add("config/samples/broken.yaml", b"kind: [\n");
+/// assert_eq!(manifests.findings()[0].file, "config/samples/broken.yaml");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     pub(super) documents: Vec<Document>,
@@ -46,7 +55,7 @@ pub(super) struct Document {
     /// The file, below the project's folder.
     pub(super) file: String,
     node: Node,
-    /// The object.
+    /// As JSON: aliases and merge keys are resolved.
     pub(super) value: Value,
 }
 
@@ -100,7 +109,7 @@ impl Manifests {
         }
     }
 
-    /// What is no manifest.
+    /// Files that could not be taken: too large, or not YAML.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a project, as far as that can be told without a cluster.
+//! What is wrong with a project, found without a cluster.
 //!
 //! ```text
 //! charts       lint, dependencies, rendering with the defaults and with each sample, kinds that Kubernetes gives up
@@ -31,7 +31,7 @@ use crate::CustomKind;
 /// How many findings of one kind are listed for one file.
 const LISTED: usize = 10;
 
-/// A project.
+/// All that is checked against each other, loaded beforehand.
 #[derive(Clone, Copy)]
 pub struct Project<'a> {
     /// The checked entries of watches.yaml.
@@ -59,9 +59,9 @@ impl std::fmt::Debug for Project<'_> {
 /// An entry of watches.yaml.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// Its kind.
+    /// What the operator watches, and has a controller for.
     pub kind: CustomKind,
-    /// Its chart.
+    /// Loaded with its subcharts.
     pub chart: Chart,
     /// The chart's path, as the file has it.
     pub chart_path: String,
@@ -76,6 +76,44 @@ pub struct Watched {
 }
 
 /// What is wrong with a project, in the order of the files.
+///
+/// ```
+/// use steersman_chart::{Capabilities, Chart, Values};
+/// use steersman_project::CustomKind;
+/// use steersman_project::check::{Manifests, Project, Watched, check};
+/// # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
+/// # struct Nowhere;
+/// # impl World for Nowhere {
+/// #     fn now(&self) -> Timestamp { Timestamp::default() }
+/// #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+/// #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Ok(Value::Nil) }
+/// # }
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("templates/service.yaml", b"apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"),
+/// ])?;
+/// let watched = Watched {
+///     kind: CustomKind::new("example.com", "v1", "Web"),
+///     chart,
+///     chart_path: "helm-charts/web".to_owned(),
+///     overrides: Values::new(),
+///     release_namespace: None,
+///     ignores_dependents: false,
+///     line: 1,
+/// };
+/// let project = Project {
+///     watches: &[watched],
+///     manifests: &Manifests::default(),
+///     deployed: None,
+///     kube_version: &Capabilities::default().kube_version,
+///     world: &Nowhere,
+///     expired: None,
+/// };
+/// let findings = check(&project, "watches.yaml");
+/// assert!(findings.iter().any(|finding| finding.message.contains("definition")), "{findings:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for watched in project.watches {

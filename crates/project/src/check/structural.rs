@@ -25,6 +25,19 @@ pub struct Verdict {
 
 /// What a server says of a resource, by the `openAPIV3Schema` of its definition.
 ///
+/// ```
+/// use serde_json::json;
+/// use steersman_project::check::judge;
+///
+/// let replicas = json!({"type": "integer", "minimum": 1});
+/// let spec = json!({"type": "object", "properties": {"replicas": replicas}});
+/// let schema = json!({"type": "object", "properties": {"spec": spec}});
+/// let verdict = judge(&schema, &json!({"spec": {"replicas": 0, "image": "web"}}))?;
+/// assert_eq!(verdict.refused[0].0, "/spec/replicas");
+/// assert_eq!(verdict.dropped, ["/spec/image"]);
+/// # Ok::<(), String>(())
+/// ```
+///
 /// # Errors
 /// It is no schema.
 pub fn judge(schema: &Value, resource: &Value) -> Result<Verdict, String> {

@@ -39,6 +39,15 @@ const GENERIC: [&str; 12] = [
 ];
 
 /// What keeps an `openAPIV3Schema` from being structural: JSON pointers into it, and why. None where it is structural.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_project::check::structural_faults;
+///
+/// let schema = json!({"type": "object", "properties": {"spec": {"properties": {}}}});
+/// let faults = structural_faults(&schema);
+/// assert_eq!(faults[0].0, "/properties/spec/type");
+/// ```
 pub fn structural_faults(schema: &Value) -> Vec<(String, String)> {
     let mut faults = Faults(Vec::new());
     let Some(root) = schema.as_object() else {
@@ -171,7 +180,7 @@ impl Faults {
         }
     }
 
-    /// The schemas of a value's conditions.
+    /// Checks what stands below `allOf`, `anyOf`, `oneOf` and `not`.
     fn conditions(&mut self, schema: &Map<String, Value>, place: &str, is_structure: bool, depth: usize) {
         let number_or_text = json!([{"type": "integer"}, {"type": "string"}]);
         for junctor in JUNCTORS {

@@ -9,7 +9,7 @@ use super::node::Types;
 /// What comments tell of one value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Hint {
-    /// What it is for.
+    /// The prose, without annotations such as `@param`; it goes into the schema.
     pub(super) description: Option<String>,
     /// What it may be, if they say so.
     pub(super) types: Option<Types>,
@@ -31,7 +31,7 @@ impl<'a> Comments<'a> {
         Self { lines, by_path }
     }
 
-    /// What is told of the value at a path, whose key is on a line (counted from 1) and in a column.
+    /// What comments say of the value at a path, whose key is on a line (counted from 1) and in a column.
     pub(super) fn of(&self, path: &str, line: u32) -> Hint {
         if let Some(hint) = self.by_path.get(path) {
             return hint.clone();

@@ -56,7 +56,7 @@ pub(super) fn size(value: &Value) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |text| text.len())
 }
 
-/// Does something to a schema and those in it, which are told how deep they are.
+/// Does `work` on a schema and on those in it, with the depth of each.
 fn walk(schema: &mut Value, depth: usize, work: &mut impl FnMut(&mut Map<String, Value>, usize)) {
     let Value::Object(map) = schema else { return };
     work(map, depth);

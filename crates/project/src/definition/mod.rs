@@ -38,13 +38,27 @@ use crate::{CustomKind, Scope};
 const CATEGORY: &str = "steersman";
 
 /// The `CustomResourceDefinition` of a kind.
+///
+/// ```
+/// use steersman_chart::Chart;
+/// use steersman_project::{CustomKind, definition::{Definition, Options}};
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("values.yaml", b"# How many pods run.\nreplicas: 2\n"),
+/// ])?;
+/// let definition = Definition::of(&CustomKind::new("example.com", "v1", "Web"), &chart, &Options::default())?;
+/// let replicas = &definition.schema()["properties"]["spec"]["properties"]["replicas"];
+/// assert_eq!(replicas["description"], "How many pods run. (default: 2)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     value: Value,
     notices: Vec<Notice>,
 }
 
-/// How a definition is made.
+/// What the user can decide; by default no value is written into resources, and none is given.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Whether the chart's defaults become defaults of the definition, which the API server writes into each resource

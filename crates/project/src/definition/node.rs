@@ -9,7 +9,7 @@ use serde_json::{Number, Value};
 pub(super) struct Node {
     /// What the value may be.
     pub(super) types: Types,
-    /// For people.
+    /// Prose, from a comment or a schema.
     pub(super) description: Option<String>,
     /// What the chart takes where nothing is given.
     pub(super) default: Option<Value>,
@@ -65,7 +65,7 @@ pub(super) struct Bound {
     pub(super) exclusive: bool,
 }
 
-/// A set of types.
+/// Types of JSON Schema that a value may have, one bit each; `number` is two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Types(u8);
 
@@ -111,7 +111,7 @@ impl Types {
         self.0 & other.0 == other.0
     }
 
-    /// The type of a value.
+    /// The one bit that fits: a number without a fraction is an integer.
     pub(super) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
@@ -148,7 +148,7 @@ impl Node {
         }
     }
 
-    /// The same with nothing known but what people are told.
+    /// Keeps the description and the default, and takes any value.
     pub(super) fn loosened(self) -> Self {
         Self {
             description: self.description,

@@ -52,14 +52,14 @@ pub struct Api<'a> {
     pub chart: &'a str,
     /// The text of the chart's `values.yaml`.
     pub values: &'a str,
-    /// The `CustomResourceDefinition`.
+    /// The `CustomResourceDefinition` as YAML, for a file of its own.
     pub definition: &'a str,
     /// What the operator may do for this kind: items of a list of rules as YAML, under the heading that names the kind.
     pub rules: &'a str,
 }
 
 impl Api<'_> {
-    /// Where the `CustomResourceDefinition` is.
+    /// `config/crd/bases/GROUP_PLURAL.yaml`, with the whole group.
     pub fn definition_path(&self) -> String {
         format!("config/crd/bases/{}", self.definition_file())
     }
@@ -68,7 +68,7 @@ impl Api<'_> {
         format!("{}_{}.yaml", self.kind.group, self.kind.plural)
     }
 
-    /// Where the sample is.
+    /// `config/samples/cache_v1alpha1_memcached.yaml`: the group is without its domain.
     pub fn sample_path(&self) -> String {
         format!("config/samples/{}", self.sample_file())
     }
@@ -85,6 +85,15 @@ impl Api<'_> {
 
 /// The files of a project without kinds. `base_rules` are what the operator may do whatever it watches: the items of a
 /// list of rules, as YAML, under their heading.
+///
+/// ```
+/// use steersman_project::layout::{Project, new_project};
+///
+/// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
+/// let files = new_project(&project, "");
+/// assert!(files["PROJECT"].contains("projectName: web-operator\n"));
+/// assert!(files.contains_key("config/default/kustomization.yaml"));
+/// ```
 pub fn new_project(project: &Project, base_rules: &str) -> Files {
     let mut files = templates::project(project, base_rules);
     files.insert("PROJECT".to_owned(), ProjectFile::new(project).to_text());
@@ -92,6 +101,28 @@ pub fn new_project(project: &Project, base_rules: &str) -> Files {
 }
 
 /// The files that are a kind's own: its definition, its sample, and roles for people.
+///
+/// ```
+/// use steersman_project::CustomKind;
+/// use steersman_project::layout::{Api, Project, api_files, new_project, register};
+///
+/// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
+/// let kind = CustomKind::new("apps.example.com", "v1alpha1", "Web");
+/// let api = Api {
+///     kind: &kind,
+///     group: "apps",
+///     chart: "web",
+///     values: "replicas: 2\n",
+///     definition: "kind: CustomResourceDefinition\n",
+///     rules: "",
+/// };
+/// let mut files = new_project(&project, "");
+/// register(&mut files, &project, &api)?;
+/// files.extend(api_files(&project, &api));
+/// assert!(files["watches.yaml"].contains("chart: helm-charts/web\n"));
+/// assert!(files["config/samples/apps_v1alpha1_web.yaml"].contains("replicas: 2\n"));
+/// # Ok::<(), steersman_project::layout::LayoutError>(())
+/// ```
 pub fn api_files(project: &Project, api: &Api<'_>) -> Files {
     let mut files = templates::roles(project, api.kind);
     files.insert(api.definition_path(), api.definition.to_owned());

@@ -116,6 +116,10 @@ fn is_label(text: &str) -> bool {
 }
 
 /// The kind that is called after a chart: `my-app` becomes `MyApp`.
+///
+/// ```
+/// assert_eq!(steersman_project::layout::kind_of_chart("my-app"), "MyApp");
+/// ```
 pub fn kind_of_chart(chart: &str) -> String {
     let mut kind = String::new();
     let mut starts_word = true;

@@ -22,7 +22,7 @@ pub enum ProjectFileError {
     /// The project is another one than a project of charts.
     #[error("PROJECT has the layout {found}, not `{LAYOUT}`")]
     Layout {
-        /// What it says.
+        /// The `layout` that it has, as JSON.
         found: String,
     },
     /// A field is missing.
@@ -35,11 +35,11 @@ pub enum ProjectFileError {
 pub struct Resource {
     /// The group without the domain.
     pub group: String,
-    /// The domain.
+    /// What follows the group: `example.com` of `cache.example.com`.
     pub domain: String,
-    /// The version.
+    /// Of the API, not of the operator: `v1alpha1`.
     pub version: String,
-    /// The kind.
+    /// As in manifests: `Memcached`.
     pub kind: String,
     /// The plural, where it is not the regular one.
     pub plural: Option<String>,
@@ -54,6 +54,23 @@ impl Resource {
 }
 
 /// The content of a `PROJECT`; what is not known here is kept.
+///
+/// ```
+/// use steersman_project::layout::{Project, ProjectFile, Resource};
+///
+/// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
+/// let mut file = ProjectFile::new(&project);
+/// file.add(&Resource {
+///     group: "apps".to_owned(),
+///     domain: "example.com".to_owned(),
+///     version: "v1alpha1".to_owned(),
+///     kind: "Web".to_owned(),
+///     plural: None,
+/// });
+/// let again = ProjectFile::parse(&file.to_text())?;
+/// assert_eq!(again.resources()[0].kind, "Web");
+/// # Ok::<(), steersman_project::layout::ProjectFileError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProjectFile(Value);
 
@@ -93,7 +110,7 @@ impl ProjectFile {
         Ok(Self(value))
     }
 
-    /// The text of the file.
+    /// YAML with sorted keys, below a comment on who writes it.
     pub fn to_text(&self) -> String {
         let yaml = steersman_yaml::marshal(&self.0, Style::V2).unwrap_or_default();
         format!("{HEADER}{yaml}")
@@ -120,7 +137,7 @@ impl ProjectFile {
         self.0["multigroup"] == true
     }
 
-    /// The kinds.
+    /// The kinds in the order of the file; what an entry lacks is empty.
     pub fn resources(&self) -> Vec<Resource> {
         let text = |resource: &Value, field: &str| resource[field].as_str().unwrap_or_default().to_owned();
         self.0["resources"]

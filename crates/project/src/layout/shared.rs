@@ -27,7 +27,7 @@ pub enum LayoutError {
     /// The place where entries go is not marked.
     #[error("`{path}` has no line `{marker}`")]
     Marker {
-        /// The file.
+        /// The one of the [`SHARED`] files that lacks the line.
         path: &'static str,
         /// The line after the entries.
         marker: &'static str,

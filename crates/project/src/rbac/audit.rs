@@ -8,6 +8,17 @@ use serde_json::Value as Json;
 use super::Asked;
 
 /// What an audit log says about one user.
+///
+/// ```
+/// use steersman_project::rbac::Audited;
+///
+/// let log = r#"{"user": {"username": "anna"}, "verb": "get", "objectRef": {"resource": "pods", "namespace": "web"},
+///     "responseStatus": {"code": 403}}"#.replace('\n', "");
+/// let audited = Audited::read(log.as_bytes(), "anna")?;
+/// assert_eq!(audited.requests, 1);
+/// assert!(audited.forbidden.iter().any(|asked| asked.resource == "pods"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audited {
     /// Everything that was asked for, whatever came of it.
@@ -39,7 +50,7 @@ impl Audited {
         Ok(found)
     }
 
-    /// Adds an event, if it is one of this user.
+    /// Counts it where it is of this user, by name or impersonated, and asks for a resource.
     pub fn add(&mut self, event: &Json, user: &str) {
         let text = |path: &str| event.pointer(path).and_then(Json::as_str).unwrap_or_default();
         let name = match text("/impersonatedUser/username") {

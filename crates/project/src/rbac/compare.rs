@@ -9,7 +9,7 @@ use super::{Reach, Rule};
 /// A rule that a user has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// The rule.
+    /// What is allowed: resources, verbs, and names where it is limited to some.
     pub rule: Rule,
     /// The namespace in which it holds; none for all and for resources of the cluster.
     pub namespace: Option<String>,
@@ -22,7 +22,7 @@ pub struct Asked {
     pub group: String,
     /// The resource, with its subresource as in rules: `pods/log`.
     pub resource: String,
-    /// The verb.
+    /// `get`, `list`, `create` and so on, in lower case; `*` where a rule has it.
     pub verb: String,
     /// The name of the object; empty where all are meant.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Asked {
     pub namespace: Option<String>,
 }
 
-/// What differs.
+/// What two sets of permissions do not have in common, verb by verb.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// What is needed and not granted.
@@ -97,7 +97,7 @@ impl Rule {
     }
 }
 
-/// A manifest grants nothing that can be told.
+/// A `ClusterRole` has no rules of its own: the server aggregates other roles' into it.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind} {name} is aggregated from other roles: what it grants is not in the file")]
 pub struct AggregatedRole {
@@ -139,7 +139,7 @@ impl Granted {
         Ok(found)
     }
 
-    /// Whether this allows it there.
+    /// Whether it is enough where it is asked for: a rule of one namespace does not hold for all.
     pub fn allows(&self, asked: &Asked) -> bool {
         let is_there = self.namespace.is_none() || self.namespace == asked.namespace;
         is_there && self.rule.allows(asked)
@@ -162,6 +162,18 @@ pub fn needed<'a>(rules: impl IntoIterator<Item = &'a Rule>, namespaces: &BTreeS
 }
 
 /// Compares what is granted with what is needed, each verb on each resource.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use steersman_project::rbac::{Granted, Rule, compare, needed};
+///
+/// let rule = |verbs: &[&str]| Rule::new("apps", &["deployments"], verbs, "the chart's Deployments");
+/// let granted = Granted { rule: rule(&["get", "delete"]), namespace: Some("web".to_owned()) };
+/// let needed = needed(&[rule(&["get", "patch"])], &BTreeSet::from(["web".to_owned()]));
+/// let comparison = compare(&[granted], &needed);
+/// assert_eq!(comparison.missing[0].verb, "patch");
+/// assert_eq!(comparison.unused[0].verb, "delete");
+/// ```
 pub fn compare(granted: &[Granted], needed: &[Asked]) -> Comparison {
     let missing: BTreeSet<Asked> = needed
         .iter()

@@ -86,7 +86,7 @@ impl Names {
         Self::Known(all)
     }
 
-    /// As rules have them.
+    /// As `resourceNames` has them: none for any.
     fn list(&self) -> Vec<String> {
         match self {
             Self::Known(names) => names.iter().cloned().collect(),

@@ -27,6 +27,20 @@ pub struct RoleOptions {
 ///
 /// # Guarantees
 /// The same input gives the same text.
+///
+/// ```
+/// use steersman_project::rbac::{RoleOptions, roles};
+///
+/// let options = RoleOptions {
+///     name: "web-operator".to_owned(),
+///     namespace: "web-system".to_owned(),
+///     service_account: Some("web-operator".to_owned()),
+///     ..RoleOptions::default()
+/// };
+/// let text = roles(&[], &options);
+/// assert!(text.contains("kind: ClusterRole\nmetadata:\n  name: web-operator\n"));
+/// assert!(text.contains("kind: ClusterRoleBinding\n"));
+/// ```
 pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
     let mut documents = Vec::new();
     let metrics = || {

@@ -63,7 +63,7 @@ pub struct Options {
 /// What the operator needs for the custom resources of one kind.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The kind.
+    /// Of the custom resources, as watches.yaml names it.
     pub kind: CustomKind,
     /// The permissions, in a stable order.
     pub rules: Vec<Rule>,

@@ -8,6 +8,22 @@ use super::{Difference, Granted, Options, Rule, Rules, base_rules, compare, need
 use crate::CustomKind;
 
 /// What the releases of a chart need, besides what every operator does.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use steersman_chart::{Chart, survey::Survey};
+/// use steersman_project::{CustomKind, rbac::{Needs, Options}};
+///
+/// let chart = Chart::from_files([
+///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+///     ("templates/service.yaml", b"apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"),
+/// ])?;
+/// let kind = CustomKind::new("example.com", "v1", "Web");
+/// let needs = Needs::of_survey(&kind, &Survey::of(&chart)?, &Options::default());
+/// let missing = needs.missing(&BTreeSet::new(), &[]);
+/// assert!(missing.iter().any(|difference| difference.resource == "services"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Needs {
     /// With the rules of the chart's own roles.

@@ -21,6 +21,14 @@ pub struct ResourceName {
 }
 
 /// Resources by group and kind.
+///
+/// ```
+/// use steersman_project::rbac::Known;
+///
+/// let deployments = Known::of_kubernetes().get("apps", "Deployment").expect("Kubernetes has it");
+/// assert_eq!(deployments.plural, "deployments");
+/// assert!(deployments.is_namespaced);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Known(BTreeMap<(String, String), ResourceName>);
 
@@ -80,7 +88,7 @@ impl Known {
             .map(|((group, kind), name)| (group.as_str(), kind.as_str(), name))
     }
 
-    /// The resource of a kind.
+    /// `None` for a kind that this table lacks; its name may still follow from the rules of English.
     pub fn get(&self, group: &str, kind: &str) -> Option<&ResourceName> {
         self.0.get(&(group.to_owned(), kind.to_owned()))
     }
@@ -89,7 +97,7 @@ impl Known {
 /// What is known of a kind's resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Resolved {
-    /// This is its name.
+    /// The cluster, Kubernetes' own table or a definition of the chart has it.
     Is(ResourceName),
     /// The rules of English say that this is its name.
     Guessed(ResourceName),
@@ -142,7 +150,7 @@ pub(super) fn resolve(group: &str, kind: &str, survey: &Survey, known: &Known) -
     })
 }
 
-/// The group of an `apiVersion`.
+/// `apps` of `apps/v1`; empty for the core group's `v1`.
 pub(super) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }

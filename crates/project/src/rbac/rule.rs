@@ -7,13 +7,13 @@ use serde_json::{Value as Json, json};
 pub struct Rule {
     /// `apiGroups`; the core group is the empty text.
     pub api_groups: Vec<String>,
-    /// `resources`
+    /// In the plural, with a subresource behind a slash: `deployments/status`.
     pub resources: Vec<String>,
     /// `resourceNames`; none for all.
     pub resource_names: Vec<String>,
-    /// `nonResourceURLs`
+    /// Paths such as `/metrics`, which only a `ClusterRole` can grant.
     pub non_resource_urls: Vec<String>,
-    /// `verbs`
+    /// What may be done: `get`, `patch`, or `*` for everything.
     pub verbs: Vec<String>,
     /// Why, one thing per line.
     pub reasons: Vec<String>,
@@ -33,7 +33,7 @@ pub enum Purpose {
     Held,
 }
 
-/// What a rule reaches.
+/// Decides between a `Role` and a `ClusterRole`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
     /// Resources in namespaces: a `Role` in each of them, or a `ClusterRole` for all.
@@ -47,7 +47,7 @@ pub enum Reach {
 pub(super) type Key = (Reach, Purpose, Vec<String>, Vec<String>, Vec<String>, Vec<String>);
 
 impl Rule {
-    /// A rule for resources of one group.
+    /// For all objects of these resources, in namespaces, with why it is there.
     pub fn new(group: &str, resources: &[&str], verbs: &[&str], reason: impl Into<String>) -> Self {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Self {

@@ -9,9 +9,18 @@ use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, 
 use super::parse::quote;
 
 /// A span of time.
+///
+/// ```
+/// use steersman_sprig::date::Duration;
+///
+/// let wait = Duration::parse("90m1.5s")?;
+/// assert_eq!(wait.to_string(), "1h30m1.5s");
+/// assert_eq!(wait.truncate(Duration::SECOND).to_string(), "1h30m1s");
+/// # Ok::<(), steersman_sprig::date::DurationError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Duration {
-    /// Its length.
+    /// The whole length; negative where it goes back.
     pub nanoseconds: i64,
 }
 
@@ -30,7 +39,7 @@ pub enum DurationError {
     /// A number has a unit that does not exist.
     #[error("time: unknown unit {} in duration {}", quote(.unit), quote(.text))]
     UnknownUnit {
-        /// The unit.
+        /// What stands behind the number, such as `days`.
         unit: String,
         /// The whole text.
         text: String,
@@ -52,7 +61,7 @@ impl Duration {
         }
     }
 
-    /// One second.
+    /// What `ago` rounds to.
     pub const SECOND: Self = Self {
         nanoseconds: 1_000_000_000,
     };

@@ -22,7 +22,7 @@ pub enum TimeError {
         layout: String,
         /// What is left of the text.
         part: String,
-        /// What the layout has there.
+        /// The element of the layout that did not fit, such as `Jan`.
         element: String,
     },
     /// The text says a time that does not exist, or goes on after it.
@@ -30,7 +30,7 @@ pub enum TimeError {
     Problem {
         /// The whole text.
         text: String,
-        /// What is wrong.
+        /// In Go's words, such as `day out of range`.
         problem: String,
     },
 }
@@ -55,10 +55,10 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 /// What was wrong with one element.
-enum Wrong {
+enum ElementError {
     /// It is not written like the layout.
     Mismatch,
-    /// It is, but there is no such thing.
+    /// It is written well, but no calendar has it: the 32nd of a month.
     OutOfRange(&'static str),
 }
 
@@ -103,9 +103,9 @@ impl Time {
             rest = skip(rest, piece.before).map_err(|rest| mismatch(rest, piece.before))?;
             rest = parts
                 .read(piece.element, rest, piece.rest)
-                .map_err(|wrong| match wrong {
-                    Wrong::Mismatch => mismatch(rest, piece.written),
-                    Wrong::OutOfRange(what) => problem(format!("{what} out of range")),
+                .map_err(|error| match error {
+                    ElementError::Mismatch => mismatch(rest, piece.written),
+                    ElementError::OutOfRange(what) => problem(format!("{what} out of range")),
                 })?;
             rest_of_layout = piece.rest;
         }
@@ -136,13 +136,13 @@ fn skip<'a>(mut text: &'a str, mut prefix: &str) -> Result<&'a str, &'a str> {
 }
 
 /// The number of at least `least` and at most `most` digits at the start, and what follows.
-fn number(text: &str, least: usize, most: usize) -> Result<(i64, &str), Wrong> {
+fn number(text: &str, least: usize, most: usize) -> Result<(i64, &str), ElementError> {
     let count = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
     if count < least {
-        return Err(Wrong::Mismatch);
+        return Err(ElementError::Mismatch);
     }
     let (digits, rest) = text.split_at(count);
-    Ok((digits.parse().map_err(|_| Wrong::Mismatch)?, rest))
+    Ok((digits.parse().map_err(|_| ElementError::Mismatch)?, rest))
 }
 
 /// Like [`number`], for one that must be less than `limit`.
@@ -151,16 +151,16 @@ fn number_below<'a>(
     least: usize,
     limit: i64,
     what: &'static str,
-) -> Result<(i64, &'a str), Wrong> {
+) -> Result<(i64, &'a str), ElementError> {
     let (number, rest) = number(text, least, 2)?;
     if number >= limit {
-        return Err(Wrong::OutOfRange(what));
+        return Err(ElementError::OutOfRange(what));
     }
     Ok((number, rest))
 }
 
 /// The place of the name that `text` starts with, whatever its case, and what follows.
-fn named<'a>(text: &'a str, names: &[&str], length: Option<usize>) -> Result<(i64, &'a str), Wrong> {
+fn named<'a>(text: &'a str, names: &[&str], length: Option<usize>) -> Result<(i64, &'a str), ElementError> {
     for (place, name) in names.iter().enumerate() {
         let name = name.get(..length.unwrap_or(name.len())).unwrap_or(name);
         if let Some(start) = text.get(..name.len())
@@ -169,12 +169,17 @@ fn named<'a>(text: &'a str, names: &[&str], length: Option<usize>) -> Result<(i6
             return Ok((place as i64, text.get(name.len()..).unwrap_or_default()));
         }
     }
-    Err(Wrong::Mismatch)
+    Err(ElementError::Mismatch)
 }
 
 impl Parts {
     /// Reads one element from `text`, and gives what follows it.
-    fn read<'a>(&mut self, element: Element, text: &'a str, layout_after: &str) -> Result<&'a str, Wrong> {
+    fn read<'a>(
+        &mut self,
+        element: Element,
+        text: &'a str,
+        layout_after: &str,
+    ) -> Result<&'a str, ElementError> {
         let rest;
         match element {
             Element::Year => {
@@ -193,7 +198,7 @@ impl Parts {
                 let least = if element == Element::ZeroMonth { 2 } else { 1 };
                 let (month, after) = number(text, least, 2)?;
                 if !(1..=12).contains(&month) {
-                    return Err(Wrong::OutOfRange("month"));
+                    return Err(ElementError::OutOfRange("month"));
                 }
                 self.month = Some(month);
                 rest = after;
@@ -254,7 +259,7 @@ impl Parts {
     }
 
     /// A fraction after seconds is read even where the layout has none.
-    fn unasked_fraction<'a>(&mut self, text: &'a str, layout_after: &str) -> Result<&'a str, Wrong> {
+    fn unasked_fraction<'a>(&mut self, text: &'a str, layout_after: &str) -> Result<&'a str, ElementError> {
         let length = fraction_length(text);
         let is_asked =
             next_piece(layout_after).is_some_and(|piece| matches!(piece.element, Element::Fraction { .. }));
@@ -265,17 +270,17 @@ impl Parts {
     }
 
     /// A point or comma and so many digits, of which nine count.
-    fn read_fraction<'a>(&mut self, text: &'a str, length: usize) -> Result<&'a str, Wrong> {
-        let digits = text.get(1..=length).ok_or(Wrong::Mismatch)?;
+    fn read_fraction<'a>(&mut self, text: &'a str, length: usize) -> Result<&'a str, ElementError> {
+        let digits = text.get(1..=length).ok_or(ElementError::Mismatch)?;
         if !text.starts_with(['.', ',']) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(Wrong::Mismatch);
+            return Err(ElementError::Mismatch);
         }
         let nine: String = digits.chars().chain("000000000".chars()).take(9).collect();
-        self.nanosecond = nine.parse().map_err(|_| Wrong::Mismatch)?;
+        self.nanosecond = nine.parse().map_err(|_| ElementError::Mismatch)?;
         Ok(text.get(length + 1..).unwrap_or_default())
     }
 
-    fn read_pm<'a>(&mut self, element: Element, text: &'a str) -> Result<&'a str, Wrong> {
+    fn read_pm<'a>(&mut self, element: Element, text: &'a str) -> Result<&'a str, ElementError> {
         let (am, pm) = match element {
             Element::UpperPm => ("AM", "PM"),
             _ => ("am", "pm"),
@@ -285,12 +290,12 @@ impl Parts {
             return Ok(rest);
         }
         self.is_am = true;
-        text.strip_prefix(am).ok_or(Wrong::Mismatch)
+        text.strip_prefix(am).ok_or(ElementError::Mismatch)
     }
 
     /// Go looks at the ranges of all numbers, the last one first, before it looks at the sign and
     /// at digits.
-    fn read_offset<'a>(&mut self, text: &'a str, shape: OffsetShape) -> Result<&'a str, Wrong> {
+    fn read_offset<'a>(&mut self, text: &'a str, shape: OffsetShape) -> Result<&'a str, ElementError> {
         let (colon, count) = match shape {
             OffsetShape::Hours => ("", 1),
             OffsetShape::Minutes => ("", 2),
@@ -298,14 +303,14 @@ impl Parts {
             OffsetShape::Seconds => ("", 3),
             OffsetShape::ColonSeconds => (":", 3),
         };
-        let mut rest = text.get(1..).ok_or(Wrong::Mismatch)?;
+        let mut rest = text.get(1..).ok_or(ElementError::Mismatch)?;
         let mut parts = [0; 3];
         let mut are_numbers = true;
         for (place, part) in parts.iter_mut().take(count).enumerate() {
             if place > 0 {
-                rest = rest.strip_prefix(colon).ok_or(Wrong::Mismatch)?;
+                rest = rest.strip_prefix(colon).ok_or(ElementError::Mismatch)?;
             }
-            let (digits, after) = rest.split_at_checked(2).ok_or(Wrong::Mismatch)?;
+            let (digits, after) = rest.split_at_checked(2).ok_or(ElementError::Mismatch)?;
             match number(digits, 2, 2) {
                 Ok((number, _)) if are_numbers => *part = number,
                 _ => are_numbers = false,
@@ -319,24 +324,24 @@ impl Parts {
             (hours > 24, "time zone offset hour"),
         ];
         if let Some((_, what)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
-            return Err(Wrong::OutOfRange(what));
+            return Err(ElementError::OutOfRange(what));
         }
         let sign = match text.as_bytes().first() {
             Some(b'+') if are_numbers => 1,
             Some(b'-') if are_numbers => -1,
-            _ => return Err(Wrong::Mismatch),
+            _ => return Err(ElementError::Mismatch),
         };
         self.offset = Some(sign * (hours * 3600 + minutes * 60 + seconds));
         Ok(rest)
     }
 
-    fn read_zone_name<'a>(&mut self, text: &'a str) -> Result<&'a str, Wrong> {
+    fn read_zone_name<'a>(&mut self, text: &'a str) -> Result<&'a str, ElementError> {
         if let Some(rest) = text.strip_prefix("UTC") {
             self.is_utc = true;
             return Ok(rest);
         }
-        let length = zone_name_length(text).ok_or(Wrong::Mismatch)?;
-        let (name, rest) = text.split_at_checked(length).ok_or(Wrong::Mismatch)?;
+        let length = zone_name_length(text).ok_or(ElementError::Mismatch)?;
+        let (name, rest) = text.split_at_checked(length).ok_or(ElementError::Mismatch)?;
         name.clone_into(&mut self.zone_name);
         Ok(rest)
     }

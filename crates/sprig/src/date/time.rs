@@ -14,6 +14,18 @@ const NANOSECONDS: i128 = 1_000_000_000;
 pub(crate) const TYPE_NAME: &str = "time.Time";
 
 /// A moment, seen from a time zone.
+///
+/// ```
+/// use steersman_sprig::date::{Duration, Time, Zone};
+///
+/// let start = Time::parse("2006-01-02 15:04", "2026-01-31 23:30")?;
+/// let end = start.add(Duration::parse("1h15m")?);
+/// assert_eq!(end.format("Mon, 02 Jan 2006 15:04"), "Sun, 01 Feb 2026 00:45");
+///
+/// let berlin = Zone::named("Europe/Berlin").expect("the database has it");
+/// assert_eq!(end.in_zone(berlin).format("15:04 MST"), "01:45 CET");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Time {
     seconds: i64,
@@ -175,7 +187,7 @@ impl Time {
         })
     }
 
-    /// What JSON has for the time.
+    /// RFC 3339, with as many digits behind the second as there are: `2026-01-31T12:00:00.5Z`.
     fn json_text(&self) -> String {
         self.format("2006-01-02T15:04:05.999999999Z07:00")
     }

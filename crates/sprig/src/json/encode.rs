@@ -20,7 +20,7 @@ pub enum Escape {
 /// Where white space goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Nowhere.
+    /// Nowhere: one line, as `toJson` gives it.
     Compact,
     /// Each item on a line of its own, indented by two spaces a level.
     Indented,

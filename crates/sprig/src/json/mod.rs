@@ -1,4 +1,13 @@
 //! JSON as Go's `encoding/json` writes and reads it.
+//!
+//! ```
+//! use steersman_sprig::json::{Escape, Layout, decode, encode};
+//!
+//! let value = decode(br#"{"b": 1.0, "a": "x < y"}"#)?;
+//! assert_eq!(encode(&value, Escape::Needed, Layout::Compact)?, r#"{"a":"x < y","b":1}"#);
+//! assert_eq!(encode(&value, Escape::Html, Layout::Compact)?, r#"{"a":"x \u003c y","b":1}"#);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod decode;
 mod encode;

@@ -55,7 +55,7 @@ pub(crate) fn places(expression: &str) -> u64 {
 
 /// What becomes of an expression that does not compile.
 #[derive(Clone, Copy)]
-enum Wrong {
+enum OnError {
     /// Go panics, and says which expression.
     Panics,
     /// The function returns Go's error.
@@ -73,7 +73,11 @@ pub(crate) fn is_expression(expression: &str) -> bool {
     })
 }
 
-fn compiled(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong) -> Result<Rc<Compiled>, Failure> {
+fn compiled(
+    runtime: &mut dyn Runtime,
+    arguments: &[Value],
+    on_error: OnError,
+) -> Result<Rc<Compiled>, Failure> {
     let pattern = string(arguments, 0);
     let known = COMPILED.with_borrow(|kept| {
         let known = kept.iter().rev().find(|known| known.pattern == pattern);
@@ -81,19 +85,19 @@ fn compiled(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong) -> Res
     });
     let compiled = match known {
         Some(known) => known,
-        None => compile(runtime, pattern, wrong)?,
+        None => compile(runtime, pattern, on_error)?,
     };
     let length = bytes(arguments, 1).len() as u64;
     runtime.spend(1 + length.saturating_mul(compiled.cost.places) / PLACES_AND_BYTES_PER_STEP)?;
     Ok(compiled)
 }
 
-fn compile(runtime: &mut dyn Runtime, pattern: Str, wrong: Wrong) -> Result<Rc<Compiled>, Failure> {
+fn compile(runtime: &mut dyn Runtime, pattern: Str, on_error: OnError) -> Result<Rc<Compiled>, Failure> {
     runtime.spend(64 + pattern.len() as u64)?;
     let failed = |error: String| {
-        Failure::new(match wrong {
-            Wrong::Fails => error,
-            Wrong::Panics => format!("regexp: Compile({}): {error}", backquoted(pattern.as_bytes())),
+        Failure::new(match on_error {
+            OnError::Fails => error,
+            OnError::Panics => format!("regexp: Compile({}): {error}", backquoted(pattern.as_bytes())),
         })
     };
     let translated = translated(pattern.as_bytes()).map_err(failed)?;
@@ -159,7 +163,7 @@ pub(crate) fn is_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcom
 }
 
 pub(crate) fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Fails, |_, regex, arguments| {
+    searched(runtime, arguments, OnError::Fails, |_, regex, arguments| {
         let mut matches = search::matches(&regex.regex, bytes(arguments, 1));
         Ok(matches.next().is_some().into())
     })
@@ -169,8 +173,8 @@ pub(crate) fn must_match(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outc
 type Body = fn(&mut dyn Runtime, &Compiled, &[Value]) -> Outcome;
 
 /// Searches the second argument by the expression that the first one is.
-fn searched(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong, body: Body) -> Outcome {
-    let regex = compiled(runtime, arguments, wrong)?;
+fn searched(runtime: &mut dyn Runtime, arguments: &[Value], on_error: OnError, body: Body) -> Outcome {
+    let regex = compiled(runtime, arguments, on_error)?;
     let source = bytes(arguments, 1);
     if std::str::from_utf8(source).is_ok() {
         return body(runtime, &regex, arguments);
@@ -184,11 +188,11 @@ fn searched(runtime: &mut dyn Runtime, arguments: &[Value], wrong: Wrong, body: 
 }
 
 pub(crate) fn find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Panics, first_match)
+    searched(runtime, arguments, OnError::Panics, first_match)
 }
 
 pub(crate) fn must_find(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Fails, first_match)
+    searched(runtime, arguments, OnError::Fails, first_match)
 }
 
 fn first_match(_: &mut dyn Runtime, regex: &Compiled, arguments: &[Value]) -> Outcome {
@@ -201,11 +205,11 @@ fn text(bytes: &[u8]) -> Str {
 }
 
 pub(crate) fn find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Panics, all_matches)
+    searched(runtime, arguments, OnError::Panics, all_matches)
 }
 
 pub(crate) fn must_find_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Fails, all_matches)
+    searched(runtime, arguments, OnError::Fails, all_matches)
 }
 
 /// The number that a negative one stands for: as many as there are.
@@ -236,25 +240,31 @@ fn all_matches(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value])
 }
 
 pub(crate) fn replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Panics, |runtime, regex, arguments| {
-        replaced(runtime, regex, arguments, expand::expand)
-    })
+    searched(
+        runtime,
+        arguments,
+        OnError::Panics,
+        |runtime, regex, arguments| replaced(runtime, regex, arguments, expand::expand),
+    )
 }
 
 pub(crate) fn must_replace_all(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Fails, |runtime, regex, arguments| {
+    searched(runtime, arguments, OnError::Fails, |runtime, regex, arguments| {
         replaced(runtime, regex, arguments, expand::expand)
     })
 }
 
 pub(crate) fn replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Panics, |runtime, regex, arguments| {
-        replaced(runtime, regex, arguments, literally)
-    })
+    searched(
+        runtime,
+        arguments,
+        OnError::Panics,
+        |runtime, regex, arguments| replaced(runtime, regex, arguments, literally),
+    )
 }
 
 pub(crate) fn must_replace_literal(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Fails, |runtime, regex, arguments| {
+    searched(runtime, arguments, OnError::Fails, |runtime, regex, arguments| {
         replaced(runtime, regex, arguments, literally)
     })
 }
@@ -288,11 +298,11 @@ fn replaced(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value], re
 }
 
 pub(crate) fn split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Panics, parts)
+    searched(runtime, arguments, OnError::Panics, parts)
 }
 
 pub(crate) fn must_split(runtime: &mut dyn Runtime, arguments: &[Value]) -> Outcome {
-    searched(runtime, arguments, Wrong::Fails, parts)
+    searched(runtime, arguments, OnError::Fails, parts)
 }
 
 fn parts(runtime: &mut dyn Runtime, regex: &Compiled, arguments: &[Value]) -> Outcome {

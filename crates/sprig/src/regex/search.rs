@@ -11,7 +11,7 @@ pub(super) fn matches<'t>(regex: &Regex, text: &'t [u8]) -> impl Iterator<Item =
     })
 }
 
-/// Like [`matches`], with the groups of each match.
+/// Like [`matches()`], with the groups of each match.
 pub(super) fn captures<'t>(regex: &Regex, text: &'t [u8]) -> impl Iterator<Item = Captures<'t>> {
     Search::new(text, move |from| {
         let captures = regex.captures_at(text, from)?;

@@ -8,6 +8,15 @@ use steersman_gotemplate::format::quote;
 use super::version::{Version, compare_prereleases};
 
 /// What a version must satisfy: one of several alternatives, each a list of comparisons.
+///
+/// ```
+/// use steersman_sprig::semver::{Constraint, Version};
+///
+/// let supported = Constraint::parse(">=1.28-0 <2")?;
+/// assert!(supported.check(&Version::parse("v1.33.4-gke.1245000")?));
+/// assert!(!supported.check(&Version::new(1, 27, 9)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constraint {
     alternatives: Vec<Vec<Comparison>>,

@@ -27,7 +27,7 @@ impl VersionObject {
         }
     }
 
-    /// The version.
+    /// What it wraps, for Rust; templates call methods such as `Major`.
     #[must_use]
     pub fn version(&self) -> &Version {
         &self.version

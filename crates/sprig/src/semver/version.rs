@@ -6,6 +6,18 @@ use std::fmt;
 use crate::cast::{IntegerError, parse_uint};
 
 /// A semantic version, read leniently: a `v` in front, and missing parts, which are zero.
+///
+/// ```
+/// use std::cmp::Ordering;
+/// use steersman_sprig::semver::Version;
+///
+/// let version = Version::parse("v1.2")?;
+/// assert_eq!(version.to_string(), "1.2.0");
+/// assert_eq!(version.original, "v1.2");
+/// assert_eq!(version.next_minor().to_string(), "1.3.0");
+/// assert_eq!(Version::parse("1.2.0-rc.1")?.compare(&version), Ordering::Less);
+/// # Ok::<(), steersman_sprig::semver::VersionError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The first number.
@@ -145,13 +157,13 @@ impl Version {
         self.released(self.major, self.minor, self.patch.saturating_add(step))
     }
 
-    /// The next minor version.
+    /// `1.3.0` for `1.2.3`, and for `1.2.3-rc.1`, too.
     #[must_use]
     pub fn next_minor(&self) -> Self {
         self.released(self.major, self.minor.saturating_add(1), 0)
     }
 
-    /// The next major version.
+    /// `2.0.0` for `1.2.3`, and for `1.2.3-rc.1`, too.
     #[must_use]
     pub fn next_major(&self) -> Self {
         self.released(self.major.saturating_add(1), 0, 0)

@@ -1,6 +1,6 @@
 //! The table of functions: one row for each name.
 //!
-//! A row says what a function takes and gives, what it depends on, what people are told about it,
+//! A row says what a function takes and gives, what it depends on, its documentation,
 //! and where its body is: in the module of the same name outside of this folder.
 
 mod case;
@@ -27,6 +27,13 @@ use std::sync::LazyLock;
 use steersman_gotemplate::Function;
 
 /// All functions, each name once.
+///
+/// ```
+/// let functions = steersman_sprig::functions();
+/// let trunc = functions.iter().find(|function| function.name == "trunc").expect("Sprig has it");
+/// assert_eq!(trunc.usage(), "trunc(length int, text string) string");
+/// assert!(functions.iter().all(|function| function.name != "env"));
+/// ```
 pub fn functions() -> &'static [Function] {
     static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
         [

@@ -10,6 +10,11 @@ use crate::arguments::{map_or_empty, text};
 use parse::{Url, UserInfo};
 
 /// Whether Go's `net/url` can read `text` as a URL.
+///
+/// ```
+/// assert!(steersman_sprig::is_url("oci://ghcr.io/example/web"));
+/// assert!(!steersman_sprig::is_url("http://[::1"));
+/// ```
 pub fn is_url(text: &str) -> bool {
     Url::parse(text).is_ok()
 }

@@ -24,7 +24,7 @@ enum Arguments {
         /// An existing cluster to use instead
         #[arg(long)]
         kubeconfig: Option<PathBuf>,
-        /// The command and its arguments
+        /// A program and what it is given, such as `kubectl api-resources`
         #[arg(required = true, trailing_var_arg = true)]
         command: Vec<String>,
     },

@@ -39,7 +39,7 @@ impl Assets {
         Self::ask_script(&[], Stdio::inherit())
     }
 
-    /// The folder.
+    /// Where etcd and kube-apiserver lie.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

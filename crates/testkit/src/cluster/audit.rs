@@ -60,18 +60,18 @@ impl Request {
 /// Requests in the order in which they ended. Filters give smaller logs and can be chained.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AuditLog {
-    /// The requests.
+    /// Oldest first.
     pub requests: Vec<Request>,
 }
 
 impl AuditLog {
-    /// Those of one user.
+    /// Requests of the user of this name, such as `system:serviceaccount:visitors:operator`.
     #[must_use]
     pub fn by_user(&self, user: &str) -> Self {
         self.filter(|request| request.user == user)
     }
 
-    /// Those with one verb.
+    /// Requests with this verb: `get`, `list`, `watch`, `create`, `patch` and so on.
     #[must_use]
     pub fn verb(&self, verb: &str) -> Self {
         self.filter(|request| request.verb == verb)
@@ -83,7 +83,7 @@ impl AuditLog {
         self.filter(|request| request.resource == resource)
     }
 
-    /// Those in one namespace.
+    /// Requests to this namespace alone: one over all namespaces is not among them.
     #[must_use]
     pub fn namespace(&self, namespace: &str) -> Self {
         self.filter(|request| request.namespace == namespace)
@@ -114,7 +114,7 @@ impl AuditLog {
         }
     }
 
-    /// How many there are.
+    /// The count, for assertions on how much was asked.
     #[must_use]
     pub fn len(&self) -> usize {
         self.requests.len()

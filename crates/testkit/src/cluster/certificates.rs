@@ -27,7 +27,7 @@ pub(super) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }
 
-/// A certificate and its key, as files.
+/// Paths of a pair in PEM, for command lines of programs.
 #[derive(Debug, Clone)]
 pub(super) struct KeyFiles {
     pub(super) certificate: PathBuf,

@@ -11,7 +11,7 @@ use super::certificates::KeyFiles;
 pub enum Component {
     /// Keeps the objects.
     Etcd,
-    /// Serves the API.
+    /// kube-apiserver: what everybody talks to.
     ApiServer,
     /// Collects garbage, empties namespaces, makes `ReplicaSets` out of Deployments and so on.
     ControllerManager,

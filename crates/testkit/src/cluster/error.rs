@@ -14,7 +14,7 @@ pub enum ControlPlaneError {
     /// The system refused something.
     #[error("cannot {attempt} {path}")]
     Io {
-        /// What was tried.
+        /// A verb, such as `run`: the path follows.
         attempt: &'static str,
         /// On which file, folder or program.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum ControlPlaneError {
     /// A component ended, or did not become ready in time.
     #[error("{component} {what}; its log ends with:\n{log}")]
     Component {
-        /// Which one.
+        /// Shown as its program, `kube-apiserver`.
         component: Component,
         /// What happened to it.
         what: String,
@@ -48,7 +48,7 @@ pub enum ControlPlaneError {
     /// A kubeconfig can't be read or gives no client.
     #[error("cannot use kubeconfig {path}")]
     Kubeconfig {
-        /// The kubeconfig.
+        /// Where it was looked for.
         path: PathBuf,
         /// What the client library says.
         source: Box<dyn std::error::Error + Send + Sync>,
@@ -56,7 +56,7 @@ pub enum ControlPlaneError {
     /// The API server refused a request of the testkit itself.
     #[error("cannot {attempt}")]
     Request {
-        /// What was tried.
+        /// As it follows `cannot`.
         attempt: String,
         /// The API server's answer.
         source: Box<kube::Error>,
@@ -64,7 +64,7 @@ pub enum ControlPlaneError {
     /// A user is not allowed what roles and bindings were to allow.
     #[error("{user} was not allowed to {action} within 30 s")]
     NeverAllowed {
-        /// The user.
+        /// As role bindings have it.
         user: String,
         /// Verb and resource.
         action: String,
@@ -88,9 +88,9 @@ pub enum ControlPlaneError {
     /// A line of the audit log can't be read.
     #[error("cannot read the audit log {path}")]
     Audit {
-        /// The log.
+        /// Where kube-apiserver writes it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// No JSON, or not the fields of an event.
         source: serde_json::Error,
     },
 }

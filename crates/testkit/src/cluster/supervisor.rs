@@ -82,7 +82,7 @@ impl Supervisor {
                 .rsplit(')')
                 .next()
                 .is_some_and(|rest| rest.trim_start().starts_with('Z')),
-            // Without /proc it can't be told; the time limit of the caller has to do.
+            // Without /proc it is unknown; the time limit of the caller has to do.
             Err(_) => !Path::new("/proc/self").exists(),
         }
     }

@@ -24,9 +24,9 @@ pub struct Case {
     pub kube_version: String,
     /// Arguments of `--api-versions`.
     pub api_versions: Vec<String>,
-    /// Whether `--is-upgrade` is given.
+    /// `helm template --is-upgrade`: rendered as an upgrade of an earlier revision.
     pub is_upgrade: bool,
-    /// Whether `--include-crds` is given.
+    /// `helm template --include-crds`: the files of `crds/` are part of the output.
     pub include_crds: bool,
     /// Any other arguments.
     pub extra_args: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Case {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expectation {
-    /// Renders it.
+    /// It renders; the golden file has the output.
     Ok,
     /// Fails on it, and so must every renderer.
     Error,
@@ -54,7 +54,7 @@ pub enum Expectation {
 /// A place whose value differs from run to run: a random password, a time, a checksum of either.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volatile {
-    /// The document it is in.
+    /// Which one of the recorded output.
     pub doc: VolatileDocument,
     /// JSON pointer into the document.
     pub pointer: String,

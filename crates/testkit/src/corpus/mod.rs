@@ -35,7 +35,7 @@ pub enum CorpusError {
     /// `tar` ran and failed.
     #[error("tar cannot unpack {archive}: {message}")]
     Unpack {
-        /// The archive.
+        /// A `.tar.gz` of the recordings.
         archive: PathBuf,
         /// Standard error of `tar`.
         message: String,

@@ -13,6 +13,16 @@ pub use value::{marshal, to_string, to_string_pretty};
 use crate::{Error, MAX_DEPTH, number};
 
 /// How YAML is laid out.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_yaml::{Style, marshal};
+///
+/// let value = json!({"ports": [80], "on": "yes"});
+/// assert_eq!(marshal(&value, Style::V2)?, "\"on\": \"yes\"\nports:\n- 80\n");
+/// assert_eq!(marshal(&value, Style::V3Pretty)?, "\"on\": \"yes\"\nports:\n  - 80\n");
+/// # Ok::<(), steersman_yaml::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// What Helm's `toYaml` writes: sigs.k8s.io/yaml, which is Go's JSON passed through goyaml v2. Sequences

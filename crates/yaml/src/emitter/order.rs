@@ -16,6 +16,14 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
 ///
 /// Where goyaml's order contradicts itself, as for `a9`, `a10` and `a1b`, its output changes from run to run; here it
 /// depends on the order of the items alone.
+///
+/// ```
+/// use steersman_yaml::{Style, sort_keys};
+///
+/// let mut keys = vec!["web10", "web9", "Web"];
+/// sort_keys(&mut keys, Style::V2, |key| key);
+/// assert_eq!(keys, ["Web", "web9", "web10"]);
+/// ```
 pub fn sort_keys<T>(items: &mut Vec<T>, style: Style, key: impl Fn(&T) -> &str) {
     if items.len() <= FEW {
         return sort_few(items, style, key);

@@ -8,6 +8,11 @@ use serde_json::Value;
 /// through JSON damages or refuses are written in quotes instead; [`marshal`] does neither.
 ///
 /// Values nested deeper than [`MAX_DEPTH`] give an empty text.
+///
+/// ```
+/// let text = steersman_yaml::to_string(&serde_json::json!({"version": "1.10", "replicas": 2}));
+/// assert_eq!(text, "replicas: 2\nversion: \"1.10\"\n");
+/// ```
 #[must_use]
 pub fn to_string(value: &Value) -> String {
     let mut text = String::new();

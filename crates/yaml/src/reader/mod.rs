@@ -65,7 +65,7 @@ pub(crate) fn first_document_of_bytes(input: &[u8]) -> Result<Node, Error> {
     first(&Input::of_bytes(input))
 }
 
-/// Reads all documents.
+/// All of them or an error: nothing is given for a text whose last document is wrong.
 pub(crate) fn documents(input: &str, words: Words) -> Result<Vec<Node>, Error> {
     let input = Input::of_text(input);
     let mut grammar = Grammar::new(&input.text);

@@ -9,7 +9,7 @@ use super::compile::{BODY, CAPTURE};
 use super::session::{Session, copy_of, error};
 use super::value::Cost;
 
-/// All of them.
+/// Helpers that may have a block. The last two stand around texts of templates, and no template can name them.
 pub(super) const NAMES: &[&str] = &["if", "unless", "each", "with", "raw", BODY, CAPTURE];
 
 /// How many arguments a block takes, if there is one of this name.

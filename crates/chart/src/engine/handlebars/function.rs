@@ -70,7 +70,7 @@ fn find(name: &str) -> Option<Function> {
     table.id(name).and_then(|id| table.get(id)).copied()
 }
 
-/// The value of a helper.
+/// Calls the method or function that a helper stands for; a failure fails the template in the words of Go's.
 pub(super) fn call(state: &mut State<'_>, helper: &Helper<'_>) -> Result<JsonValue, RenderError> {
     let name = helper.name();
     let arguments = helper.params();

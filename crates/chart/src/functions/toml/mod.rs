@@ -1,4 +1,4 @@
-//! TOML.
+//! `toToml`, `fromToml` and the variants of them that fail.
 
 mod read;
 mod write;

@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 16 << 20;
 /// Why a value has no TOML.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WriteError {
-    /// It is nothing.
+    /// A nil at the top: there is no document for it.
     #[error("reflect: call of reflect.Value.Type on zero Value")]
     Nothing,
     /// A list contains nothing.
@@ -34,7 +34,7 @@ pub(super) enum WriteError {
     TooLarge,
 }
 
-/// The value as TOML.
+/// A whole document, in the layout that Helm's `toToml` gives it.
 pub(super) fn toml(value: &Value) -> Result<String, WriteError> {
     if value.is_nil() {
         return Err(WriteError::Nothing);

@@ -17,7 +17,7 @@ use super::value::text;
 use super::{is_package_name, to_yaml};
 use bundle::Entry;
 
-/// A bundle that is to be in a catalog.
+/// What a catalog tells OLM of one version of an operator: the bundle's content, and where to pull it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CatalogBundle {
     /// Its files, by their paths inside of the bundle.
@@ -68,7 +68,7 @@ pub enum CatalogError {
     /// A package whose name no catalog takes.
     #[error("`{name}` is no name of a package: at most 63 lower-case letters, digits and `-`")]
     Package {
-        /// The name.
+        /// The refused text, in full.
         name: String,
     },
     /// A bundle is of another package than the others.
@@ -76,9 +76,9 @@ pub enum CatalogError {
     OtherPackage {
         /// Its name.
         bundle: String,
-        /// Its package.
+        /// As `metadata/annotations.yaml` of the bundle has it.
         found: String,
-        /// The package of the catalog.
+        /// That of the catalog, or else of the newest bundle: there is one for all.
         expect: String,
     },
     /// No chain of upgrades leads through a channel.
@@ -92,7 +92,7 @@ pub enum CatalogError {
     /// The default is none of the channels.
     #[error("`{channel}` is none of the channels {known}")]
     DefaultChannel {
-        /// The name.
+        /// What was asked for as the default.
         channel: String,
         /// The channels, separated by commas.
         known: String,
@@ -100,6 +100,16 @@ pub enum CatalogError {
 }
 
 /// A file-based catalog of one package.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_project::bundle::catalog::Catalog;
+///
+/// let channel = json!({"schema": "olm.channel", "package": "web-operator", "name": "stable", "entries": []});
+/// let catalog = Catalog::read([json!({"schema": "olm.package", "name": "web-operator"}), channel]);
+/// assert_eq!(catalog.channels().collect::<Vec<_>>(), ["stable"]);
+/// assert!(catalog.to_yaml().starts_with("---\nname: web-operator\n"));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     package: Option<Value>,
@@ -167,7 +177,7 @@ impl Catalog {
         self.set_package(newest, options)
     }
 
-    /// The catalog as YAML.
+    /// One document for the package and for each channel and bundle, as `opm` reads them: a file-based catalog.
     pub fn to_yaml(&self) -> String {
         let package = self
             .package

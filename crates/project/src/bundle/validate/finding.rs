@@ -30,7 +30,7 @@ pub struct Finding {
     pub severity: Severity,
     /// The field, such as `spec.version`; empty for the file as a whole.
     pub field: String,
-    /// What is wrong.
+    /// For people; `Display` puts file and field before it.
     pub message: String,
 }
 

@@ -30,12 +30,12 @@ pub enum Optional {
     Capabilities,
     /// That the categories are known.
     Categories,
-    /// What is advised.
+    /// What is advised: requests of resources, descriptions of kinds, names of channels and versions.
     GoodPractices,
 }
 
 impl Optional {
-    /// All sets.
+    /// In the order in which they are listed to users.
     pub const ALL: [Self; 4] = [
         Self::OperatorHub,
         Self::Capabilities,
@@ -53,7 +53,7 @@ impl Optional {
         }
     }
 
-    /// What a set looks at.
+    /// One line for users who choose among the sets.
     pub fn description(self) -> &'static str {
         match self {
             Self::OperatorHub => "what OperatorHub.io asks for: provider, maintainers, links, icon, version",
@@ -73,6 +73,14 @@ pub const SUITE: &str = "operatorframework";
 pub type BundleFiles = BTreeMap<String, String>;
 
 /// Finds what is wrong with a bundle, ordered by file.
+///
+/// ```
+/// use steersman_project::bundle::validate::{BundleFiles, validate};
+///
+/// let files = BundleFiles::from([("metadata/annotations.yaml".to_owned(), "annotations: {}\n".to_owned())]);
+/// let findings = validate(&files, &[]);
+/// assert!(findings.iter().any(|finding| finding.file == "metadata/annotations.yaml"));
+/// ```
 pub fn validate(files: &BundleFiles, optional: &[Optional]) -> Vec<Finding> {
     let mut findings = Findings::default();
     let contents = format::read(files, &mut findings);
@@ -106,7 +114,7 @@ struct Located {
 struct Contents {
     /// The name of the package, empty where it is not said.
     package: String,
-    /// The channels.
+    /// From `metadata/annotations.yaml`, in its order; none where it does not say.
     channels: Vec<String>,
     service_version: Option<Located>,
     /// The objects beside it.

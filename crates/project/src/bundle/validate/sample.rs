@@ -9,7 +9,7 @@ use super::{Contents, Findings, Located};
 /// How deep a value is compared with its schema.
 const MAX_DEPTH: usize = 128;
 
-/// How many differences of one example are told.
+/// How many differences of one example are listed.
 const MAX_DIFFERENCES: usize = 20;
 
 pub(super) fn check(located: &Located, contents: &Contents, findings: &mut Findings) {

@@ -91,7 +91,7 @@ pub(super) fn watched(
             }
             while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = text.drain(..=end).collect();
-                if !tell(&line, &call, &script, &sender).await {
+                if !deliver(&line, &call, &script, &sender).await {
                     return;
                 }
             }
@@ -101,8 +101,8 @@ pub(super) fn watched(
     streamed(head, chunks)
 }
 
-/// Tells one event; `false` when the watch ends.
-async fn tell(
+/// Delivers one event, or does what the script has for it; `false` when the watch ends.
+async fn deliver(
     line: &[u8],
     call: &Call,
     script: &Script,
@@ -112,7 +112,7 @@ async fn tell(
     let kind = event["type"].as_str().unwrap_or_default();
     let name = event.pointer("/object/metadata/name").and_then(Value::as_str);
     let text = Bytes::copy_from_slice(line);
-    let told = match script.met_event(call, kind, name.unwrap_or_default()) {
+    let delivered = match script.met_event(call, kind, name.unwrap_or_default()) {
         None => sender.send(Ok(text)).await,
         Some((_, EventAction::Skip)) => Ok(()),
         Some((_, EventAction::Repeat)) => match sender.send(Ok(text.clone())).await {
@@ -135,7 +135,7 @@ async fn tell(
             return false;
         }
     };
-    told.is_ok()
+    delivered.is_ok()
 }
 
 async fn collected(answer: Response<kube::client::Body>) -> Result<(http::response::Parts, Bytes), Closed> {

@@ -17,7 +17,7 @@ pub struct Fault {
     path: Option<String>,
     /// How many matching requests are let through before.
     pub(super) skip: usize,
-    /// One in so many of the rest.
+    /// It strikes one in so many of the rest; 1 for each.
     pub(super) every: usize,
     pub(super) times: usize,
     pub(super) action: Action,
@@ -68,15 +68,15 @@ pub(super) struct EventFault {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventAction {
-    /// It is not told.
+    /// It is not delivered.
     Skip,
-    /// It and all after it are told when the fault is taken back.
+    /// It and all after it are delivered when the fault is taken back.
     Hold,
-    /// Half of it is told, and the connection is closed.
+    /// Half of it is delivered, and the connection is closed.
     Cut,
     /// In its place comes an error with this code, and the end of the watch.
     Fail(u16),
-    /// It is told twice.
+    /// It is delivered twice.
     Repeat,
 }
 
@@ -119,7 +119,7 @@ impl Fault {
         }
     }
 
-    /// Only where the path is this one.
+    /// Only for exactly this path, without the query: `/api/v1/namespaces`.
     #[must_use]
     pub fn path(self, path: &str) -> Self {
         Self {
@@ -224,13 +224,13 @@ impl Fault {
         self.acting(Action::KillAfter)
     }
 
-    /// Events of this type (`ADDED`, `MODIFIED`, `DELETED`, or nothing for any) are not told by watches.
+    /// Events of this type (`ADDED`, `MODIFIED`, `DELETED`, or nothing for any) are not delivered by watches.
     #[must_use]
     pub fn skip_event(self, kind: &str) -> Self {
         self.event(kind, EventAction::Skip)
     }
 
-    /// Such an event, and all that follow in its watch, are told when the fault is taken back.
+    /// Such an event, and all that follow in its watch, are delivered when the fault is taken back.
     #[must_use]
     pub fn hold_event(self, kind: &str) -> Self {
         self.event(kind, EventAction::Hold).always()
@@ -248,7 +248,7 @@ impl Fault {
         self.event(kind, EventAction::Fail(status))
     }
 
-    /// Such an event is told twice.
+    /// Such an event is delivered twice.
     #[must_use]
     pub fn repeat_event(self, kind: &str) -> Self {
         self.event(kind, EventAction::Repeat)

@@ -4,7 +4,7 @@ use steersman_gotemplate::{Value, format};
 
 /// Why a text is no TOML: the line that it is found in, and Go's message.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(super) struct ParseError {
     pub(super) line: usize,
     pub(super) message: String,
 }
@@ -49,7 +49,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// The next character, which is passed.
-    pub(super) fn next(&mut self) -> Result<char, Wrong> {
+    pub(super) fn next(&mut self) -> Result<char, ParseError> {
         let mut rest = self.text.get(self.place..).unwrap_or_default().chars();
         let Some(character) = rest.next() else {
             if let Some(byte) = self.broken {
@@ -83,14 +83,14 @@ impl<'t> Cursor<'t> {
     }
 
     /// The next character, which is not passed.
-    pub(super) fn peek(&mut self) -> Result<char, Wrong> {
+    pub(super) fn peek(&mut self) -> Result<char, ParseError> {
         let character = self.next()?;
         self.back();
         Ok(character)
     }
 
     /// Passes the next character if it is this one.
-    pub(super) fn accept(&mut self, wanted: char) -> Result<bool, Wrong> {
+    pub(super) fn accept(&mut self, wanted: char) -> Result<bool, ParseError> {
         let is_wanted = self.next()? == wanted;
         if !is_wanted {
             self.back();
@@ -99,7 +99,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Passes all characters that are as wanted.
-    pub(super) fn skip(&mut self, wanted: impl Fn(char) -> bool) -> Result<(), Wrong> {
+    pub(super) fn skip(&mut self, wanted: impl Fn(char) -> bool) -> Result<(), ParseError> {
         while wanted(self.next()?) {}
         self.back();
         self.begin();
@@ -117,46 +117,46 @@ impl<'t> Cursor<'t> {
     }
 
     /// An error in the present line.
-    pub(super) fn here(&self, message: impl Into<String>) -> Wrong {
-        Wrong {
+    pub(super) fn here(&self, message: impl Into<String>) -> ParseError {
+        ParseError {
             line: self.line,
             message: message.into(),
         }
     }
 
     /// An error where the character that was read last is; the end counts to the line before it.
-    pub(super) fn wrong(&self, message: impl Into<String>) -> Wrong {
+    pub(super) fn error(&self, message: impl Into<String>) -> ParseError {
         let is_after_line = self.at_end
             && self
                 .text
                 .get(..self.place)
                 .is_some_and(|text| text.ends_with('\n'));
-        Wrong {
+        ParseError {
             line: self.line - usize::from(is_after_line),
             message: message.into(),
         }
     }
 
     /// An error in the line before the present one.
-    pub(super) fn line_before(&self, message: impl Into<String>) -> Wrong {
-        Wrong {
+    pub(super) fn line_before(&self, message: impl Into<String>) -> ParseError {
+        ParseError {
             line: self.line.saturating_sub(1),
             message: message.into(),
         }
     }
 
     /// An error at the character that was read last: in the line that it ends, if it is a line feed.
-    pub(super) fn unexpected(&self, character: char, message: impl Into<String>) -> Wrong {
+    pub(super) fn unexpected(&self, character: char, message: impl Into<String>) -> ParseError {
         if character == '\n' {
             self.line_before(message)
         } else {
-            self.wrong(message)
+            self.error(message)
         }
     }
 
     /// An error of Go's lexer that comes without a place of its own: at the end, it counts to the
     /// line before.
-    pub(super) fn lost(&self, message: impl Into<String>) -> Wrong {
+    pub(super) fn lost(&self, message: impl Into<String>) -> ParseError {
         if self.at_end {
             self.line_before(message)
         } else {

@@ -7,7 +7,7 @@ mod text;
 
 use steersman_gotemplate::{List, ListType, Map, MapType, Value, format};
 
-use cursor::{Cursor, END, Wrong, is_line_end, is_space, quoted};
+use cursor::{Cursor, END, ParseError, is_line_end, is_space, quoted};
 use tables::{Key, Tables};
 
 pub(super) use scalar::{LOCAL_DATE, LOCAL_DATE_TIME, LOCAL_TIME};
@@ -39,7 +39,7 @@ pub(super) fn toml(text: &[u8]) -> Result<Value, String> {
     };
     match reader.document() {
         Ok(()) => Ok(reader.tables.into_value()),
-        Err(Wrong { line, message }) => {
+        Err(ParseError { line, message }) => {
             let key = reader.tables.current();
             Err(if key.is_empty() {
                 format!("toml: line {line}: {message}")
@@ -59,7 +59,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    fn document(&mut self) -> Result<(), Wrong> {
+    fn document(&mut self) -> Result<(), ParseError> {
         loop {
             match self.cursor.next()? {
                 END => return Ok(()),
@@ -76,7 +76,7 @@ impl Reader<'_> {
     }
 
     /// What may come after a value or the header of a table.
-    fn end_of_line(&mut self) -> Result<(), Wrong> {
+    fn end_of_line(&mut self) -> Result<(), ParseError> {
         loop {
             match self.cursor.next()? {
                 END => {
@@ -88,7 +88,7 @@ impl Reader<'_> {
                 end if is_line_end(end) => return Ok(()),
                 other => {
                     let found = quoted(other);
-                    return Err(self.cursor.wrong(format!(
+                    return Err(self.cursor.error(format!(
                         "expected a top-level item to end with a newline, comment, or EOF, \
                          but got {found} instead"
                     )));
@@ -98,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// The rest of a comment, without the end of its line.
-    fn comment(&mut self) -> Result<(), Wrong> {
+    fn comment(&mut self) -> Result<(), ParseError> {
         loop {
             let character = self.cursor.next()?;
             if character == END || is_line_end(character) {
@@ -109,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// The header of a table or of an item of a list of tables, after its first bracket.
-    fn header(&mut self) -> Result<(), Wrong> {
+    fn header(&mut self) -> Result<(), ParseError> {
         let is_list = self.cursor.peek()? == '[';
         if is_list {
             self.cursor.next()?;
@@ -135,7 +135,7 @@ impl Reader<'_> {
                 other => {
                     let found = quoted(other);
                     let message = format!("expected '.' or ']' to end table name, but got {found} instead");
-                    return Err(self.cursor.wrong(message));
+                    return Err(self.cursor.error(message));
                 }
             }
         }
@@ -143,7 +143,7 @@ impl Reader<'_> {
             let end = self.cursor.next()?;
             if end != ']' {
                 let found = quoted(end);
-                return Err(self.cursor.wrong(format!(
+                return Err(self.cursor.error(format!(
                     "expected end of table array name delimiter ']', but got {found} instead"
                 )));
             }
@@ -153,8 +153,8 @@ impl Reader<'_> {
         self.end_of_line()
     }
 
-    /// Reads one more part of a key.
-    fn part(&mut self, key: &mut Key) -> Result<(), Wrong> {
+    /// Reads `b` of `a.b.c`, and refuses what would be nested too deep.
+    fn part(&mut self, key: &mut Key) -> Result<(), ParseError> {
         if key.is_empty() {
             self.tables.line = self.cursor.line;
         }
@@ -167,7 +167,7 @@ impl Reader<'_> {
     }
 
     /// A key, and the equals sign after it.
-    fn key(&mut self) -> Result<Key, Wrong> {
+    fn key(&mut self) -> Result<Key, ParseError> {
         self.cursor.skip(is_space)?;
         match self.cursor.peek()? {
             '=' | END => {
@@ -194,7 +194,7 @@ impl Reader<'_> {
                 '=' => return Ok(key),
                 END => {
                     let message = "unexpected EOF; expected key separator '='";
-                    return Err(self.cursor.wrong(message));
+                    return Err(self.cursor.error(message));
                 }
                 other => {
                     let message = format!("expected '.' or '=', but got {} instead", quoted(other));
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     /// A key and its value, as an entry of the present table.
-    fn entry(&mut self) -> Result<(), Wrong> {
+    fn entry(&mut self) -> Result<(), ParseError> {
         let outer = self.tables.context();
         let key = self.key()?;
         self.tables.begin_entry(&key)?;
@@ -216,7 +216,7 @@ impl Reader<'_> {
     }
 
     /// The value that comes next; `in_list` says whether it is an item of an array.
-    fn value(&mut self, in_list: bool) -> Result<Value, Wrong> {
+    fn value(&mut self, in_list: bool) -> Result<Value, ParseError> {
         self.cursor.skip(is_space)?;
         match self.cursor.next()? {
             quote @ ('"' | '\'') => self.cursor.quoted_text(quote).map(Value::from),
@@ -237,12 +237,12 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self) -> Result<Value, Wrong> {
+    fn list(&mut self) -> Result<Value, ParseError> {
         self.tables.note_list();
         let mut items = Vec::new();
         loop {
             match self.next_of_many()? {
-                ',' => return Err(self.cursor.wrong("unexpected comma")),
+                ',' => return Err(self.cursor.error("unexpected comma")),
                 ']' => break,
                 _ => {
                     self.cursor.back();
@@ -256,20 +256,20 @@ impl Reader<'_> {
                     let found = or_end(other);
                     let message =
                         format!("expected a comma (',') or array terminator (']'), but got {found}");
-                    return Err(self.cursor.wrong(message));
+                    return Err(self.cursor.error(message));
                 }
             }
         }
         Ok(List::new(ListType::Any, items).into())
     }
 
-    fn inline_table(&mut self, in_list: bool) -> Result<Value, Wrong> {
+    fn inline_table(&mut self, in_list: bool) -> Result<Value, ParseError> {
         let table = Map::new(MapType::Any);
         let outer = self.tables.enter_inline(in_list)?;
         let context = self.tables.context();
         loop {
             match self.next_of_many()? {
-                ',' => return Err(self.cursor.wrong("unexpected comma")),
+                ',' => return Err(self.cursor.error("unexpected comma")),
                 '}' => break,
                 _ => self.cursor.back(),
             }
@@ -285,7 +285,7 @@ impl Reader<'_> {
                 ',' => {}
                 other => {
                     let found = or_end(other);
-                    return Err(self.cursor.wrong(format!(
+                    return Err(self.cursor.error(format!(
                         "expected a comma or an inline table terminator '}}', but got {found} instead"
                     )));
                 }
@@ -296,7 +296,7 @@ impl Reader<'_> {
     }
 
     /// The next character of an array or inline table that is neither white space nor in a comment.
-    fn next_of_many(&mut self) -> Result<char, Wrong> {
+    fn next_of_many(&mut self) -> Result<char, ParseError> {
         loop {
             match self.cursor.next()? {
                 '#' => self.comment()?,

@@ -3,7 +3,7 @@
 use steersman_gotemplate::{Value, format};
 use steersman_sprig::date::{Time, Zone};
 
-use super::cursor::{Cursor, END, Wrong, is_space, quoted};
+use super::cursor::{Cursor, END, ParseError, is_space, quoted};
 
 /// The names of the zones of what says none; they tell how to write such a time again.
 pub(in super::super) const LOCAL_DATE_TIME: &str = "datetime-local";
@@ -23,13 +23,13 @@ const LAYOUTS: [(&str, Option<&str>); 7] = [
 
 impl Cursor<'_> {
     /// The value that begins with `first`, which was read, and is no string, array or table.
-    pub(super) fn scalar(&mut self, first: char) -> Result<Value, Wrong> {
+    pub(super) fn scalar(&mut self, first: char) -> Result<Value, ParseError> {
         match first {
             '0'..='9' => {
                 self.back();
                 return self.number_or_date();
             }
-            '.' => return Err(self.wrong(NO_DIGIT)),
+            '.' => return Err(self.error(NO_DIGIT)),
             'i' | 'n' => {
                 let is_infinite = self.accept('n')? && self.accept('f')?;
                 if is_infinite || (self.accept('a')? && self.accept('n')?) {
@@ -44,13 +44,13 @@ impl Cursor<'_> {
             return self.boolean();
         }
         if first == END {
-            return Err(self.wrong("unexpected EOF; expected value"));
+            return Err(self.error("unexpected EOF; expected value"));
         }
         let found = quoted(first);
         Err(self.unexpected(first, format!("expected value but found {found} instead")))
     }
 
-    fn boolean(&mut self) -> Result<Value, Wrong> {
+    fn boolean(&mut self) -> Result<Value, ParseError> {
         let mut word = String::new();
         loop {
             match self.next()? {
@@ -64,12 +64,12 @@ impl Cursor<'_> {
             "false" => Ok(Value::Bool(false)),
             _ => {
                 let found = format::quote(&word);
-                Err(self.wrong(format!("expected value but found {found} instead")))
+                Err(self.error(format!("expected value but found {found} instead")))
             }
         }
     }
 
-    fn number_or_date(&mut self) -> Result<Value, Wrong> {
+    fn number_or_date(&mut self) -> Result<Value, ParseError> {
         if self.next()? == '0' {
             match self.next()? {
                 '0'..='9' => {}
@@ -96,13 +96,13 @@ impl Cursor<'_> {
         }
     }
 
-    fn signed_number(&mut self) -> Result<Value, Wrong> {
+    fn signed_number(&mut self) -> Result<Value, ParseError> {
         match self.next()? {
             first @ ('i' | 'n') => {
                 let [second, third] = if first == 'i' { ['n', 'f'] } else { ['a', 'n'] };
                 if !self.accept(second)? || !self.accept(third)? {
                     let found = self.current();
-                    return Err(self.wrong(format!("invalid float: '{found}'")));
+                    return Err(self.error(format!("invalid float: '{found}'")));
                 }
                 self.float()
             }
@@ -111,17 +111,17 @@ impl Cursor<'_> {
                 if matches!(next, 'b' | 'o' | 'x') {
                     let found = self.current();
                     let message = format!("cannot use sign with non-decimal numbers: '{found}{next}'");
-                    return Err(self.wrong(message));
+                    return Err(self.error(message));
                 }
                 self.decimal()
             }
             '1'..='9' => self.decimal(),
-            '.' => Err(self.wrong(NO_DIGIT)),
-            other => Err(self.wrong(format!("expected a digit but got {}", quoted(other)))),
+            '.' => Err(self.error(NO_DIGIT)),
+            other => Err(self.error(format!("expected a digit but got {}", quoted(other)))),
         }
     }
 
-    fn decimal(&mut self) -> Result<Value, Wrong> {
+    fn decimal(&mut self) -> Result<Value, ParseError> {
         self.pass(|character| character.is_ascii_digit() || character == '_')?;
         match self.next()? {
             '.' | 'e' | 'E' => self.fraction(),
@@ -133,7 +133,7 @@ impl Cursor<'_> {
     }
 
     /// An integer of a base, after its prefix.
-    fn based(&mut self, name: &str, is_digit: fn(char) -> bool) -> Result<Value, Wrong> {
+    fn based(&mut self, name: &str, is_digit: fn(char) -> bool) -> Result<Value, ParseError> {
         let next = self.peek()?;
         if !is_digit(next) {
             let found = self.current();
@@ -143,19 +143,19 @@ impl Cursor<'_> {
         self.integer()
     }
 
-    fn fraction(&mut self) -> Result<Value, Wrong> {
+    fn fraction(&mut self) -> Result<Value, ParseError> {
         self.pass(|character| matches!(character, '0'..='9' | '_' | '.' | '-' | '+' | 'e' | 'E'))?;
         self.float()
     }
 
     /// Passes all characters that are as wanted.
-    fn pass(&mut self, wanted: impl Fn(char) -> bool) -> Result<(), Wrong> {
+    fn pass(&mut self, wanted: impl Fn(char) -> bool) -> Result<(), ParseError> {
         while wanted(self.next()?) {}
         self.back();
         Ok(())
     }
 
-    fn integer(&self) -> Result<Value, Wrong> {
+    fn integer(&self) -> Result<Value, ParseError> {
         let text = self.current();
         let shown = format::quote(text);
         if !has_sound_underscores(text) {
@@ -178,7 +178,7 @@ impl Cursor<'_> {
             .ok_or_else(|| self.here(format!("{text} is out of range for int64")))
     }
 
-    fn float(&self) -> Result<Value, Wrong> {
+    fn float(&self) -> Result<Value, ParseError> {
         let text = self.current();
         let shown = format::quote(text);
         let mut parts = text.split(['.', 'e', 'E']).filter(|part| !part.is_empty());
@@ -204,7 +204,7 @@ impl Cursor<'_> {
         Ok(Value::Float(number))
     }
 
-    fn date(&mut self) -> Result<Value, Wrong> {
+    fn date(&mut self) -> Result<Value, ParseError> {
         self.pass(|character| {
             matches!(
                 character,

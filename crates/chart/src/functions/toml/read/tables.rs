@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use steersman_gotemplate::{List, ListType, Map, MapType, Value, format};
 
-use super::cursor::Wrong;
+use super::cursor::ParseError;
 
 /// The parts of a key.
 pub(super) type Key = Vec<String>;
@@ -67,7 +67,7 @@ impl Tables {
     }
 
     /// Begins an entry of the present table; all parts of its key but the last are tables in it.
-    pub(super) fn begin_entry(&mut self, key: &Key) -> Result<(), Wrong> {
+    pub(super) fn begin_entry(&mut self, key: &Key) -> Result<(), ParseError> {
         let Some((last, parents)) = key.split_last() else {
             return Ok(());
         };
@@ -81,7 +81,7 @@ impl Tables {
         Ok(())
     }
 
-    pub(super) fn finish_entry(&mut self, value: Value) -> Result<(), Wrong> {
+    pub(super) fn finish_entry(&mut self, value: Value) -> Result<(), ParseError> {
         let is_list = matches!(value, Value::List(_));
         let key = self.key.clone();
         self.define(&key, Entry::Value(value))?;
@@ -116,7 +116,7 @@ impl Tables {
     }
 
     /// Makes the value of the present entry the present table.
-    pub(super) fn enter_inline(&mut self, in_list: bool) -> Result<Outer, Wrong> {
+    pub(super) fn enter_inline(&mut self, in_list: bool) -> Result<Outer, ParseError> {
         let outer = Outer {
             context: self.context.clone(),
             key: std::mem::take(&mut self.key),
@@ -134,7 +134,7 @@ impl Tables {
     }
 
     /// Makes the table of this key the present one, or a new item of the list of tables of this key.
-    pub(super) fn enter(&mut self, key: &Key, is_list: bool) -> Result<(), Wrong> {
+    pub(super) fn enter(&mut self, key: &Key, is_list: bool) -> Result<(), ParseError> {
         let Some((last, parents)) = key.split_last() else {
             return Ok(());
         };
@@ -147,7 +147,7 @@ impl Tables {
             let entry = table
                 .entry(part.clone())
                 .or_insert_with(|| Entry::Table(Table::new()));
-            table = below(entry).ok_or_else(|| Wrong {
+            table = below(entry).ok_or_else(|| ParseError {
                 line: self.line,
                 message: format!("Key '{}' was already created as a hash.", shown(parent)),
             })?;
@@ -163,7 +163,7 @@ impl Tables {
                 );
                 // The place is already that of the parent.
                 self.context = parents.to_vec();
-                return Err(Wrong {
+                return Err(ParseError {
                     line: self.line,
                     message,
                 });
@@ -180,9 +180,9 @@ impl Tables {
 
     /// Defines a key of the present table. A table that only longer keys had made may be defined
     /// once, and stays as it is.
-    fn define(&mut self, key: &str, entry: Entry) -> Result<(), Wrong> {
+    fn define(&mut self, key: &str, entry: Entry) -> Result<(), ParseError> {
         let line = self.line;
-        let defined = |key: &[String]| Wrong {
+        let defined = |key: &[String]| ParseError {
             line,
             message: format!("Key '{}' has already been defined.", shown(key)),
         };
@@ -209,7 +209,7 @@ impl Tables {
     }
 
     /// Puts the value of a key into an inline table.
-    pub(super) fn insert_into(&self, table: &Map, key: &Key, value: Value) -> Result<(), Wrong> {
+    pub(super) fn insert_into(&self, table: &Map, key: &Key, value: Value) -> Result<(), ParseError> {
         let Some((last, parents)) = key.split_last() else {
             return Ok(());
         };
@@ -220,7 +220,7 @@ impl Tables {
                 None => Map::new(MapType::Any),
                 Some(_) => {
                     let names: Vec<String> = self.context.iter().map(|part| format::quote(part)).collect();
-                    return Err(Wrong {
+                    return Err(ParseError {
                         line: self.line,
                         message: format!("[{}] is not a table", names.join(" ")),
                     });

@@ -2,11 +2,11 @@
 
 use steersman_gotemplate::format;
 
-use super::cursor::{Cursor, END, Wrong, is_line_end};
+use super::cursor::{Cursor, END, ParseError, is_line_end};
 
 impl Cursor<'_> {
     /// One part of a key, with or without quotes. A part without quotes may turn out to be empty.
-    pub(super) fn key_part(&mut self) -> Result<String, Wrong> {
+    pub(super) fn key_part(&mut self) -> Result<String, ParseError> {
         match self.peek()? {
             '"' => {
                 self.next()?;
@@ -26,7 +26,7 @@ impl Cursor<'_> {
     }
 
     /// The string whose opening quotes come next.
-    pub(super) fn quoted_text(&mut self, quote: char) -> Result<String, Wrong> {
+    pub(super) fn quoted_text(&mut self, quote: char) -> Result<String, ParseError> {
         if self.accept(quote)? {
             if self.accept(quote)? {
                 return self.long_text(quote);
@@ -42,11 +42,11 @@ impl Cursor<'_> {
     }
 
     /// The string after `"`.
-    fn string(&mut self) -> Result<String, Wrong> {
+    fn string(&mut self) -> Result<String, ParseError> {
         self.begin();
         loop {
             match self.next()? {
-                END => return Err(self.wrong("unexpected EOF; expected '\"'")),
+                END => return Err(self.error("unexpected EOF; expected '\"'")),
                 '\n' | '\r' => return Err(self.line_before(LINE_END)),
                 '\\' => self.escape()?,
                 '"' => break,
@@ -58,11 +58,11 @@ impl Cursor<'_> {
     }
 
     /// The string after `'`.
-    fn raw_string(&mut self) -> Result<String, Wrong> {
+    fn raw_string(&mut self) -> Result<String, ParseError> {
         self.begin();
         loop {
             match self.next()? {
-                END => return Err(self.wrong("unexpected EOF; expected \"'\"")),
+                END => return Err(self.error("unexpected EOF; expected \"'\"")),
                 '\n' | '\r' => return Err(self.line_before(LINE_END)),
                 '\'' => return Ok(self.without_quotes(1).to_owned()),
                 _ => {}
@@ -71,13 +71,13 @@ impl Cursor<'_> {
     }
 
     /// The string of several lines after three quotes.
-    fn long_text(&mut self, quote: char) -> Result<String, Wrong> {
+    fn long_text(&mut self, quote: char) -> Result<String, ParseError> {
         self.begin();
         loop {
             match self.next()? {
                 END => {
                     let (outer, three) = (other(quote), String::from(quote).repeat(3));
-                    return Err(self.wrong(format!("unexpected EOF; expected {outer}{three}{outer}")));
+                    return Err(self.error(format!("unexpected EOF; expected {outer}{three}{outer}")));
                 }
                 '\\' if quote == '"' && is_line_end(self.peek()?) => {
                     self.next()?;
@@ -98,7 +98,7 @@ impl Cursor<'_> {
 
     /// Whether the quote before here and those after it end a string. Up to two more quotes may
     /// stand before those that do.
-    fn ends_long_text(&mut self, quote: char) -> Result<bool, Wrong> {
+    fn ends_long_text(&mut self, quote: char) -> Result<bool, ParseError> {
         if !self.accept(quote)? {
             return Ok(false);
         }
@@ -113,7 +113,7 @@ impl Cursor<'_> {
         let is_escaped = quote == '"' && self.current().ends_with("\\\"\"\"\"\"");
         if self.current().ends_with(&five) && !is_escaped {
             let outer = other(quote);
-            return Err(self.wrong(format!("unexpected {outer}{five}{quote}{outer}")));
+            return Err(self.error(format!("unexpected {outer}{five}{quote}{outer}")));
         }
         self.back();
         self.back();
@@ -126,7 +126,7 @@ impl Cursor<'_> {
     }
 
     /// Checks the escape sequence after a backslash.
-    fn escape(&mut self) -> Result<(), Wrong> {
+    fn escape(&mut self) -> Result<(), ParseError> {
         match self.next()? {
             'e' | 'b' | 't' | 'n' | 'f' | 'r' | '"' | ' ' | '\t' | '\\' => Ok(()),
             'x' => self.digits(2, "two hexadecimal digits after '\\x'"),
@@ -136,18 +136,18 @@ impl Cursor<'_> {
         }
     }
 
-    fn digits(&mut self, count: usize, what: &str) -> Result<(), Wrong> {
+    fn digits(&mut self, count: usize, what: &str) -> Result<(), ParseError> {
         for _ in 0..count {
             if !self.next()?.is_ascii_hexdigit() {
                 let found = format::quote(self.current());
-                return Err(self.wrong(format!("expected {what}, but got {found} instead")));
+                return Err(self.error(format!("expected {what}, but got {found} instead")));
             }
         }
         Ok(())
     }
 
     /// The text with what its escape sequences stand for. They were checked by [`Self::escape`].
-    fn unescaped(&self, text: &str) -> Result<String, Wrong> {
+    fn unescaped(&self, text: &str) -> Result<String, ParseError> {
         let mut result = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('\\') {
