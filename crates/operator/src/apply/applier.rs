@@ -10,12 +10,12 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
-use super::apply_error::ApplyError;
 use super::conflicts::in_words;
-use super::heal::{HealError, heal};
-use super::mend::mend;
-use super::plan::{Planned, identify, missing_kind, plan, unknown_kind};
-use super::takeover::take_over_fields;
+use crate::apply::address::{Planned, identify, missing_kind, plan, unknown_kind};
+use crate::apply::error::ApplyError;
+use crate::apply::ownership::takeover::take_over_fields;
+use crate::apply::repair::heal::{HealError, heal};
+use crate::apply::repair::mend::mend;
 use crate::dependents::Dependents;
 use crate::telemetry::step;
 use steersman_cluster::RequestError;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use steersman_watches::CrdPolicy;
 
 use super::applier::Applier;
-use super::mend::mend;
+use crate::apply::repair::mend::mend;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::FIELD_MANAGER;

@@ -5,12 +5,12 @@ use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
 use super::applier::Applier;
-use super::apply_error::ApplyError;
-use super::dropped::{merge_patch, without_dropped};
-use super::leftover::{set_aside, without_leftovers};
-use super::mend::mend;
-use super::plan::{identify, unknown_kind};
-use super::takeover::TakenOver;
+use crate::apply::address::{identify, unknown_kind};
+use crate::apply::error::ApplyError;
+use crate::apply::ownership::takeover::TakenOver;
+use crate::apply::repair::dropped::{merge_patch, without_dropped};
+use crate::apply::repair::leftover::{set_aside, without_leftovers};
+use crate::apply::repair::mend::mend;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
 use steersman_cluster::{CHART_LABEL, Owner, Ownership};

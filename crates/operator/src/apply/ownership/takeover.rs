@@ -48,7 +48,7 @@ pub async fn take_over_fields(
 
 /// Whose entries of an object's `managedFields` are to be ours, and what we own then.
 #[derive(Debug)]
-pub(super) struct TakenOver<'a> {
+pub(in crate::apply) struct TakenOver<'a> {
     before: &'a [ManagedFieldsEntry],
     formers: Vec<&'a str>,
     ours: ManagedFieldsEntry,
@@ -56,7 +56,7 @@ pub(super) struct TakenOver<'a> {
 
 impl<'a> TakenOver<'a> {
     /// Joins the entries of Helm's kind and of `formers` into ours; `None` when there are none.
-    pub(super) fn of(before: &'a [ManagedFieldsEntry], formers: &'a [String]) -> Option<Self> {
+    pub(in crate::apply) fn of(before: &'a [ManagedFieldsEntry], formers: &'a [String]) -> Option<Self> {
         let writers = before
             .iter()
             .filter(|entry| is_of_object(entry) && !is_ours(entry) && has_release_name(entry));
@@ -91,12 +91,12 @@ impl<'a> TakenOver<'a> {
     }
 
     /// Whether an entry is one that is to be ours.
-    pub(super) fn is_former(&self, entry: &ManagedFieldsEntry) -> bool {
+    pub(in crate::apply) fn is_former(&self, entry: &ManagedFieldsEntry) -> bool {
         is_former(entry, &self.formers)
     }
 
     /// What we own then.
-    pub(super) fn fields(&self) -> &Value {
+    pub(in crate::apply) fn fields(&self) -> &Value {
         self.ours.fields_v1.as_ref().map_or(&Value::Null, |set| &set.0)
     }
 

@@ -6,8 +6,8 @@ use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, Pro
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::applier::{Applier, ApplyOptions, existing};
-use super::apply_error::ApplyError;
+use crate::apply::applier::{Applier, ApplyOptions, existing};
+use crate::apply::error::ApplyError;
 use steersman_cluster::RequestError;
 use steersman_model::{ObjectId, RenderedObject};
 
@@ -32,7 +32,7 @@ impl Applier {
     ///
     /// # Errors
     /// It is not wanted or not possible; the error names the fields.
-    pub(super) async fn make_way(
+    pub(in crate::apply) async fn make_way(
         &self,
         options: ApplyOptions<'_>,
         (api, id): (&Api<DynamicObject>, &ObjectId),
@@ -107,7 +107,10 @@ fn obstacle(options: ApplyOptions<'_>, object: &RenderedObject) -> Option<&'stat
 }
 
 /// Asks the server without effect, under a name that is free.
-pub(super) async fn would_be_taken(api: &Api<DynamicObject>, value: &Value) -> Result<(), RequestError> {
+pub(in crate::apply) async fn would_be_taken(
+    api: &Api<DynamicObject>,
+    value: &Value,
+) -> Result<(), RequestError> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("name");

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use super::apply_error::ApplyError;
+use crate::apply::error::ApplyError;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::{Resource, Served, unsure};
 use steersman_model::{ObjectId, RenderedObject};
 
 /// An object with the address to send it to.
 #[derive(Debug)]
-pub(super) struct Planned {
-    pub(super) id: ObjectId,
-    pub(super) object: RenderedObject,
-    pub(super) resource: Resource,
+pub(in crate::apply) struct Planned {
+    pub(in crate::apply) id: ObjectId,
+    pub(in crate::apply) object: RenderedObject,
+    pub(in crate::apply) resource: Resource,
 }
 
 /// Gives each object its address.
-pub(super) fn plan(
+pub(in crate::apply) fn plan(
     objects: Vec<RenderedObject>,
     served: &Served,
     owner: &Owner,
@@ -40,7 +40,11 @@ pub(super) fn plan(
 }
 
 /// An object's identity: one of a namespaced kind that names no namespace is in the release's.
-pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_namespace: &str) -> ObjectId {
+pub(in crate::apply) fn identify(
+    object: &RenderedObject,
+    resource: &Resource,
+    release_namespace: &str,
+) -> ObjectId {
     let namespace = resource.namespaced.then(|| {
         object
             .namespace
@@ -56,14 +60,14 @@ pub(super) fn identify(object: &RenderedObject, resource: &Resource, release_nam
 }
 
 /// Nothing is known of the object's kind: there is none, or its server does not answer.
-pub(super) fn missing_kind(served: &Served, object: &RenderedObject) -> ApplyError {
+pub(in crate::apply) fn missing_kind(served: &Served, object: &RenderedObject) -> ApplyError {
     if served.is_unsure_of(&object.api.group, &object.api.kind) {
         return unsure(&object.api.group).into();
     }
     unknown_kind(object)
 }
 
-pub(super) fn unknown_kind(object: &RenderedObject) -> ApplyError {
+pub(in crate::apply) fn unknown_kind(object: &RenderedObject) -> ApplyError {
     ApplyError::UnknownKind {
         origin: object.source.clone(),
         api: object.api.clone(),

@@ -13,7 +13,11 @@ use steersman_model::FIELD_MANAGER;
 
 /// A merge patch that makes the choices of `wanted` and takes away what `refusal` forbids beside them; `None` if
 /// anything of that is wanted, not there, or in a list.
-pub(super) fn without_leftovers(wanted: &Value, live: &Value, refusal: &RequestError) -> Option<Value> {
+pub(in crate::apply) fn without_leftovers(
+    wanted: &Value,
+    live: &Value,
+    refusal: &RequestError,
+) -> Option<Value> {
     let mut patch = json!({});
     for field in forbidden(refusal) {
         let (parents, name) = field_of(field)?;
@@ -43,7 +47,7 @@ pub(super) fn without_leftovers(wanted: &Value, live: &Value, refusal: &RequestE
 }
 
 /// Whether a manager of others has set what `refusal` forbids.
-pub(super) fn is_of_others(entries: &[ManagedFieldsEntry], refusal: &RequestError) -> bool {
+pub(in crate::apply) fn is_of_others(entries: &[ManagedFieldsEntry], refusal: &RequestError) -> bool {
     let sets = |entry: &ManagedFieldsEntry, field: &str| {
         let set = entry.fields_v1.as_ref().map(|fields| &fields.0);
         let found = field
@@ -59,7 +63,7 @@ pub(super) fn is_of_others(entries: &[ManagedFieldsEntry], refusal: &RequestErro
 
 /// Takes the fields beside which something is forbidden out of `wanted`, and gives them, so that the server can be
 /// asked about the rest.
-pub(super) fn set_aside(wanted: &mut Value, refusal: &RequestError) -> Vec<(String, Value)> {
+pub(in crate::apply) fn set_aside(wanted: &mut Value, refusal: &RequestError) -> Vec<(String, Value)> {
     let mut aside = Vec::new();
     for field in forbidden(refusal) {
         let Some((parent, _)) = field.rsplit_once('.') else {

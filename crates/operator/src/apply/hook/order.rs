@@ -4,21 +4,21 @@ use super::moment::Moment;
 use crate::release::HookRecord;
 
 /// The policy of a hook that is deleted before it runs.
-pub(super) const BEFORE_CREATION: &str = "before-hook-creation";
+pub(in crate::apply) const BEFORE_CREATION: &str = "before-hook-creation";
 /// The policy of a hook that is deleted when it has succeeded.
-pub(super) const SUCCEEDED: &str = "hook-succeeded";
+pub(in crate::apply) const SUCCEEDED: &str = "hook-succeeded";
 /// The policy of a hook that is deleted when it has failed.
-pub(super) const FAILED: &str = "hook-failed";
+pub(in crate::apply) const FAILED: &str = "hook-failed";
 
 /// Whether the operator runs the hook at any time.
-pub(super) fn is_ours_to_run(hook: &HookRecord) -> bool {
+pub(in crate::apply) fn is_ours_to_run(hook: &HookRecord) -> bool {
     Moment::ALL
         .iter()
         .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
 }
 
 /// Helm's order: by weight, then by name; the stored order is by kind.
-pub(super) fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
+pub(in crate::apply) fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
     let mut chosen: Vec<_> = hooks
         .iter()
         .filter(|hook| hook.events.iter().any(|event| event == moment.as_str()))
@@ -28,7 +28,7 @@ pub(super) fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord>
 }
 
 /// A hook without a policy is deleted before it is created again.
-pub(super) fn has_policy(hook: &HookRecord, policy: &str) -> bool {
+pub(in crate::apply) fn has_policy(hook: &HookRecord, policy: &str) -> bool {
     if hook.delete_policies.is_empty() {
         return policy == BEFORE_CREATION;
     }

@@ -3,9 +3,9 @@
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::applier::Applier;
-use super::apply_error::ApplyError;
-use super::plan::identify;
+use crate::apply::address::identify;
+use crate::apply::applier::Applier;
+use crate::apply::error::ApplyError;
 use steersman_cluster::RequestError;
 use steersman_cluster::{Owner, Ownership};
 use steersman_model::FIELD_MANAGER;

@@ -11,7 +11,7 @@ use steersman_model::one_line;
 const MAX_WORDS: usize = 4096;
 
 /// How the first container of a pod that failed has ended.
-pub(super) fn last_words(pod: &Pod) -> Option<String> {
+pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let init = status.init_container_statuses.iter().flatten();
     let containers = init.chain(status.container_statuses.iter().flatten());
@@ -34,7 +34,7 @@ pub(super) fn last_words(pod: &Pod) -> Option<String> {
 
 /// How far a hook is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(in crate::apply) enum Progress {
     /// It has succeeded.
     Done,
     /// It goes on; the text says what it does.
@@ -44,7 +44,7 @@ pub(super) enum Progress {
 }
 
 /// What the status of a Job or a Pod says.
-pub(super) fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
+pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
     let text = |pointer: &str| {
         object
             .pointer(pointer)

@@ -1,7 +1,7 @@
 //! Why an object could not be applied.
 
 use super::crds::CrdError;
-use super::heal::HealError;
+use crate::apply::repair::heal::HealError;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ApiKind, ObjectId};

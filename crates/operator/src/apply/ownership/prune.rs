@@ -2,7 +2,7 @@
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 
-use super::applier::{Applier, existing};
+use crate::apply::applier::{Applier, existing};
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, disowning};

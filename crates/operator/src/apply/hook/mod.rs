@@ -1,16 +1,23 @@
 //! Hooks: objects that a chart wants at a moment of a release's life.
 
+mod error;
+mod moment;
+mod order;
+mod progress;
+mod run;
+
+pub use error::HookError;
+pub use moment::Moment;
+
 use std::time::Duration;
 
 use super::applier::Applier;
-use super::hook_error::HookError;
-use super::hook_order::{FAILED, SUCCEEDED, has_policy, in_order, is_ours_to_run};
-use super::hook_run::Run;
-use super::moment::Moment;
-use super::plan::identify;
-use super::prune::Deletion;
+use crate::apply::address::identify;
+use crate::apply::ownership::Deletion;
 use crate::release::HookRecord;
 use crate::telemetry::step;
+use order::{FAILED, SUCCEEDED, has_policy, in_order, is_ours_to_run};
+use run::Run;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::ObjectId;

@@ -6,8 +6,8 @@ use futures::{StreamExt, TryStreamExt};
 use kube::api::ListParams;
 use steersman_project::rbac::{Asked, Granted};
 
-use super::applier::Applier;
 use super::prune::PruneError;
+use crate::apply::applier::Applier;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::permissions::{PermissionsError, granted};

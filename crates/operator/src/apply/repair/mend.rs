@@ -13,11 +13,11 @@ use steersman_cluster::RequestError;
 
 /// An object that was mended.
 #[derive(Debug, PartialEq)]
-pub(super) struct Mended {
+pub(in crate::apply) struct Mended {
     /// The object.
-    pub(super) value: Value,
+    pub(in crate::apply) value: Value,
     /// What was done to it, for people.
-    pub(super) notes: Vec<String>,
+    pub(in crate::apply) notes: Vec<String>,
 }
 
 /// `value` without what the server finds fault with.
@@ -27,7 +27,7 @@ pub(super) struct Mended {
 ///
 /// # Errors
 /// `refusal`, if it is about something else, or the server would not create the object either.
-pub(super) async fn mend(
+pub(in crate::apply) async fn mend(
     api: &Api<DynamicObject>,
     value: &Value,
     refusal: RequestError,

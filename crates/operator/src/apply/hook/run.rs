@@ -7,12 +7,12 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::applier::{Applier, apply_new, apply_to};
-use super::hook_error::HookError;
-use super::hook_order::{BEFORE_CREATION, has_policy};
-use super::hook_progress::{Progress, last_words, progress};
-use super::mend::mend;
-use super::prune::PruneError;
+use super::error::HookError;
+use super::order::{BEFORE_CREATION, has_policy};
+use super::progress::{Progress, last_words, progress};
+use crate::apply::applier::{Applier, apply_new, apply_to};
+use crate::apply::ownership::PruneError;
+use crate::apply::repair::mend::mend;
 use crate::release::HookRecord;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
@@ -26,17 +26,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const RUN: &str = "steersman.dev/hook-run";
 
 /// One hook about to run.
-pub(super) struct Run<'a> {
-    pub(super) moment: &'static str,
-    pub(super) hook: &'a HookRecord,
-    pub(super) id: ObjectId,
-    pub(super) object: RenderedObject,
-    pub(super) resource: Resource,
+pub(in crate::apply) struct Run<'a> {
+    pub(in crate::apply) moment: &'static str,
+    pub(in crate::apply) hook: &'a HookRecord,
+    pub(in crate::apply) id: ObjectId,
+    pub(in crate::apply) object: RenderedObject,
+    pub(in crate::apply) resource: Resource,
 }
 
 impl Applier {
     /// Runs one hook to its end.
-    pub(super) async fn run_one(
+    pub(in crate::apply) async fn run_one(
         &self,
         owner: &Owner,
         run: &Run<'_>,
@@ -238,7 +238,7 @@ impl Applier {
 
 impl Run<'_> {
     /// Whether the object goes with its release.
-    pub(super) fn is_to_go(&self) -> bool {
+    pub(in crate::apply) fn is_to_go(&self) -> bool {
         !self.object.is_kept() && self.id.kind != "CustomResourceDefinition"
     }
 
@@ -259,7 +259,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn delete_failed(&self, source: PruneError) -> HookError {
+    pub(in crate::apply) fn delete_failed(&self, source: PruneError) -> HookError {
         HookError::Delete {
             moment: self.moment,
             path: self.hook.path.clone(),

@@ -9,8 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
-use super::applier::apply_to;
 use super::leftover::{is_of_others, without_leftovers};
+use crate::apply::applier::apply_to;
 use steersman_cluster::RequestError;
 use steersman_watches::ConflictPolicy;
 
@@ -42,7 +42,7 @@ pub enum HealError {
 
 /// Replaces every list of the live object that differs from that of `value`, or takes away what `refusal` says may not
 /// stand beside `value`; then applies `value`.
-pub(super) async fn heal(
+pub(in crate::apply) async fn heal(
     api: &Api<DynamicObject>,
     name: &str,
     (value, uid): (&Value, &str),

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 
-use super::takeover::TakenOver;
+use crate::apply::ownership::takeover::TakenOver;
 
 /// `applied`, which is the answer to a dry run, without the values that are owned only by whom the object is taken over
 /// from. `None` if all of them stay.
-pub(super) fn without_dropped(
+pub(in crate::apply) fn without_dropped(
     applied: &Value,
     after: &[ManagedFieldsEntry],
     taken_over: &TakenOver<'_>,
@@ -99,7 +99,7 @@ fn place_of(items: &[Value], key: &str) -> Option<usize> {
 }
 
 /// The JSON merge patch (RFC 7396) that makes `to` of `from`; `None` if they are the same.
-pub(super) fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
+pub(in crate::apply) fn merge_patch(from: &Value, to: &Value) -> Option<Value> {
     let (Value::Object(old), Value::Object(new)) = (from, to) else {
         return (from != to).then(|| to.clone());
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::prune::PruneError;
+use crate::apply::ownership::PruneError;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::DocumentsError;
