@@ -16,7 +16,8 @@ use crate::apply::address::identify;
 use crate::apply::ownership::Deletion;
 use crate::release::HookRecord;
 use crate::telemetry::step;
-use order::{FAILED, SUCCEEDED, has_policy, in_order, is_ours_to_run};
+pub use order::hooks_in_order;
+use order::{FAILED, SUCCEEDED, has_policy, is_ours_to_run};
 use run::Run;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
@@ -35,38 +36,48 @@ const CLEAN_UP_PAUSES: [Duration; 3] = [
 /// More than any process lives.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 
+/// The hooks of a revision at a moment of its life.
+#[derive(Clone, Copy, Debug)]
+pub struct HookRun<'a> {
+    /// All of the revision's; those of other moments are left out.
+    pub hooks: &'a [HookRecord],
+    /// The revision that they run for.
+    pub revision: Revision,
+    /// When they run.
+    pub moment: Moment,
+    /// How long each may take; `None` is as long as it likes.
+    pub timeout: Option<Duration>,
+}
+
 impl Applier {
-    /// Runs the hooks of `moment`, one after the other by weight, each to its end.
+    /// Runs the hooks of a moment, one after the other by weight, each to its end.
     ///
     /// A Job or Pod that was started for this revision, and has not failed, is not started again, whatever its policy:
     /// the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
     /// way, as it can't run again. What is no Job or Pod is made what the chart says.
     ///
     /// # Errors
-    /// The first hook that fails or takes longer than `timeout`, if there is one. Hooks before it
+    /// The first hook that fails or takes longer than the timeout, if there is one. Hooks before it
     /// are deleted as their policies say.
-    pub async fn run_hooks(
-        &self,
-        owner: &Owner,
-        hooks: &[HookRecord],
-        (revision, moment): (Revision, Moment),
-        timeout: Option<Duration>,
-    ) -> Result<usize, HookError> {
-        let due = in_order(hooks, moment);
+    pub async fn run_hooks(&self, owner: &Owner, run: HookRun<'_>) -> Result<usize, HookError> {
+        let due = hooks_in_order(run.hooks, run.moment);
         if due.is_empty() {
             return Ok(0);
         }
-        let step = step("hooks").event(moment.as_str());
-        step.of(self.run_due(owner, &due, (revision, moment), timeout))
-            .await
+        let step = step("hooks").event(run.moment.as_str());
+        step.of(self.run_due(owner, &due, run)).await
     }
 
     async fn run_due(
         &self,
         owner: &Owner,
         due: &[&HookRecord],
-        (revision, moment): (Revision, Moment),
-        timeout: Option<Duration>,
+        HookRun {
+            revision,
+            moment,
+            timeout,
+            ..
+        }: HookRun<'_>,
     ) -> Result<usize, HookError> {
         let timeout = timeout.unwrap_or(FOREVER);
         let mut done: Vec<Run<'_>> = Vec::new();

@@ -18,7 +18,7 @@ pub(in crate::apply) fn is_ours_to_run(hook: &HookRecord) -> bool {
 }
 
 /// Helm's order: by weight, then by name; the stored order is by kind.
-pub(in crate::apply) fn in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
+pub fn hooks_in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
     let mut chosen: Vec<_> = hooks
         .iter()
         .filter(|hook| hook.events.iter().any(|event| event == moment.as_str()))
@@ -63,7 +63,7 @@ mod tests {
             hook("d", -1, &["post-install"], &[]),
         ];
         let names = |moment| {
-            in_order(&hooks, moment)
+            hooks_in_order(&hooks, moment)
                 .iter()
                 .map(|hook| hook.name.as_str())
                 .collect::<Vec<_>>()

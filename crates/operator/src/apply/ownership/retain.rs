@@ -21,7 +21,7 @@ pub enum Handover {
     /// It is given a second owner.
     Make,
     /// Nothing is written; the object gets the number that it will keep.
-    Imagine,
+    DryRun,
 }
 
 impl Applier {
@@ -71,7 +71,7 @@ impl Applier {
             }
             match (replicas(&live.data).filter(|_| scaled), handover) {
                 (Some(count), Handover::Make) => hand_over(&api, &id, object, &live, count).await?,
-                (Some(count), Handover::Imagine) => object.value["spec"]["replicas"] = count.into(),
+                (Some(count), Handover::DryRun) => object.value["spec"]["replicas"] = count.into(),
                 (None, _) => {}
             }
         }

@@ -22,32 +22,60 @@ const IRREPLACEABLE: [&str; 4] = [
     "PersistentVolumeClaim",
 ];
 
+/// An object that can't become what it is to be.
+#[derive(Clone, Copy)]
+pub(in crate::apply) struct Recreation<'a> {
+    pub(in crate::apply) options: ApplyOptions<'a>,
+    pub(in crate::apply) api: &'a Api<DynamicObject>,
+    pub(in crate::apply) id: &'a ObjectId,
+    pub(in crate::apply) object: &'a RenderedObject,
+    /// It as it is to be created.
+    pub(in crate::apply) value: &'a Value,
+}
+
+impl Recreation<'_> {
+    /// Whether the object may be deleted for what `refusal` says, and the server would take it as a new one.
+    ///
+    /// # Errors
+    /// It is not wanted or not possible; the error names the fields.
+    pub(in crate::apply) async fn check(&self, refusal: RequestError) -> Result<(), ApplyError> {
+        let id = || Box::new(self.id.clone());
+        if let Some(advice) = obstacle(self.options, self.object) {
+            return Err(ApplyError::Immutable {
+                id: id(),
+                fields: fields(&refusal),
+                advice,
+                source: refusal,
+            });
+        }
+        let taken = would_be_taken(self.api, self.value).await;
+        taken.map_err(|source| ApplyError::Request {
+            attempt: "create",
+            id: id(),
+            source,
+        })
+    }
+}
+
 impl Applier {
-    /// Deletes the object with this UID, which `refusal` says can't become `value`, and waits
+    /// Deletes the object with this UID, which `refusal` says can't become what is planned, and waits
     /// until it is gone.
     ///
     /// # Guarantees
-    /// The server would take `value` as a new object. Nothing is deleted that the chart wants kept,
+    /// The server would take it as a new object. Nothing is deleted that the chart wants kept,
     /// or with which data would go.
     ///
     /// # Errors
     /// It is not wanted or not possible; the error names the fields.
     pub(in crate::apply) async fn make_way(
         &self,
-        options: ApplyOptions<'_>,
-        (api, id): (&Api<DynamicObject>, &ObjectId),
-        (object, value): (&RenderedObject, &Value),
+        planned: Recreation<'_>,
         uid: &str,
         refusal: RequestError,
     ) -> Result<(), ApplyError> {
-        if let Some(advice) = obstacle(options, object) {
-            return Err(ApplyError::Immutable {
-                id: Box::new(id.clone()),
-                fields: fields(&refusal),
-                advice,
-                source: refusal,
-            });
-        }
+        let fields = fields(&refusal);
+        planned.check(refusal).await?;
+        let Recreation { api, id, .. } = planned;
         let failed = |attempt| {
             move |source| ApplyError::Request {
                 attempt,
@@ -55,8 +83,7 @@ impl Applier {
                 source,
             }
         };
-        would_be_taken(api, value).await.map_err(failed("create"))?;
-        tracing::warn!(object = %id, fields = fields(&refusal), "deleting the object to create it again");
+        tracing::warn!(object = %id, fields, "deleting the object to create it again");
         let parameters = DeleteParams {
             propagation_policy: Some(PropagationPolicy::Background),
             preconditions: Some(Preconditions {

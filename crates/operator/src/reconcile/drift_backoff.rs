@@ -8,16 +8,16 @@ use tokio::time::Instant;
 
 use steersman_model::ObjectId;
 
-/// So many corrections are made at once.
+/// So many corrections of an object are made at once.
 const FREE: u32 = 5;
-/// A correction so long after it could have been made is the first of another story.
-const PEACE: Duration = Duration::from_mins(1);
+/// A correction so long after it could have been made counts as the first one.
+const QUIET_PERIOD: Duration = Duration::from_mins(1);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// How often objects were corrected of late.
 #[derive(Debug, Default)]
-pub(super) struct Fights {
+pub(super) struct DriftBackoff {
     corrected: BTreeMap<ObjectId, Corrected>,
 }
 
@@ -26,15 +26,15 @@ struct Corrected {
     times: u32,
     last: Instant,
     /// Whether it was said that the next correction waits.
-    told: bool,
+    warned: bool,
 }
 
 /// Which of some drifted objects are to be corrected now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) due: Vec<ObjectId>,
-    /// Those that wait.
-    pub(super) fought: Vec<ObjectId>,
+    /// Those whose next correction waits.
+    pub(super) waiting: Vec<ObjectId>,
     /// Until when at least one of them waits.
     pub(super) pause: Duration,
 }
@@ -49,45 +49,45 @@ impl Corrected {
     }
 }
 
-impl Fights {
+impl DriftBackoff {
     /// Objects were corrected.
     pub(super) fn note<'a>(&mut self, objects: impl IntoIterator<Item = &'a ObjectId>, now: Instant) {
         self.corrected
-            .retain(|_, known| now.duration_since(known.last) < known.pause() + PEACE);
+            .retain(|_, known| now.duration_since(known.last) < known.pause() + QUIET_PERIOD);
         for id in objects {
             let known = self.corrected.entry(id.clone()).or_insert(Corrected {
                 times: 0,
                 last: now,
-                told: false,
+                warned: false,
             });
             known.times = known.times.saturating_add(1);
             known.last = now;
-            known.told = false;
+            known.warned = false;
         }
     }
 
-    /// Those of `fought` that nobody was told of since their last correction; from now on they are.
-    pub(super) fn news(&mut self, fought: &[ObjectId]) -> Vec<ObjectId> {
-        let mut news = Vec::new();
-        for id in fought {
-            if let Some(known) = self.corrected.get_mut(id).filter(|known| !known.told) {
-                known.told = true;
-                news.push(id.clone());
+    /// Those of `waiting` that nobody was warned of since their last correction; from now on they count as warned of.
+    pub(super) fn not_warned_of(&mut self, waiting: &[ObjectId]) -> Vec<ObjectId> {
+        let mut found = Vec::new();
+        for id in waiting {
+            if let Some(known) = self.corrected.get_mut(id).filter(|known| !known.warned) {
+                known.warned = true;
+                found.push(id.clone());
             }
         }
-        news
+        found
     }
 
-    /// Tells the drifted objects that are due from those that somebody fights over.
+    /// Tells the drifted objects that are due from those that somebody backoff over.
     pub(super) fn turn(&self, drifted: Vec<ObjectId>, now: Instant) -> Turn {
         let remaining = |id: &ObjectId| {
             self.corrected.get(id).map_or(Duration::ZERO, |known| {
                 known.pause().saturating_sub(now.duration_since(known.last))
             })
         };
-        let (due, fought): (Vec<_>, Vec<_>) = drifted.into_iter().partition(|id| remaining(id).is_zero());
-        let pause = fought.iter().map(remaining).min().unwrap_or_default();
-        Turn { due, fought, pause }
+        let (due, waiting): (Vec<_>, Vec<_>) = drifted.into_iter().partition(|id| remaining(id).is_zero());
+        let pause = waiting.iter().map(remaining).min().unwrap_or_default();
+        Turn { due, waiting, pause }
     }
 }
 
@@ -106,32 +106,32 @@ mod tests {
 
     #[test]
     fn the_sixth_correction_waits_and_each_one_after_it_longer() {
-        let mut fights = Fights::default();
+        let mut backoff = DriftBackoff::default();
         let mut now = Instant::now();
         for seconds in [0, 0, 0, 0, 0, 10, 20, 40, 80, 160, 300, 300] {
             let wait = Duration::from_secs(seconds);
-            let turn = fights.turn(vec![object("a")], now);
+            let turn = backoff.turn(vec![object("a")], now);
             assert_eq!(turn.pause, wait);
             assert_eq!(turn.due.is_empty(), !wait.is_zero());
             now += wait;
-            assert_eq!(fights.turn(vec![object("a")], now).due, [object("a")]);
-            fights.note([&object("a")], now);
+            assert_eq!(backoff.turn(vec![object("a")], now).due, [object("a")]);
+            backoff.note([&object("a")], now);
         }
     }
 
     #[test]
-    fn others_do_not_wait_for_it_and_peace_ends_it() {
-        let mut fights = Fights::default();
+    fn others_do_not_wait_for_it_and_a_quiet_period_ends_it() {
+        let mut backoff = DriftBackoff::default();
         let start = Instant::now();
         for _ in 0..FREE {
-            fights.note([&object("a")], start);
+            backoff.note([&object("a")], start);
         }
-        let turn = fights.turn(vec![object("a"), object("b")], start);
-        assert_eq!((turn.due, turn.fought), (vec![object("b")], vec![object("a")]));
-        assert_eq!(fights.news(&[object("a")]), [object("a")]);
-        assert_eq!(fights.news(&[object("a")]), []);
-        let later = start + FIRST_PAUSE + PEACE;
-        fights.note([&object("a")], later);
-        assert_eq!(fights.turn(vec![object("a")], later).due, [object("a")]);
+        let turn = backoff.turn(vec![object("a"), object("b")], start);
+        assert_eq!((turn.due, turn.waiting), (vec![object("b")], vec![object("a")]));
+        assert_eq!(backoff.not_warned_of(&[object("a")]), [object("a")]);
+        assert_eq!(backoff.not_warned_of(&[object("a")]), []);
+        let later = start + FIRST_PAUSE + QUIET_PERIOD;
+        backoff.note([&object("a")], later);
+        assert_eq!(backoff.turn(vec![object("a")], later).due, [object("a")]);
     }
 }
