@@ -120,16 +120,19 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// The first program of a command that nobody knows.
-fn unknown(command: &str) -> Option<&str> {
+fn unknown(command: &str) -> Option<String> {
     let known = |word: &str| {
         ["steersman", "make", "sudo"].contains(&word)
             || SYSTEM.contains(&word)
             || OTHERS.iter().any(|(name, _)| *name == word)
     };
-    let parts = command.split(" | ").flat_map(|part| part.split(" && "));
+    // What stands between quotes is no program.
+    let unquoted = command.split('\'').step_by(2).collect::<Vec<_>>().join("''");
+    let parts = unquoted.split(" | ").flat_map(|part| part.split(" && "));
     parts
         .filter_map(|part| part.split(' ').find(|word| !word.is_empty() && !is_assignment(word)))
         .find(|word| !known(word))
+        .map(str::to_owned)
 }
 
 /// `NAME=value` before a command.

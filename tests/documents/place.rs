@@ -164,3 +164,13 @@ fn copy(from: &Path, to: &Path) {
         copy(&entry.path(), &to.join(entry.file_name()));
     }
 }
+
+/// Whether a line needs more than the files of a project.
+pub(crate) fn is_elsewhere(line: &str) -> bool {
+    let is_word = |word: &str, pattern: &str| match pattern.strip_suffix('*') {
+        Some(start) => word.starts_with(start),
+        None => word == pattern,
+    };
+    line.split(' ')
+        .any(|word| ELSEWHERE.iter().chain(OTHERS).any(|(pattern, _)| is_word(word, pattern)))
+}
