@@ -28,7 +28,11 @@ fn every_command_and_every_file_works() {
     for path in documents() {
         let document = markdown::parse(&read(&path));
         let is_init = |block: &Block| block.language == "sh" && block.text.contains("steersman init ");
-        if document.blocks.iter().all(|block| !["sh", "yaml"].contains(&block.language.as_str())) {
+        if document
+            .blocks
+            .iter()
+            .all(|block| !["sh", "yaml"].contains(&block.language.as_str()))
+        {
             continue;
         }
         let mut place = Place::new(!document.blocks.iter().any(is_init));
@@ -54,7 +58,10 @@ fn every_command_and_every_file_works() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(lines > 80 && files > 8, "only {lines} commands and {files} files were found");
+    assert!(
+        lines > 80 && files > 8,
+        "only {lines} commands and {files} files were found"
+    );
 }
 
 /// What is no block is not run, so nobody writes commands so.
@@ -80,9 +87,13 @@ fn run(place: &mut Place, block: &Block) -> Result<(), String> {
     }
     for command in commands(&block.text) {
         if let Some(word) = unknown(&command) {
-            return Err(format!("`{word}` is in none of the lists of tests/documents/place.rs"));
+            return Err(format!(
+                "`{word}` is in none of the lists of tests/documents/place.rs"
+            ));
         }
-        place.run(&command).map_err(|error| format!("{command}: {error}"))?;
+        place
+            .run(&command)
+            .map_err(|error| format!("{command}: {error}"))?;
     }
     if !block.about.is_empty() {
         place.current = before;
@@ -116,7 +127,11 @@ fn write(place: &mut Place, block: &Block) -> Result<(), String> {
 /// The commands of a block: a line, and those after it as long as they end in a backslash.
 fn commands(text: &str) -> Vec<String> {
     let joined = text.replace("\\\n", " ");
-    joined.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    joined
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The first program of a command that nobody knows.
@@ -130,7 +145,10 @@ fn unknown(command: &str) -> Option<String> {
     let unquoted = command.split('\'').step_by(2).collect::<Vec<_>>().join("''");
     let parts = unquoted.split(" | ").flat_map(|part| part.split(" && "));
     parts
-        .filter_map(|part| part.split(' ').find(|word| !word.is_empty() && !is_assignment(word)))
+        .filter_map(|part| {
+            part.split(' ')
+                .find(|word| !word.is_empty() && !is_assignment(word))
+        })
         .find(|word| !known(word))
         .map(str::to_owned)
 }
@@ -138,7 +156,10 @@ fn unknown(command: &str) -> Option<String> {
 /// `NAME=value` before a command.
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map_or("", |(name, _)| name);
-    !name.is_empty() && name.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_uppercase() || letter == '_')
 }
 
 #[test]
@@ -151,7 +172,11 @@ fn what_is_wrong_is_noticed() {
             text: text.to_owned(),
             line: 1,
         };
-        let result = if language == "sh" { run(&mut place, &block) } else { write(&mut place, &block) };
+        let result = if language == "sh" {
+            run(&mut place, &block)
+        } else {
+            write(&mut place, &block)
+        };
         result.err().unwrap_or_default()
     };
     for (command, expect) in [
@@ -160,7 +185,10 @@ fn what_is_wrong_is_noticed() {
         ("steersman rbac generate --output absent/role.yaml", "absent"),
         ("steersman deploy --image x", ""),
         ("steersman deploy --imag x", "--imag"),
-        ("steersman crd --chart oci://registry.example.com/x --kund X", "--kund"),
+        (
+            "steersman crd --chart oci://registry.example.com/x --kund X",
+            "--kund",
+        ),
         ("steersman crd | kubectl apply -f -", ""),
         ("kubectl apply -f absent.yaml", "absent.yaml: no such file"),
         ("make deploy", ""),
@@ -169,7 +197,10 @@ fn what_is_wrong_is_noticed() {
         ("steersman check && curl x", "`curl` is in none"),
     ] {
         let said = problem("sh", "", &format!("{command}\n"));
-        assert!(said.contains(expect) && said.is_empty() == expect.is_empty(), "{command}: {said}");
+        assert!(
+            said.contains(expect) && said.is_empty() == expect.is_empty(),
+            "{command}: {said}"
+        );
     }
     let entry = "- group: charts.example.com\n  version: v1alpha1\n  kind: Shop\n  chart: helm-charts/shop\n";
     assert_eq!(problem("yaml", "watches.yaml", entry), "");

@@ -46,7 +46,11 @@ pub(crate) fn draw(title: &str, lines: &[String]) -> String {
         height - 1
     );
     for (index, colour) in ["red", "yellow", "green"].iter().enumerate() {
-        let _ = writeln!(svg, "<circle class=\"{colour}\" cx=\"{}\" cy=\"17\" r=\"5\"/>", 20 + 18 * index);
+        let _ = writeln!(
+            svg,
+            "<circle class=\"{colour}\" cx=\"{}\" cy=\"17\" r=\"5\"/>",
+            20 + 18 * index
+        );
     }
     for (index, line) in spans.iter().enumerate() {
         let y = BAR + (index + 1) * HEIGHT_OF_LINE - 5;
@@ -57,7 +61,12 @@ pub(crate) fn draw(title: &str, lines: &[String]) -> String {
             if classes.is_empty() {
                 svg.push_str(&escaped(text));
             } else {
-                let _ = write!(svg, "<tspan class=\"{}\">{}</tspan>", classes.join(" "), escaped(text));
+                let _ = write!(
+                    svg,
+                    "<tspan class=\"{}\">{}</tspan>",
+                    classes.join(" "),
+                    escaped(text)
+                );
             }
         }
         svg.push_str("</text>\n");
@@ -76,7 +85,10 @@ fn spans(line: &str) -> Vec<(Look, String)> {
         for code in codes.split(';') {
             look = match code {
                 "0" | "" => Look::default(),
-                "1" => Look { is_bold: true, ..look },
+                "1" => Look {
+                    is_bold: true,
+                    ..look
+                },
                 "2" => coloured(look, "dim"),
                 "31" => coloured(look, "red"),
                 "32" => coloured(look, "green"),
@@ -100,11 +112,16 @@ fn coloured(look: Look, colour: &'static str) -> Look {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[test]
 fn colours_become_classes_and_text_stays_text() {
     let svg = draw("a", &["x \u{1b}[1;32ma<b\u{1b}[0m y".to_owned()]);
-    assert!(svg.contains(">x <tspan class=\"bold green\">a&lt;b</tspan> y</text>"), "{svg}");
+    assert!(
+        svg.contains(">x <tspan class=\"bold green\">a&lt;b</tspan> y</text>"),
+        "{svg}"
+    );
 }

@@ -26,17 +26,28 @@ fn every_link_goes_to_a_file_and_a_heading_that_are_there() {
 #[test]
 fn every_page_of_docs_is_linked_from_the_index() {
     let index = markdown::parse(&read("docs/README.md"));
-    let linked: Vec<PathBuf> = index.links().iter().map(|(_, target)| resolve("docs/README.md", target)).collect();
+    let linked: Vec<PathBuf> = index
+        .links()
+        .iter()
+        .map(|(_, target)| resolve("docs/README.md", target))
+        .collect();
     for path in documents() {
         if path.starts_with("docs/") && path != "docs/README.md" {
-            assert!(linked.contains(&PathBuf::from(&path)), "docs/README.md does not name {path}");
+            assert!(
+                linked.contains(&PathBuf::from(&path)),
+                "docs/README.md does not name {path}"
+            );
         }
     }
 }
 
 fn problem(from: &str, target: &str) -> Option<&'static str> {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let path = if file.is_empty() { PathBuf::from(from) } else { resolve(from, file) };
+    let path = if file.is_empty() {
+        PathBuf::from(from)
+    } else {
+        resolve(from, file)
+    };
     if !root().join(&path).exists() {
         return Some("no such file");
     }
@@ -68,7 +79,10 @@ fn resolve(from: &str, target: &str) -> PathBuf {
 #[test]
 fn a_broken_link_is_noticed() {
     assert_eq!(problem("docs/README.md", "absent.md"), Some("no such file"));
-    assert_eq!(problem("docs/README.md", "../README.md#absent"), Some("no such heading"));
+    assert_eq!(
+        problem("docs/README.md", "../README.md#absent"),
+        Some("no such heading")
+    );
     assert_eq!(problem("docs/README.md", "../README.md#try-it"), None);
     assert_eq!(problem("docs/README.md", "#how-to-"), None);
 }

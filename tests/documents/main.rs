@@ -59,7 +59,10 @@ fn compare(path: &str, expect: &str) {
         std::fs::write(root().join(path), expect).unwrap();
     }
     let found = std::fs::read_to_string(root().join(path)).unwrap_or_default();
-    let differs = found.lines().zip(expect.lines()).find(|(found, expect)| found != expect);
+    let differs = found
+        .lines()
+        .zip(expect.lines())
+        .find(|(found, expect)| found != expect);
     assert!(
         found == expect,
         "{path} is out of date: UPDATE_EXPECT=1 writes it; the first difference: {differs:#?}"
@@ -70,5 +73,8 @@ fn compare(path: &str, expect: &str) {
 #[test]
 fn the_readme_is_short() {
     let words = read("README.md").split_whitespace().count();
-    assert!(words <= 700, "README.md has {words} words, and 700 are a newcomer's patience");
+    assert!(
+        words <= 700,
+        "README.md has {words} words, and 700 are a newcomer's patience"
+    );
 }

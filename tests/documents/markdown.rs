@@ -52,10 +52,16 @@ impl Document {
     pub(crate) fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, line) in &self.prose {
-            let Some(title) = line.strip_prefix('#') else { continue };
+            let Some(title) = line.strip_prefix('#') else {
+                continue;
+            };
             let anchor = anchor(title.trim_start_matches('#').trim());
             let times = anchors.iter().filter(|known| **known == anchor).count();
-            anchors.push(if times == 0 { anchor } else { format!("{anchor}-{times}") });
+            anchors.push(if times == 0 {
+                anchor
+            } else {
+                format!("{anchor}-{times}")
+            });
         }
         anchors
     }
@@ -84,7 +90,11 @@ impl Document {
                 is_inside = false;
                 continue;
             };
-            let cells: Vec<String> = row.trim_end_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect();
+            let cells: Vec<String> = row
+                .trim_end_matches('|')
+                .split('|')
+                .map(|cell| cell.trim().to_owned())
+                .collect();
             if cells.first().is_some_and(|cell| cell == first) {
                 is_inside = true;
             } else if is_inside && !row.starts_with("---") {
@@ -117,12 +127,18 @@ fn anchor(title: &str) -> String {
 
 #[test]
 fn blocks_links_and_headings_are_found() {
-    let document = parse("# A `b` c: d\ntext [x](y.md#z) `[no](no)`\n```sh in=repository\nls\n```\n# A b c d\n");
+    let document =
+        parse("# A `b` c: d\ntext [x](y.md#z) `[no](no)`\n```sh in=repository\nls\n```\n# A b c d\n");
     assert_eq!(document.anchors(), ["a-b-c-d", "a-b-c-d-1"]);
     assert_eq!(document.links(), [(2, "y.md#z".to_owned())]);
     let block = &document.blocks[0];
     assert_eq!(
-        (block.language.as_str(), block.about.as_str(), block.text.as_str(), block.line),
+        (
+            block.language.as_str(),
+            block.about.as_str(),
+            block.text.as_str(),
+            block.line
+        ),
         ("sh", "in=repository", "ls\n", 3)
     );
 }

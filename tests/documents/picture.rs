@@ -71,5 +71,8 @@ fn the_picture_is_drawn_from_the_session() {
     }
     compare(PICTURE, &drawing::draw(TITLE, &lines));
     let shown = format!("({PICTURE})");
-    assert!(read("README.md").contains(&shown), "README.md does not show {PICTURE}");
+    assert!(
+        read("README.md").contains(&shown),
+        "README.md does not show {PICTURE}"
+    );
 }

@@ -38,7 +38,13 @@ pub(crate) const OTHERS: &[(&str, &str)] = &[
 pub(crate) const SYSTEM: &[&str] = &["cd", "echo", "mkdir", "source"];
 
 /// What documents of the repository itself have around them.
-const OF_THE_REPOSITORY: &[&str] = &["Makefile", "helm-charts", "examples/handlebars", "watches.yaml", "deploy"];
+const OF_THE_REPOSITORY: &[&str] = &[
+    "Makefile",
+    "helm-charts",
+    "examples/handlebars",
+    "watches.yaml",
+    "deploy",
+];
 
 /// A folder that is gone with the value.
 pub(crate) struct Place {
@@ -62,7 +68,10 @@ impl Place {
         place.succeed("cd shop-operator && steersman init --domain example.com --kind Shop");
         copy(&project.join("helm-charts/shop"), &place.path("charts/shop"));
         if with_project {
-            return Self { current: project, ..place };
+            return Self {
+                current: project,
+                ..place
+            };
         }
         fs::remove_dir_all(&project).unwrap();
         place
@@ -100,7 +109,10 @@ impl Place {
             ),
         );
         // Names every command that would run, and needs the target.
-        self.add_program("make", "exec /usr/bin/env -u MAKEFLAGS -u MAKELEVEL PATH=/usr/bin:/bin make -n \"$@\" > /dev/null\n");
+        self.add_program(
+            "make",
+            "exec /usr/bin/env -u MAKEFLAGS -u MAKELEVEL PATH=/usr/bin:/bin make -n \"$@\" > /dev/null\n",
+        );
         self.add_program("sudo", "test \"$1\" = -E && shift; exec \"$@\"\n");
         for (name, _) in OTHERS {
             self.add_program(
@@ -130,19 +142,29 @@ impl Place {
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         }
-        self.current = fs::read_to_string(self.path("current")).unwrap().trim_end().into();
+        self.current = fs::read_to_string(self.path("current"))
+            .unwrap()
+            .trim_end()
+            .into();
         Ok(())
     }
 
     fn succeed(&self, line: &str) {
         let output = self.bash(line);
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
 
     fn bash(&self, line: &str) -> std::process::Output {
         let place = self.folder.path().display();
         Command::new("bash")
-            .args(["-c", &format!("set -euo pipefail; {line}\npwd > '{place}/current'")])
+            .args([
+                "-c",
+                &format!("set -euo pipefail; {line}\npwd > '{place}/current'"),
+            ])
             .current_dir(&self.current)
             .env_clear()
             .env("HOME", self.folder.path())
@@ -171,6 +193,10 @@ pub(crate) fn is_elsewhere(line: &str) -> bool {
         Some(start) => word.starts_with(start),
         None => word == pattern,
     };
-    line.split(' ')
-        .any(|word| ELSEWHERE.iter().chain(OTHERS).any(|(pattern, _)| is_word(word, pattern)))
+    line.split(' ').any(|word| {
+        ELSEWHERE
+            .iter()
+            .chain(OTHERS)
+            .any(|(pattern, _)| is_word(word, pattern))
+    })
 }

@@ -11,14 +11,19 @@ use crate::{compare, markdown, read};
 fn assert_same(what: &str, documented: &BTreeSet<String>, known: &BTreeSet<String>) {
     let missing: Vec<_> = known.difference(documented).collect();
     let invented: Vec<_> = documented.difference(known).collect();
-    assert!(missing.is_empty() && invented.is_empty(), "{what}: not documented: {missing:?}; not in the code: {invented:?}");
+    assert!(
+        missing.is_empty() && invented.is_empty(),
+        "{what}: not documented: {missing:?}; not in the code: {invented:?}"
+    );
     assert!(known.len() > 2, "{what}: only {known:?} was found");
 }
 
 /// What stands between backquotes in the first cell of the rows.
 fn first_cells(page: &str, header: &str) -> BTreeSet<String> {
     let rows = markdown::parse(&read(page)).rows(header);
-    rows.iter().flat_map(|row| markdown::code(&row[0]).map(str::to_owned)).collect()
+    rows.iter()
+        .flat_map(|row| markdown::code(&row[0]).map(str::to_owned))
+        .collect()
 }
 
 fn steersman(arguments: &[&str]) -> String {
@@ -27,7 +32,11 @@ fn steersman(arguments: &[&str]) -> String {
         .env_clear()
         .output()
         .unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -51,9 +60,18 @@ fn flags_are_those_of_the_program() {
         let mut arguments = command.clone();
         arguments.push("--help");
         let help = steersman(&arguments);
-        let name = ["steersman"].iter().chain(command).copied().collect::<Vec<_>>().join(" ");
+        let name = ["steersman"]
+            .iter()
+            .chain(command)
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" ");
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(text, "\n## {name}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+        let _ = write!(
+            text,
+            "\n## {name}\n\n```text\n{}\n```\n",
+            lines.join("\n").trim_end()
+        );
     }
     compare("docs/reference/flags.md", &text);
 }
@@ -64,7 +82,11 @@ fn watches_has_every_field() {
     let mut known = BTreeSet::new();
     for source in in_folder("watches") {
         for list in find_all(r"(?s)const \w*FIELDS: &\[&str\] = &\[(.*?)\]", &source.text) {
-            known.extend(find_all(r#""(\w+)""#, &list[0]).into_iter().map(|mut groups| groups.remove(0)));
+            known.extend(
+                find_all(r#""(\w+)""#, &list[0])
+                    .into_iter()
+                    .map(|mut groups| groups.remove(0)),
+            );
         }
     }
     assert_same("fields of watches.yaml", &first_cells(page, "field"), &known);
@@ -74,8 +96,18 @@ fn watches_has_every_field() {
     let example = &document.blocks[0].text;
     for field in &known {
         let is_there = example.contains(&format!("{field}:"));
-        let is_of_a_target = ["group", "version", "namespace", "labelSelector", "annotationSelector"].contains(&field.as_str());
-        assert!(is_there || is_of_a_target, "the example of {page} lacks `{field}`");
+        let is_of_a_target = [
+            "group",
+            "version",
+            "namespace",
+            "labelSelector",
+            "annotationSelector",
+        ]
+        .contains(&field.as_str());
+        assert!(
+            is_there || is_of_a_target,
+            "the example of {page} lacks `{field}`"
+        );
     }
 }
 
@@ -98,9 +130,17 @@ fn annotations_are_those_that_are_read() {
             known.insert(format!("{}{operation}-description", prefixes["OPERATOR"]));
         }
     }
-    known.extend(find_all(r#"const \w+: &str = "([a-z.]+/[a-z-]+)";"#, source).into_iter().map(|mut groups| groups.remove(0)));
+    known.extend(
+        find_all(r#"const \w+: &str = "([a-z.]+/[a-z-]+)";"#, source)
+            .into_iter()
+            .map(|mut groups| groups.remove(0)),
+    );
     let documented = first_cells("docs/reference/annotations.md", "annotation");
-    let documented = documented.iter().filter_map(|cell| cell.split(':').next()).map(str::to_owned).collect();
+    let documented = documented
+        .iter()
+        .filter_map(|cell| cell.split(':').next())
+        .map(str::to_owned)
+        .collect();
     assert_same("annotations that are read", &documented, &known);
 }
 
@@ -110,12 +150,18 @@ fn marks_are_those_that_are_written() {
     let pattern = r#"const \w+: &str = "((?:steersman\.dev|helm\.sdk\.operatorframework\.io|meta\.helm\.sh|operator-sdk|app\.kubernetes\.io)/[a-z-]+)";"#;
     let known: BTreeSet<String> = product()
         .iter()
-        .filter(|source| !source.path.starts_with("crates/chart/") && !source.path.starts_with("crates/project/"))
+        .filter(|source| {
+            !source.path.starts_with("crates/chart/") && !source.path.starts_with("crates/project/")
+        })
         .flat_map(|source| find_all(pattern, &source.text))
         .map(|mut groups| groups.remove(0))
         .filter(|name| name != of_others)
         .collect();
-    assert_same("marks", &first_cells("docs/reference/annotations.md", "name"), &known);
+    assert_same(
+        "marks",
+        &first_cells("docs/reference/annotations.md", "name"),
+        &known,
+    );
 }
 
 #[test]
@@ -132,17 +178,24 @@ fn the_status_has_every_field() {
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
     let definition = steersman_yaml::parse(&std::fs::read_to_string(file.path()).unwrap()).unwrap();
     let definition = definition.into_json().unwrap();
-    let properties = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"];
+    let properties =
+        &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"];
     let mut known: BTreeSet<String> = properties.as_object().unwrap().keys().cloned().collect();
     // Fields with names of their own in the code.
     for source in in_folder("reconcile").iter().chain(&in_folder("status")) {
-        known.extend(find_all(r#"const \w*FIELD: &str = "(\w+)";"#, &source.text).into_iter().map(|mut groups| groups.remove(0)));
+        known.extend(
+            find_all(r#"const \w*FIELD: &str = "(\w+)";"#, &source.text)
+                .into_iter()
+                .map(|mut groups| groups.remove(0)),
+        );
     }
     let documented = first_cells("docs/reference/status.md", "field");
     let documented = documented
         .iter()
         .filter_map(|name| name.split('.').next())
-        .filter(|name| known.contains(*name) || !["ready", "total", "notReady", "message", "name"].contains(name))
+        .filter(|name| {
+            known.contains(*name) || !["ready", "total", "notReady", "message", "name"].contains(name)
+        })
         .map(str::to_owned)
         .collect();
     assert_same("fields of the status", &documented, &known);
@@ -154,7 +207,10 @@ fn conditions_and_reasons_are_those_that_are_written() {
     let words = |name: &str| -> BTreeSet<String> {
         let body = source.split(&format!("impl {name} {{")).nth(1).unwrap();
         let body = body.split("\n}").next().unwrap();
-        find_all(r#"Self::\w+ => "(\w+)""#, body).into_iter().map(|mut groups| groups.remove(0)).collect()
+        find_all(r#"Self::\w+ => "(\w+)""#, body)
+            .into_iter()
+            .map(|mut groups| groups.remove(0))
+            .collect()
     };
     let page = "docs/reference/status.md";
     assert_same("conditions", &first_cells(page, "type"), &words("ConditionType"));
@@ -225,17 +281,29 @@ fn metrics_are_those_that_are_registered() {
 
 fn words(list: &str) -> String {
     let found = find_all(r#""(\w+)""#, list);
-    found.into_iter().map(|mut groups| groups.remove(0)).collect::<Vec<_>>().join(" ")
+    found
+        .into_iter()
+        .map(|mut groups| groups.remove(0))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[test]
 fn variables_are_those_that_are_read() {
     // A variable is a text of capital letters that a reader of the environment is given.
-    let pattern = r#"(?s)(?:get|set|variable|switch|place|text|path)\((?:&[\w.]+,\s*)?((?:"[\w.]+"(?:,\s*)?)+)\)"#;
+    let pattern =
+        r#"(?s)(?:get|set|variable|switch|place|text|path)\((?:&[\w.]+,\s*)?((?:"[\w.]+"(?:,\s*)?)+)\)"#;
     let mut known = BTreeSet::new();
-    for source in product().iter().filter(|source| !source.path.starts_with("crates/project/")) {
+    for source in product()
+        .iter()
+        .filter(|source| !source.path.starts_with("crates/project/"))
+    {
         for groups in find_all(pattern, &source.text) {
-            known.extend(find_all(r#""([A-Z][A-Z_]*[A-Z])""#, &groups[0]).into_iter().map(|mut groups| groups.remove(0)));
+            known.extend(
+                find_all(r#""([A-Z][A-Z_]*[A-Z])""#, &groups[0])
+                    .into_iter()
+                    .map(|mut groups| groups.remove(0)),
+            );
         }
     }
     known.remove("HOME");

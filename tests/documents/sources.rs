@@ -37,7 +37,10 @@ pub(crate) fn named(ending: &str) -> Vec<Source> {
         .into_iter()
         .filter(|source| source.path.ends_with(ending))
         .collect();
-    assert!(!found.is_empty(), "no source file ends in {ending}: say in tests/documents where it is now");
+    assert!(
+        !found.is_empty(),
+        "no source file ends in {ending}: say in tests/documents where it is now"
+    );
     found
 }
 
@@ -48,7 +51,10 @@ pub(crate) fn in_folder(name: &str) -> Vec<Source> {
         .into_iter()
         .filter(|source| source.path.contains(&inside))
         .collect();
-    assert!(!found.is_empty(), "no source file is in a folder {name}: say in tests/documents where it is now");
+    assert!(
+        !found.is_empty(),
+        "no source file is in a folder {name}: say in tests/documents where it is now"
+    );
     found
 }
 
@@ -59,7 +65,9 @@ pub(crate) fn find_all(pattern: &str, text: &str) -> Vec<Vec<String>> {
         .captures_iter(text)
         .map(|found| {
             let groups = found.iter().skip(1);
-            groups.map(|group| group.map_or_else(String::new, |group| group.as_str().to_owned())).collect()
+            groups
+                .map(|group| group.map_or_else(String::new, |group| group.as_str().to_owned()))
+                .collect()
         })
         .collect()
 }
