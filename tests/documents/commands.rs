@@ -19,6 +19,16 @@ use crate::markdown::Block;
 use crate::place::{OTHERS, Place, SYSTEM};
 use crate::{documents, markdown, read};
 
+/// Flags that no help shows: those of other programs, and those that are accepted for their sake.
+const FLAGS_OF_OTHERS: &[&str] = &[
+    "--build-arg",
+    "--enable-http2",
+    "--force-conflicts",
+    "--labels",
+    "--post-renderer",
+    "--verify",
+];
+
 /// What blocks can be.
 const LANGUAGES: &[&str] = &["sh", "yaml", "text", "handlebars"];
 
@@ -76,6 +86,59 @@ fn no_block_is_made_by_indentation() {
             before = text.as_str();
         }
     }
+}
+
+/// Commands, targets and flags that stand in the text.
+#[test]
+fn what_the_prose_names_is_there() {
+    let place = Place::new(true);
+    let repository = place.repository();
+    let flags = read("docs/reference/flags.md");
+    let has_target = |folder: &std::path::Path, target: &str| {
+        let makefile = fs::read_to_string(folder.join("Makefile")).unwrap();
+        let mut rules = makefile.lines().filter_map(|line| line.split_once(':'));
+        // Or it is a variable.
+        rules.any(|(targets, _)| targets.split(' ').any(|known| known == target))
+            || makefile.contains(&format!("$({target})"))
+    };
+    // The arguments of a command that has none below it are not looked at.
+    let is_command = |words: &[&str]| {
+        let is_name = |word: &&&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let names: Vec<&str> = words.iter().take_while(is_name).copied().collect();
+        let first = names.first().copied().unwrap_or_default();
+        if names.is_empty() {
+            return true;
+        }
+        let is_alone = !flags.contains(&format!("## steersman {first} "));
+        flags.contains(&format!("## steersman {}\n", names.join(" ")))
+            || is_alone && flags.contains(&format!("## steersman {first}\n"))
+    };
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for path in documents() {
+        for (line, text) in &markdown::parse(&read(&path)).prose {
+            for code in markdown::code(text) {
+                let words: Vec<&str> = code.split([' ', '=']).collect();
+                let is_there = match words.as_slice() {
+                    ["make", target, ..] => {
+                        has_target(&place.current, target) || has_target(&repository, target)
+                    }
+                    ["steersman", rest @ ..] => is_command(rest),
+                    [flag, ..] if flag.starts_with("--") => {
+                        let ends = [' ', '\n', ',', '['];
+                        let is_ours = ends.iter().any(|end| flags.contains(&format!("{flag}{end}")));
+                        is_ours || FLAGS_OF_OTHERS.contains(flag)
+                    }
+                    _ => continue,
+                };
+                seen += 1;
+                if !is_there {
+                    wrong.push(format!("{path}:{line}: `{code}`"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 150, "only {seen} were found");
 }
 
 fn run(place: &mut Place, block: &Block) -> Result<(), String> {

@@ -2,6 +2,7 @@
 //!
 //! Commands that need no cluster are run again, by the rule of `commands.rs`. `docs/images/record.sh` records all of them.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::place::{Place, is_elsewhere};
@@ -41,7 +42,9 @@ fn the_session_is_what_the_commands_say() {
     std::fs::create_dir(&project).unwrap();
     std::fs::write(project.join("museum.yaml"), MUSEUM).unwrap();
     // Who records gives a cluster, in which the operator runs.
-    let cluster = std::env::var("RECORD_KUBECONFIG").ok().filter(|_| is_update());
+    let cluster = std::env::var_os("RECORD_KUBECONFIG")
+        .filter(|_| is_update())
+        .and_then(|file| file.into_string().ok());
     let programs = Path::new(env!("CARGO_BIN_EXE_steersman")).parent().unwrap();
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", programs.display());
     let home = place.path("").to_str().unwrap().to_owned();
@@ -56,7 +59,7 @@ fn the_session_is_what_the_commands_say() {
         } else {
             recorded
         };
-        text.push_str(&format!("{PROMPT}{command}\n{}\n", output.trim_end_matches('\n')));
+        let _ = writeln!(text, "{PROMPT}{command}\n{}", output.trim_end_matches('\n'));
     }
     assert!(again > 2, "only {again} commands were run");
     compare(SESSION, &text);

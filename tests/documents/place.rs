@@ -127,9 +127,10 @@ impl Place {
 
     fn add_program(&self, name: &str, script: &str) {
         // What is called by a path is in the repository.
-        let path = match name.contains('/') {
-            true => self.repository().join(name),
-            false => self.path("programs").join(name),
+        let path = if name.contains('/') {
+            self.repository().join(name)
+        } else {
+            self.path("programs").join(name)
         };
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, format!("#!/bin/bash\n{script}")).unwrap();
