@@ -29,8 +29,8 @@ const FLAGS_OF_OTHERS: &[&str] = &[
     "--verify",
 ];
 
-/// What blocks can be.
-const LANGUAGES: &[&str] = &["sh", "yaml", "text", "handlebars"];
+/// What blocks can be. Those of Rust are run by `cargo test --doc`.
+const LANGUAGES: &[&str] = &["sh", "yaml", "text", "handlebars", "rust", "rust,no_run"];
 
 #[test]
 fn every_command_and_every_file_works() {

@@ -24,8 +24,13 @@ fn root() -> PathBuf {
 /// Every document: paths from the root, in order.
 fn documents() -> Vec<String> {
     let mut found = Vec::new();
-    for folder in ["", "docs", "benches", "examples/handlebars"] {
-        collect(Path::new(folder), !folder.is_empty(), &mut found);
+    for folder in ["docs", "benches", "examples/handlebars", "helm-charts"] {
+        collect(Path::new(folder), true, &mut found);
+    }
+    let crates = std::fs::read_dir(root().join("crates")).unwrap();
+    let crates = crates.map(|entry| Path::new("crates").join(entry.unwrap().file_name()));
+    for folder in crates.chain([PathBuf::new()]) {
+        collect(&folder, false, &mut found);
     }
     found.sort();
     assert!(found.len() > 30, "only {found:?}");
