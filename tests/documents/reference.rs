@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::process::Command;
 
+use regex::Regex;
+
 use crate::sources::{find_all, in_folder, named, product};
 use crate::{compare, markdown, read};
 
@@ -242,41 +244,48 @@ fn events_are_those_that_are_written() {
 
 #[test]
 fn metrics_are_those_that_are_registered() {
-    let (mut known, mut labels_of) = (BTreeMap::new(), BTreeMap::new());
-    for source in in_folder("metrics") {
-        let shared: Vec<String> = find_all(r"const LABELS: \[&str; \d\] = \[([^\]]*)\]", &source.text)
-            .into_iter()
-            .map(|groups| words(&groups[0]))
-            .collect();
-        let family = r#"(?s)(\w*)(?:::new)?\(\s*"([a-z]+(?:_[a-z]+)+)",\s*"([^"]+)",?\s*(?:&\[([^\]]*)\])?"#;
-        for groups in find_all(family, &source.text) {
-            let kind = match groups[0].as_str() {
-                "counter" => "counter",
-                "gauge" | "Opts" | "" => "gauge",
-                "histogram" | "HistogramOpts" => "histogram",
-                other => panic!("{}: what is `{other}`?", source.path),
-            };
-            known.insert(groups[1].clone(), (kind.to_owned(), groups[2].clone()));
-            let labels = words(&groups[3]);
-            if !labels.is_empty() {
-                labels_of.insert(groups[1].clone(), labels);
-            } else if let [shared] = shared.as_slice() {
-                labels_of.insert(groups[1].clone(), shared.clone());
-            }
-        }
-    }
+    let known: BTreeMap<String, [String; 3]> = in_folder("metrics")
+        .iter()
+        .flat_map(|source| families(&source.text))
+        .collect();
     assert!(known.len() > 25, "{known:?}");
     let rows = markdown::parse(&read("docs/reference/metrics.md")).rows("family");
-    let mut documented = BTreeMap::new();
-    for row in &rows {
-        let name = row[0].trim_matches('`').to_owned();
+    let documented = rows.iter().map(|row| {
         let labels: Vec<&str> = markdown::code(&row[2]).collect();
-        if let Some(known) = labels_of.get(&name) {
-            assert_eq!(&labels.join(" "), known, "labels of {name}");
-        }
-        documented.insert(name, (row[1].clone(), row[3].clone()));
-    }
-    assert_eq!(documented, known);
+        let name = row[0].trim_matches('`').to_owned();
+        (name, [row[1].clone(), labels.join(" "), row[3].clone()])
+    });
+    assert_eq!(documented.collect::<BTreeMap<_, _>>(), known);
+}
+
+/// The families of a file by name: what registers them, or describes them, is followed by the name and the help; then by the
+/// labels, unless those of the file are `LABELS`.
+fn families(text: &str) -> Vec<(String, [String; 3])> {
+    let family = Regex::new(r#"(\w*)(?:::new)?\(\s*"([a-z]+(?:_[a-z]+)+)",\s*"([^"]+)""#).unwrap();
+    let found: Vec<_> = family.captures_iter(text).collect();
+    let shared = find_all(r"const LABELS: \[&str; \d\] = \[([^\]]*)\]", text);
+    let ends = found.iter().skip(1).map(|next| next.get(0).unwrap().start());
+    let ends: Vec<usize> = ends.chain([text.len()]).collect();
+    let families = found.iter().zip(ends).map(|(family, end)| {
+        let kind = match &family[1] {
+            "counter" => "counter",
+            "gauge" | "Opts" | "" => "gauge",
+            "histogram" | "HistogramOpts" => "histogram",
+            other => panic!("what is `{other}`?"),
+        };
+        let rest = text.get(family.get(0).unwrap().end()..end).unwrap_or_default();
+        let labels = if let [list, ..] = shared.as_slice() {
+            words(&list[0])
+        } else {
+            let lists = find_all(r#"&\[("[^\]]*)\]|\.const_label\(("\w+")"#, rest);
+            words(&lists.concat().join(" "))
+        };
+        (
+            family[2].to_owned(),
+            [kind.to_owned(), labels, family[3].to_owned()],
+        )
+    });
+    families.collect()
 }
 
 fn words(list: &str) -> String {
