@@ -4,8 +4,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# A folder with etcd, kube-apiserver, kube-controller-manager and helm; built where it is not given.
-ASSETS = KUBEBUILDER_ASSETS="$$(build/control-plane.sh)"
 # A lock file that is out of date is a mistake, never something to mend in passing.
 CARGO = cargo --locked
 
@@ -15,8 +13,7 @@ help: ## Show the targets.
 
 .PHONY: demo
 demo: ## Run the example operator on a control plane of its own; ONCE=1 checks the result and exits.
-	@assets="$$(build/control-plane.sh)" && cargo build --locked --quiet && \
-	KUBEBUILDER_ASSETS="$$assets" cargo run --locked --quiet --example demo -- $(if $(ONCE),--once) $(DEMO_FLAGS)
+	@build/demo.sh $(if $(ONCE),--once) $(DEMO_FLAGS)
 
 .PHONY: test
 test: ## Run everything: format, lints, unit tests, corpus, real API server.
