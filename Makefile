@@ -19,6 +19,10 @@ demo: ## Run the example operator on a control plane of its own; ONCE=1 checks t
 test: ## Run everything: format, lints, unit tests, corpus, real API server.
 	@build/test.sh
 
+.PHONY: quick
+quick: ## Run format, lints, and the tests that need no control plane.
+	@build/test.sh --quick
+
 .PHONY: test-node
 test-node: ## Run the operator's image on a real node: kubelet, containerd, pods; needs root and Linux.
 	@build/node.sh
