@@ -21,24 +21,35 @@ trap 'exit 130' INT TERM HUP
 
 # how_far: both builds on one line
 how_far() {
-    local crates both elapsed=$((SECONDS - started))
-    both=$(cat "$scratch/control-plane" 2>/dev/null) || both=
+    local crates control_plane_line own='' elapsed=$((SECONDS - started))
+    control_plane_line=$(cat "$scratch/control-plane" 2>/dev/null) || control_plane_line=
+    control_plane_line=${control_plane_line#control plane: }
     if kill -0 "$programs" 2>/dev/null; then
         # Cargo's own progress, which it writes over itself.
         crates=$(tail -c 2000 "$scratch/cargo.log" | grep -aoE '[0-9]+/[0-9]+' | tail -n 1) || crates=
-        both="${both:+$both; }steersman: ${crates:+${crates/\// of } crates, }$elapsed s$(last_time demo/steersman)"
+        own="steersman: ${crates:+${crates/\// of } crates, }$elapsed s$(last_time demo/steersman)"
         echo "$elapsed" >"$scratch/seconds"
     elif ! finished && [ -n "$control_plane" ]; then
         # Of no use any longer.
         kill "$control_plane" 2>/dev/null || true
     fi
-    echo "${both#control plane: }"
+    if [ -z "$own" ] || [ -z "$control_plane_line" ]; then
+        echo "$control_plane_line$own"
+    elif [ "$((${#control_plane_line} + ${#own} + 3))" -le "$columns" ]; then
+        echo "$control_plane_line; $own"
+    else
+        # They take turns.
+        [ "$((elapsed / 4 % 2))" -eq 0 ] && echo "$control_plane_line" || echo "$own"
+    fi
 }
 
 # finished: whether our programs are built
 finished() { grep -aqE '^ *Finished ' "$scratch/cargo.log"; }
 
 started=$SECONDS
+: >"$scratch/cargo.log"
+columns=1000
+[ ! -t 2 ] || columns=$(tput cols 2>/dev/null) || columns=80
 # One build for both: apart, they would be compiled with different features of what they share, each with its own.
 CARGO_TERM_PROGRESS_WHEN=always CARGO_TERM_PROGRESS_WIDTH=100 \
     cargo build --locked --bin steersman --example demo >"$scratch/cargo.log" 2>&1 &

@@ -35,9 +35,9 @@ erase_line() {
 
 # follow PROCESS FUNCTION…: until the process ends, shows the line that FUNCTION… prints when it gets the seconds so far
 follow() {
-    local process=$1 begun=$SECONDS next_line=$quiet_seconds elapsed text columns=
+    local process=$1 begun=$SECONDS next_line=$quiet_seconds elapsed text width=
     shift
-    [ ! -t 2 ] || columns=$(tput cols 2>/dev/null) || true
+    [ ! -t 2 ] || width=$(tput cols 2>/dev/null) || true
     while kill -0 "$process" 2>/dev/null; do
         elapsed=$((SECONDS - begun))
         text=$("$@" "$elapsed")
@@ -47,7 +47,7 @@ follow() {
             :
         elif [ -t 2 ]; then
             # A line that is wider than the terminal would be left behind.
-            printf '\r\033[K%s' "${text:0:${columns:-80}-1}" >&2
+            printf '\r\033[K%s' "${text:0:${width:-80}-1}" >&2
         elif [ "$elapsed" -ge "$next_line" ]; then
             printf '%s\n' "$text" >&2
             next_line=$((elapsed + heartbeat_seconds))
