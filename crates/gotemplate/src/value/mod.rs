@@ -1,7 +1,6 @@
 //! Values as Go's reflection sees them: numbers of several types, two kinds of nothing, and
 //! maps that are shared by reference.
 
-mod complex;
 mod cost;
 mod frozen;
 mod list;
@@ -13,7 +12,6 @@ mod string;
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub(crate) use complex::Complex;
 pub use frozen::{Frozen, FrozenMap};
 pub use list::{List, ListType};
 pub(crate) use map::WeakMap;
