@@ -47,7 +47,6 @@ pub mod stack;
 pub mod syntax;
 mod tree;
 pub mod value;
-pub mod world;
 
 pub use builtin::builtins;
 pub use error::{Error, ErrorKind};
@@ -57,11 +56,12 @@ pub use function::{
 };
 pub use limits::{Limits, MissingKey, Options};
 pub use set::{TemplateSet, parsed_bytes};
+pub use value::world;
+pub use value::world::{Complaint, LookupQuery, Timestamp, World};
 pub use value::{
     Encoded, Frozen, FrozenMap, List, ListType, Map, MapMethod, MapType, NamedMap, Object, Signature, Str,
     Value,
 };
-pub use world::{Complaint, LookupQuery, Timestamp, World};
 
 /// The example in the README.
 #[cfg(doctest)]

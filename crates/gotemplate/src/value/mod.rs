@@ -6,8 +6,11 @@ mod frozen;
 mod list;
 mod map;
 mod object;
+mod parameter;
 mod release;
+mod runtime;
 mod string;
+pub mod world;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +20,10 @@ pub use list::{List, ListType};
 pub(crate) use map::WeakMap;
 pub use map::{Map, MapMethod, MapType, NamedMap};
 pub use object::{Encoded, Object, Signature};
+pub use parameter::Parameter;
+pub use runtime::{Failure, Runtime};
 pub use string::Str;
+pub use world::World;
 
 /// A value of a template.
 ///
