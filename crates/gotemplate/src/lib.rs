@@ -30,11 +30,6 @@
 //! # Ok::<(), steersman_gotemplate::Error>(())
 //! ```
 
-#![allow(
-    dead_code,
-    reason = "what the parser and the evaluator need comes before them"
-)]
-
 mod builtin;
 mod error;
 mod execute;
