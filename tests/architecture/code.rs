@@ -110,8 +110,8 @@ fn character(text: &str) -> usize {
 
 #[test]
 fn texts_and_comments_have_no_words() {
-    let source = r###"a /* b /* c */ */ "d\"" r#"e " e"# b'f' '\'' 'g: h // i
-j::r#type"###;
+    let source = r##"a /* b /* c */ */ "d\"" r#"e " e"# b'f' '\'' 'g: h // i
+j::r#type"##;
     assert_eq!(
         tokens(source),
         [

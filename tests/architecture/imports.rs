@@ -274,11 +274,12 @@ fn read_tree(
             _ => break,
         }
     }
-    let mut name = prefix.last().cloned().unwrap_or_default();
-    if let Some([Token::Word("as"), Token::Word(alias)]) = tokens.get(at..at + 2) {
-        name = (*alias).to_owned();
+    let name = if let Some([Token::Word("as"), Token::Word(alias)]) = tokens.get(at..at + 2) {
         at += 2;
-    }
+        (*alias).to_owned()
+    } else {
+        prefix.last().cloned().unwrap_or_default()
+    };
     found.push((prefix.clone(), name));
     prefix.truncate(depth);
     at
