@@ -32,9 +32,9 @@ pub enum DeployError {
     /// The server refused a request.
     #[error("failed to {attempt} {object}")]
     Request {
-        /// What was attempted.
+        /// `apply`, `read`, `look for` or `delete`.
         attempt: &'static str,
-        /// The object.
+        /// `ServiceAccount web-system/web`, for example.
         object: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
@@ -64,7 +64,7 @@ pub enum Step<'a> {
     Ready(&'a ObjectId),
     /// The object is told to go.
     Deleting(&'a ObjectId),
-    /// The object is gone.
+    /// The server does not find it any longer.
     Gone(&'a ObjectId),
     /// The namespace stays, as it has these other objects.
     Kept(&'a ObjectId, &'a [String]),
@@ -213,7 +213,7 @@ impl<'a> Deployer<'a> {
     }
 }
 
-/// What was attempted on an object, for the error of the request.
+/// Adds to the error of a request what it was for.
 pub(super) fn request_failed(
     attempt: &'static str,
     id: &ObjectId,

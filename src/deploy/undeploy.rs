@@ -37,13 +37,13 @@ pub enum UndeployError {
     /// Resources are left whose finalizers only the operator takes off. Nothing was deleted.
     #[error("{} of the operator's kinds are there: {}", count(resources.len()), first(resources))]
     InUse {
-        /// What is there.
+        /// The custom resources that the operator would have to let go.
         resources: Vec<ObjectId>,
     },
     /// Something is not gone in time. The operator was left as it is while resources are there.
     #[error("{} not gone after {} s: {}", is_or_are(waiting.len()), limit.as_secs(), first_with_reason(waiting))]
     NotGone {
-        /// What is there, each with what it waits for.
+        /// Each with the reason why it is not gone.
         waiting: Vec<(ObjectId, String)>,
         /// How long it had.
         limit: Duration,
@@ -105,7 +105,7 @@ impl Deployer<'_> {
         Ok(kinds.into_values().collect())
     }
 
-    /// All resources of these kinds.
+    /// The custom resources that exist of these kinds, in all namespaces.
     async fn resources(&self, kinds: &[(ApiKind, Resource)]) -> Result<Vec<Live>, DeployError> {
         let mut found = Vec::new();
         for (kind, resource) in kinds {

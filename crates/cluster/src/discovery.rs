@@ -58,7 +58,7 @@ impl Served {
         self.kinds.get(api)
     }
 
-    /// The same for any version of the kind.
+    /// How objects of this kind are addressed, in whichever version is served.
     pub fn any_version(&self, group: &str, kind: &str) -> Option<&Resource> {
         let same = |api: &ApiKind| api.group == group && api.kind == kind;
         self.kinds

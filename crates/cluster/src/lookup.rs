@@ -29,9 +29,9 @@ const MAX_ANSWERS: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// The version of the API.
+    /// The first argument of `lookup`, such as `apps/v1`.
     pub api_version: String,
-    /// The kind.
+    /// The second one, such as `Deployment`.
     pub kind: String,
     /// The namespace; empty for all of them, or where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -23,19 +23,19 @@ const PRIMARY_RESOURCE_TYPE: &str = "operator-sdk/primary-resource-type";
 pub struct Owner {
     /// `apiVersion` of the custom resource.
     pub api_version: String,
-    /// Its kind.
+    /// `kind` of the custom resource.
     pub kind: String,
     /// Its namespace; `None` for a cluster-scoped one.
     pub namespace: Option<String>,
-    /// Its name.
+    /// `metadata.name` of the custom resource.
     pub name: String,
-    /// Its UID.
+    /// `metadata.uid`, which another resource of the same name does not have.
     pub uid: String,
     /// The chart's name.
     pub chart: String,
     /// The release's name.
     pub release: String,
-    /// The release's namespace.
+    /// Where the Secrets with the revisions are.
     pub release_namespace: String,
 }
 
@@ -103,7 +103,7 @@ impl Owner {
         }
     }
 
-    /// Whose an existing object is.
+    /// By its marks, whether an object is ours, can be taken over, or belongs to somebody else.
     pub fn judge(&self, existing: &ObjectMeta) -> Ownership {
         let label = |key: &str| existing.labels.as_ref().and_then(|labels| labels.get(key));
         let annotation = |key: &str| existing.annotations.as_ref().and_then(|all| all.get(key));

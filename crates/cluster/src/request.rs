@@ -32,7 +32,7 @@ pub struct RequestError {
 pub struct Cause {
     /// `FieldValueDuplicate`, `FieldManagerConflict`, …
     pub reason: String,
-    /// The field.
+    /// `spec.replicas`; where it is in conflict, `.spec.replicas`.
     pub field: String,
     /// Whether the field can't be changed, whatever the value. The server says so in words only.
     pub immutable: bool,

@@ -25,12 +25,12 @@ pub struct ObjectId {
     /// The API group; empty for the core group.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// The kind.
+    /// `Deployment`, as manifests write it, not the plural.
     pub kind: String,
     /// The namespace; `None` for an object of the whole cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The name.
+    /// `metadata.name`
     pub name: String,
 }
 
@@ -53,9 +53,9 @@ impl fmt::Display for ObjectId {
 pub struct ApiKind {
     /// The group; empty for the core group.
     pub group: String,
-    /// The version.
+    /// `v1beta1`, without the group.
     pub version: String,
-    /// The kind.
+    /// `Deployment`, as manifests write it, not the plural.
     pub kind: String,
 }
 
@@ -91,17 +91,17 @@ impl fmt::Display for ApiKind {
 pub struct RenderedObject {
     /// The template that it comes from.
     pub source: String,
-    /// Its kind.
+    /// `apiVersion` and `kind`, taken apart.
     pub api: ApiKind,
-    /// Its name.
+    /// `metadata.name`
     pub name: String,
     /// The namespace that it names itself.
     pub namespace: Option<String>,
-    /// All of it.
+    /// The whole document, `metadata` included.
     pub value: Value,
 }
 
-/// A document that is no object.
+/// Why a document of a template does not become an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// Required fields are missing.
@@ -109,10 +109,10 @@ pub enum DocumentError {
     Missing {
         /// The template.
         origin: String,
-        /// The field.
+        /// `apiVersion`, `kind` or `metadata.name`.
         field: &'static str,
     },
-    /// The document is not a map.
+    /// The document is a list, a text, a number or a boolean.
     #[error("{origin}: the document is not a map")]
     NotAMap {
         /// The template.
@@ -129,7 +129,7 @@ pub enum DocumentError {
     Duplicate {
         /// The template of the second one.
         origin: String,
-        /// The object.
+        /// What both are, as [`ObjectId`] prints it.
         id: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The name of a release.
+//! Which names Helm accepts for a release.
 
 use std::fmt;
 

@@ -21,7 +21,7 @@ const WHOLE: Duration = Duration::from_mins(10);
 pub struct Access {
     /// User name.
     pub username: String,
-    /// Password.
+    /// Sent with the user name, as basic authentication; empty for none.
     pub password: String,
     /// Whether other servers than the repository's get user name and password, too.
     pub pass_credentials: bool,

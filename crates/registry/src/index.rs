@@ -13,7 +13,7 @@ pub(super) struct Index {
     entries: BTreeMap<String, Vec<ChartVersion>>,
 }
 
-/// A version of a chart, and where it is.
+/// An entry of `index.yaml`: one archive, and the URLs that it is fetched from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChartVersion {
     pub(super) version: String,
@@ -57,7 +57,7 @@ impl Index {
         self.entries.keys().map(String::as_str)
     }
 
-    /// All versions of all charts.
+    /// Each archive that the index names, to find the repository of a URL.
     pub(super) fn all(&self) -> impl Iterator<Item = &ChartVersion> {
         self.entries.values().flatten()
     }

@@ -50,7 +50,7 @@ pub enum Wish {
 /// What the deletion of a custom resource does to the objects of its release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeletionPolicy {
-    /// They are deleted.
+    /// Objects and revisions go, as after `helm uninstall`.
     #[default]
     Delete,
     /// They stay, and so do the revisions, for whoever takes the release over.

@@ -13,7 +13,7 @@ use super::Watches;
 pub struct Selectors(BTreeMap<String, BTreeSet<String>>);
 
 impl Selectors {
-    /// Those of `watches`.
+    /// The selector that each of the watches has now.
     pub fn of(watches: &Watches) -> Self {
         let mut selectors = Self::default();
         for watch in watches {

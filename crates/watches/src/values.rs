@@ -15,7 +15,7 @@ pub enum ValuesError {
     /// An override is not in the syntax of `--set`.
     #[error("failed to apply override value `{key}`: {reason}")]
     Override {
-        /// Its key.
+        /// `image.tag`, as `overrideValues` has it.
         key: String,
         /// Why.
         reason: String,

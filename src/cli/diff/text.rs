@@ -19,7 +19,7 @@ pub(super) fn refused(preview: &Preview) -> usize {
     preview.objects.iter().filter(refused).count()
 }
 
-/// All of a preview.
+/// A headline, hooks, what becomes of each object, and a summary.
 pub(super) fn describe(title: &str, preview: &Preview, style: Style) -> String {
     let mut text = String::new();
     let headline = format!("{title}: {}", preview.plan);

@@ -149,7 +149,7 @@ fn missing(id: ObjectId, message: &str) -> Seen {
     }
 }
 
-/// How a live object is.
+/// What is said of a live object: whether it does what it is there for, and if not, why.
 pub(super) fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
     let (verdict, message) = if live.metadata.deletion_timestamp.is_some() {
         (Verdict::Progressing, "it is being deleted".to_owned())

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use steersman_model::ObjectId;
 
-/// A release as it is.
+/// What `status` prints of one custom resource.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReleaseView {

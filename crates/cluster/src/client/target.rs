@@ -18,7 +18,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// What flags and variables say in place of a kubeconfig.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
-    /// The namespace.
+    /// `--namespace`: goes before that of the context.
     pub namespace: Option<String>,
     /// The context of the kubeconfig to use.
     pub context: Option<String>,

@@ -31,11 +31,11 @@ pub struct Target {
     pub group: Option<Pattern>,
     /// The version of the API.
     pub version: Option<Pattern>,
-    /// The kind.
+    /// `Deployment`, or `Deployment|StatefulSet`.
     pub kind: Option<Pattern>,
-    /// The namespace.
+    /// Objects of the whole cluster are in the empty one.
     pub namespace: Option<Pattern>,
-    /// The name.
+    /// `metadata.name`, as it is rendered.
     pub name: Option<Pattern>,
     /// The labels that the release gives it.
     pub labels: Option<Selector>,

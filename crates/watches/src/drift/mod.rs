@@ -22,7 +22,7 @@ pub struct DriftDetection {
 /// Whether drift is corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriftMode {
-    /// It is.
+    /// What others changed is applied again as the release has it.
     #[default]
     Enabled,
     /// It is said, in an event and in the log, and stays.
