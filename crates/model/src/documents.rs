@@ -56,6 +56,11 @@ fn parse(source: &str, document: &str) -> Result<Value, DocumentsError> {
 }
 
 /// Splits where a line begins with `---`, as Helm does.
+///
+/// ```
+/// let text = "a: 1\n---\nb: |\n  --- is text here\n---\n";
+/// assert_eq!(steersman_model::split(text), ["a: 1\n", "\nb: |\n  --- is text here\n"]);
+/// ```
 pub fn split(text: &str) -> Vec<&str> {
     let mut documents = Vec::new();
     let mut start = 0;

@@ -16,6 +16,18 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// An error and its causes on one line, each once: a cause whose text its parent repeats is left out.
+///
+/// ```
+/// use std::io;
+/// use steersman_model::chain;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("failed to read `watches.yaml`")]
+/// struct ReadError(#[source] io::Error);
+///
+/// let error = ReadError(io::Error::other("no such file"));
+/// assert_eq!(chain(&error), "failed to read `watches.yaml`: no such file");
+/// ```
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

@@ -20,6 +20,21 @@ pub fn is_keep(policy: &str) -> bool {
 }
 
 /// Which object: what stays the same when a chart moves to another version of an API.
+///
+/// ```
+/// use steersman_model::ObjectId;
+///
+/// let id = ObjectId {
+///     group: "apps".to_owned(),
+///     kind: "Deployment".to_owned(),
+///     namespace: Some("default".to_owned()),
+///     name: "web".to_owned(),
+/// };
+/// assert_eq!(id.to_string(), "Deployment default/web");
+/// let node = ObjectId { group: String::new(), kind: "Node".to_owned(), namespace: None, name: "n1".to_owned() };
+/// assert_eq!(serde_json::to_string(&node)?, r#"{"kind":"Node","name":"n1"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectId {
     /// The API group; empty for the core group.
@@ -49,6 +64,14 @@ impl fmt::Display for ObjectId {
 }
 
 /// Group, version and kind of a document.
+///
+/// ```
+/// use steersman_model::ApiKind;
+///
+/// let kind = ApiKind::new("apps/v1", "Deployment");
+/// assert_eq!((kind.group.as_str(), kind.version.as_str()), ("apps", "v1"));
+/// assert_eq!(ApiKind::new("v1", "Service").api_version(), "v1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ApiKind {
     /// The group; empty for the core group.
@@ -87,6 +110,23 @@ impl fmt::Display for ApiKind {
 }
 
 /// One object as a chart rendered it.
+///
+/// ```
+/// use steersman_model::RenderedObject;
+///
+/// let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
+///     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}},
+///     {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {
+///         "name": "data", "annotations": {"helm.sh/resource-policy": "keep"}}},
+/// ]});
+/// let objects = RenderedObject::from_document("web/templates/all.yaml", &list)?;
+/// let kept: Vec<&str> = objects.iter().filter(|object| object.is_kept()).map(|object| object.name.as_str()).collect();
+/// assert_eq!(kept, ["data"]);
+///
+/// let error = RenderedObject::from_document("web/templates/all.yaml", &"kind".into()).unwrap_err();
+/// assert_eq!(error.to_string(), "web/templates/all.yaml: the document is not a map");
+/// # Ok::<(), steersman_model::DocumentError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedObject {
     /// The template that it comes from.

@@ -10,6 +10,22 @@ const OWN: &str = "steersman.dev/";
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
 /// What the annotations of a custom resource ask for.
+///
+/// ```
+/// use steersman_watches::controls::{Controls, DeletionPolicy};
+///
+/// let annotations = [
+///     ("steersman.dev/deletion-policy".to_owned(), "orphan".to_owned()),
+///     ("helm.sdk.operatorframework.io/upgrade-force".to_owned(), "yes".to_owned()),
+/// ];
+/// let (controls, complaints) = Controls::read(Some(&annotations.into()));
+/// assert_eq!(controls.deletion, DeletionPolicy::Orphan);
+/// assert!(!controls.upgrade_force);
+/// assert_eq!(
+///     complaints,
+///     [r#"annotation helm.sdk.operatorframework.io/upgrade-force is ignored: "yes" is neither true nor false"#]
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controls {
     /// What is wished for: `steersman.dev/pause`, `steersman.dev/dry-run`.

@@ -8,6 +8,20 @@ use serde::{Deserialize, Serialize};
 use super::Watches;
 
 /// Selectors by kind, as [`Watch::selector`](super::Watch::selector) writes them: an empty text where a watch has none.
+///
+/// ```
+/// use kube_core::GroupVersionKind;
+/// use steersman_watches::Selectors;
+///
+/// let before: Selectors = serde_json::from_str(r#"{"Web.example.com": ["team=a"]}"#)?;
+/// let now: Selectors = serde_json::from_str(r#"{"Web.example.com": ["team=b"]}"#)?;
+/// let mut all = before.clone();
+/// all.join(&now);
+/// // Resources that `team=a` selects may have a finalizer that only this operator takes off.
+/// let web = GroupVersionKind::gvk("example.com", "v1", "Web");
+/// assert!(all.former(&web, &now).into_iter().eq(["team=a"]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Selectors(BTreeMap<String, BTreeSet<String>>);

@@ -10,6 +10,26 @@ use serde_json::{Map, Value};
 use steersman_model::ObjectId;
 
 /// Values of some objects that are left to others once they are written.
+///
+/// ```
+/// use steersman_model::ObjectId;
+/// use steersman_watches::drift::{Candidate, FieldPath, IgnoreRule, Pattern, Target};
+///
+/// let replicas = FieldPath::parse("/spec/replicas")?;
+/// let rules = [IgnoreRule {
+///     paths: vec![replicas.clone()],
+///     target: Target { kind: Some(Pattern::new("Deployment|StatefulSet")?), ..Target::default() },
+/// }];
+/// let id = |kind: &str| ObjectId {
+///     group: "apps".to_owned(),
+///     kind: kind.to_owned(),
+///     namespace: Some("default".to_owned()),
+///     name: "web".to_owned(),
+/// };
+/// assert_eq!(IgnoreRule::paths_of(&rules, &id("Deployment"), Candidate::default), [&replicas]);
+/// assert!(IgnoreRule::paths_of(&rules, &id("DaemonSet"), Candidate::default).is_empty());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoreRule {
     /// Where the values are.
@@ -19,6 +39,17 @@ pub struct IgnoreRule {
 }
 
 /// A JSON pointer (RFC 6901) to a field or an item below an object's root.
+///
+/// ```
+/// use steersman_watches::drift::FieldPath;
+///
+/// assert!(FieldPath::parse("/metadata/annotations/example.com~1owner").is_ok());
+/// assert_eq!(
+///     FieldPath::parse("spec.replicas").unwrap_err(),
+///     "`spec.replicas` is not a JSON pointer such as `/spec/replicas`"
+/// );
+/// assert!(FieldPath::parse("/metadata/name").is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath {
     steps: Vec<String>,
