@@ -43,6 +43,16 @@ struct Names {
 }
 
 /// What a server serves at one moment.
+///
+/// ```
+/// use steersman_cluster::discovery::Served;
+/// use steersman_model::ApiKind;
+///
+/// // Before a server has been asked, nothing is served.
+/// let served = Served::default();
+/// assert_eq!(served.resource(&ApiKind::new("v1", "Service")), None);
+/// assert!(served.named("services").is_empty());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Served {
     kinds: BTreeMap<ApiKind, Resource>,

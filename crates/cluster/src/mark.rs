@@ -19,6 +19,32 @@ const PRIMARY_RESOURCE: &str = "operator-sdk/primary-resource";
 const PRIMARY_RESOURCE_TYPE: &str = "operator-sdk/primary-resource-type";
 
 /// Whose objects: the custom resource and its release.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_cluster::{OWNER_UID_LABEL, Owner};
+///
+/// let owner = Owner {
+///     api_version: "example.com/v1".to_owned(),
+///     kind: "Web".to_owned(),
+///     namespace: Some("default".to_owned()),
+///     name: "shop".to_owned(),
+///     uid: "0b53".to_owned(),
+///     chart: "web".to_owned(),
+///     release: "shop".to_owned(),
+///     release_namespace: "default".to_owned(),
+/// };
+/// let role = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop"}});
+///
+/// let beside = owner.mark(&role, Some("default"), false);
+/// assert_eq!(beside["metadata"]["labels"][OWNER_UID_LABEL], "0b53");
+/// assert_eq!(beside["metadata"]["ownerReferences"][0]["name"], "shop");
+///
+/// // Kubernetes allows no owner reference into another namespace.
+/// let elsewhere = owner.mark(&role, Some("monitoring"), false);
+/// assert!(elsewhere["metadata"].get("ownerReferences").is_none());
+/// assert_eq!(elsewhere["metadata"]["annotations"]["operator-sdk/primary-resource"], "default/shop");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// `apiVersion` of the custom resource.
@@ -172,6 +198,18 @@ impl Owner {
 /// and off no later version of it; `None` when there is none.
 ///
 /// Helm's own marks stay: whoever takes the release over may take the object, too.
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+/// use serde_json::json;
+/// use steersman_cluster::{OWNER_UID_LABEL, disowning};
+///
+/// let metadata: ObjectMeta = serde_json::from_value(json!({"name": "shop", "labels": {OWNER_UID_LABEL: "0b53"}}))?;
+/// let patch = disowning(&metadata, "0b53").expect("there is a mark");
+/// assert_eq!(patch["metadata"]["labels"], json!({OWNER_UID_LABEL: null}));
+/// assert_eq!(disowning(&metadata, "of another resource"), None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     let references = existing.owner_references.as_deref().unwrap_or_default();
     let others: Vec<_> = references.iter().filter(|owner| owner.uid != uid).collect();

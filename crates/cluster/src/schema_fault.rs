@@ -27,6 +27,18 @@ const SEPARATORS: [&str; 4] = [
 const QUOTE: &str = "expected string; the template has to quote it";
 
 /// A place at which an object does not fit the schema of its kind.
+///
+/// ```
+/// use kube::core::Status;
+/// use steersman_cluster::{FaultKind, RequestError};
+///
+/// let message = "failed to create typed patch object (default/shop; apps/v1, Kind=Deployment): \
+///                .spec.replica: field not declared in schema";
+/// let status: Status = serde_json::from_value(serde_json::json!({"code": 500, "message": message}))?;
+/// let error = RequestError::from(kube::Error::Api(status.boxed()));
+/// assert_eq!(error.faults().collect::<Vec<_>>(), [("spec.replica", &FaultKind::Undeclared)]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaFault {
     /// Where, as the server writes it: `spec.ports[port=80,protocol="TCP"].port`; empty where it does not say.
