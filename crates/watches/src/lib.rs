@@ -83,7 +83,7 @@ pub struct Watch {
     /// leaves it to the flag, as in helm-operator.
     pub reconcile_period: Option<Duration>,
     /// What is done as helm-operator does it, on request.
-    pub old_ways: OldWays,
+    pub compat: HelmOperatorCompat,
     /// How many custom resources are reconciled at a time, where the entry says so.
     pub max_concurrent_reconciles: Option<usize>,
     /// The line on which the entry starts.
@@ -92,7 +92,7 @@ pub struct Watch {
 
 /// What helm-operator does, and we do on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OldWays {
+pub struct HelmOperatorCompat {
     /// A resource without values keeps those of its last release (`reuseValues`).
     pub reuse_values: bool,
     /// The status of a resource holds the manifest of its release, secrets masked

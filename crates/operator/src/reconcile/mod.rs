@@ -59,7 +59,7 @@ use steersman_cluster::discovery::{Discovery, Resource};
 use steersman_model::chain;
 use steersman_watches::drift::DriftDetection;
 use steersman_watches::{ConflictPolicy, CrdPolicy};
-use steersman_watches::{OldWays, Watch};
+use steersman_watches::{HelmOperatorCompat, Watch};
 
 /// The finalizer on every custom resource with a release; helm-operator's.
 pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
@@ -162,7 +162,7 @@ pub struct Settings {
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// What is done as helm-operator does it, on request.
-    pub old_ways: OldWays,
+    pub compat: HelmOperatorCompat,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// Whether events hide the override values.
@@ -187,7 +187,7 @@ impl Settings {
             crds: watch.crds,
             conflicts: watch.conflicts,
             drift: watch.drift.clone(),
-            old_ways: watch.old_ways,
+            compat: watch.compat,
             dry_run: false,
             suppress_override_values: false,
             overrides_from_environment: watch.overrides_from_environment.clone(),

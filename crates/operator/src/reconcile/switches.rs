@@ -39,7 +39,7 @@ impl Reconciler {
     }
 
     fn reuses(&self, session: &Session) -> bool {
-        self.settings.old_ways.reuse_values && session.values.is_empty()
+        self.settings.compat.reuse_values && session.values.is_empty()
     }
 
     /// The report with the manifest of the deployed revision, if the watch wants it in the status
@@ -56,7 +56,7 @@ impl Reconciler {
         let Report::Deployed(deployed) = report else {
             return Ok(report);
         };
-        let manifest = if self.settings.old_ways.manifest_in_status {
+        let manifest = if self.settings.compat.manifest_in_status {
             self.manifest(session, memory).await?
         } else {
             ManifestInStatus::LeftOut
