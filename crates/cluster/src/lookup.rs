@@ -314,16 +314,16 @@ impl World for ClusterWorld {
 /// Another time in the same world: what a rendering makes of the clock comes out differently in
 /// every part of a date.
 #[derive(Debug)]
-pub struct Later<'a>(pub &'a ClusterWorld);
+pub struct ShiftedClock<'a>(pub &'a ClusterWorld);
 
 /// A year, a month, a day, an hour, a minute and a second, about.
-const LATER: i64 = (365 + 31 + 1) * 86400 + 3661;
+const SHIFT: i64 = (365 + 31 + 1) * 86400 + 3661;
 
-impl World for Later<'_> {
+impl World for ShiftedClock<'_> {
     fn now(&self) -> Timestamp {
         let now = self.0.now();
         Timestamp {
-            seconds: now.seconds + LATER,
+            seconds: now.seconds + SHIFT,
             nanoseconds: (now.nanoseconds + 111_111_111) % 1_000_000_000,
         }
     }

@@ -18,7 +18,7 @@ use super::session::Session;
 use crate::release::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord, never_run};
 use crate::status::Redactor;
 use steersman_cluster::TRACE;
-use steersman_cluster::lookup::{ClusterWorld, Later};
+use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::{ReleaseStatus, Revision};
 use steersman_model::{RenderedObject, values_of_text};
 use steersman_watches::world::RENDER_TIMEOUT;
@@ -90,7 +90,7 @@ impl Reconciler {
             let rendered = chart.render(&input);
             let rendered = rendered.map_err(|error| explained(error, &chart, &input, &world, redactor));
             let rendered = rendered.map(|rendered| {
-                let later = Later(&world);
+                let later = ShiftedClock(&world);
                 let again = RenderInput {
                     world: &later,
                     ..input
