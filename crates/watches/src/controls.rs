@@ -29,7 +29,7 @@ const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controls {
     /// What is wished for: `steersman.dev/pause`, `steersman.dev/dry-run`.
-    pub wish: Wish,
+    pub mode: Mode,
     /// Another value than before means: look at everything afresh, now: `steersman.dev/reconcile-at`.
     pub reconcile_at: Option<String>,
     /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
@@ -53,14 +53,14 @@ pub struct Controls {
 
 /// What is wished for, besides what the resource says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wish {
+pub enum Mode {
     /// That it is done.
     #[default]
-    Act,
+    Apply,
     /// That nothing is done, and nothing undone.
     Pause,
     /// That what would be done is said.
-    Rehearse,
+    DryRun,
 }
 
 /// What the deletion of a custom resource does to the objects of its release.
@@ -109,7 +109,7 @@ impl Controls {
 
     fn from_reader(reader: &mut Reader<'_>) -> Self {
         Self {
-            wish: reader.wish(),
+            mode: reader.mode(),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
             upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
@@ -161,12 +161,12 @@ impl<'a> Reader<'a> {
         choice
     }
 
-    fn wish(&mut self) -> Wish {
-        let (pause, rehearse) = (self.flag(OWN, "pause"), self.flag(OWN, "dry-run"));
-        match (pause, rehearse) {
-            (true, _) => Wish::Pause,
-            (false, true) => Wish::Rehearse,
-            (false, false) => Wish::Act,
+    fn mode(&mut self) -> Mode {
+        let (pause, dry_run) = (self.flag(OWN, "pause"), self.flag(OWN, "dry-run"));
+        match (pause, dry_run) {
+            (true, _) => Mode::Pause,
+            (false, true) => Mode::DryRun,
+            (false, false) => Mode::Apply,
         }
     }
 
@@ -253,12 +253,12 @@ mod tests {
             ),
             (
                 "steersman.dev/pause",
-                |c| Some(c.wish == Wish::Pause),
+                |c| Some(c.mode == Mode::Pause),
                 Some(false),
             ),
             (
                 "steersman.dev/dry-run",
-                |c| Some(c.wish == Wish::Rehearse),
+                |c| Some(c.mode == Mode::DryRun),
                 Some(false),
             ),
             (
@@ -290,11 +290,11 @@ mod tests {
 
     #[test]
     fn a_pause_is_stronger_than_a_dry_run() {
-        let wish = |annotations| read(annotations).0.wish;
-        assert_eq!(wish(&[("steersman.dev/dry-run", "true")]), Wish::Rehearse);
+        let mode = |annotations| read(annotations).0.mode;
+        assert_eq!(mode(&[("steersman.dev/dry-run", "true")]), Mode::DryRun);
         assert_eq!(
-            wish(&[("steersman.dev/dry-run", "true"), ("steersman.dev/pause", "true")]),
-            Wish::Pause
+            mode(&[("steersman.dev/dry-run", "true"), ("steersman.dev/pause", "true")]),
+            Mode::Pause
         );
     }
 

@@ -2,7 +2,7 @@
 
 use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
 use steersman_model::{Inputs, ReleaseStatus};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 /// What is true, given what was observed.
@@ -30,8 +30,8 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     };
     match (deleting, guarded) {
         (true, false) => return ReleaseState::Gone,
-        _ if wish == Wish::Pause => return ReleaseState::Paused,
-        _ if wish == Wish::Rehearse => return ReleaseState::Rehearsed,
+        _ if wish == Mode::Pause => return ReleaseState::Paused,
+        _ if wish == Mode::DryRun => return ReleaseState::Rehearsed,
         (true, true) => return ReleaseState::Leaving,
         (false, _) => {}
     }
@@ -142,7 +142,7 @@ mod tests {
         Observed {
             deleting: false,
             guarded: true,
-            wish: Wish::Act,
+            wish: Mode::Apply,
             last: Some(last),
             inputs: now(),
             lookups_changed: false,
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn a_pause_and_a_rehearsal_hold_everything_up_but_what_is_gone() {
         for (wish, held) in [
-            (Wish::Pause, ReleaseState::Paused),
-            (Wish::Rehearse, ReleaseState::Rehearsed),
+            (Mode::Pause, ReleaseState::Paused),
+            (Mode::DryRun, ReleaseState::Rehearsed),
         ] {
             for (deleting, guarded) in [(false, false), (false, true), (true, false), (true, true)] {
                 let observed = Observed {

@@ -12,7 +12,7 @@ use crate::release::Stored;
 use crate::status::{Deployed, Health, HealthSummary, ManifestInStatus, Redactor, Report, has_health};
 use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
 use steersman_model::{ObjectId, objects_of_manifest};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 
 impl Reconciler {
@@ -24,14 +24,14 @@ impl Reconciler {
     ) -> Result<Observed, ReconcileError> {
         let deleting = session.deleting();
         let wish = self.wish(session);
-        if !deleting && wish == Wish::Act && session.inputs.is_none() {
+        if !deleting && wish == Mode::Apply && session.inputs.is_none() {
             session.values = user_values(&session.object.data, &self.settings.override_values)?;
             session.redactor = Redactor::new([], &Value::Object(session.values.clone()));
             session.inputs = Some(self.inputs(session));
         }
         let inputs = session.inputs.unwrap_or_else(|| self.inputs(session));
         // What these lead to does not hang on the revisions.
-        if deleting || wish != Wish::Act {
+        if deleting || wish != Mode::Apply {
             let guarded = session.held();
             return Ok(Observed {
                 deleting,
@@ -79,9 +79,9 @@ impl Reconciler {
         })
     }
 
-    fn wish(&self, session: &Session) -> Wish {
-        match session.controls.wish {
-            Wish::Act if self.settings.dry_run => Wish::Rehearse,
+    fn wish(&self, session: &Session) -> Mode {
+        match session.controls.mode {
+            Mode::Apply if self.settings.dry_run => Mode::DryRun,
             wish => wish,
         }
     }

@@ -15,7 +15,7 @@ use super::{Reconciler, next_action, release_state};
 use crate::release::Stored;
 use steersman_model::Revision;
 use steersman_model::{RenderedObject, objects_of_manifest};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 use steersman_watches::values::user_values;
 
@@ -50,7 +50,7 @@ impl Reconciler {
         let action = next_action(release_state(Observed {
             deleting: session.deleting(),
             guarded: true,
-            wish: Wish::Act,
+            wish: Mode::Apply,
             last: known.last.clone(),
             inputs,
             lookups_changed,
@@ -105,7 +105,7 @@ impl Reconciler {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
             plan,
-            paused: session.controls.wish == Wish::Pause,
+            paused: session.controls.mode == Mode::Pause,
             hooks,
             objects,
             strays,
