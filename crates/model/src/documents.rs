@@ -39,7 +39,7 @@ pub fn objects_of_manifest(manifest: &str) -> Result<Vec<RenderedObject>, Docume
 ///
 /// # Errors
 /// A document is not an object.
-pub fn values_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, DocumentsError> {
+pub fn objects_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, DocumentsError> {
     let mut objects = Vec::new();
     for document in split(text) {
         objects.extend(RenderedObject::from_document(source, &parse(source, document)?)?);

@@ -20,7 +20,7 @@ use crate::status::Redactor;
 use steersman_cluster::TRACE;
 use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::{ReleaseStatus, Revision};
-use steersman_model::{RenderedObject, values_of_text};
+use steersman_model::{RenderedObject, objects_of_text};
 use steersman_watches::world::RENDER_TIMEOUT;
 
 impl Reconciler {
@@ -194,7 +194,7 @@ fn explained(
 pub(super) fn definitions(files: &[CrdFile]) -> Result<Vec<RenderedObject>, ReconcileError> {
     let mut objects = Vec::new();
     for file in files {
-        objects.extend(values_of_text(&file.source, &file.text)?);
+        objects.extend(objects_of_text(&file.source, &file.text)?);
     }
     Ok(objects)
 }

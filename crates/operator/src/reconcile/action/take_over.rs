@@ -12,7 +12,7 @@ use super::super::session::Session;
 use crate::apply::{ApplyOptions, Handover};
 use crate::release::{HookRecord, Snapshot, Stored};
 use crate::status::EventKind;
-use steersman_model::{DocumentsError, RenderedObject, objects_of_manifest, values_of_text};
+use steersman_model::{DocumentsError, RenderedObject, objects_of_manifest, objects_of_text};
 use steersman_model::{ReleaseStatus, Revision, digest_of_json};
 
 impl Reconciler {
@@ -144,7 +144,7 @@ fn same_hooks(left: &[HookRecord], right: &[HookRecord]) -> Result<bool, Documen
     let digests = |hooks: &[HookRecord]| {
         let mut digests = Vec::new();
         for hook in hooks {
-            for object in values_of_text(&hook.path, &hook.manifest)? {
+            for object in objects_of_text(&hook.path, &hook.manifest)? {
                 digests.push(digest_of_json(&object.value));
             }
         }
