@@ -202,15 +202,15 @@ impl Owner {
 /// ```
 /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 /// use serde_json::json;
-/// use steersman_cluster::{OWNER_UID_LABEL, disowning};
+/// use steersman_cluster::{OWNER_UID_LABEL, orphan_patch};
 ///
 /// let metadata: ObjectMeta = serde_json::from_value(json!({"name": "shop", "labels": {OWNER_UID_LABEL: "0b53"}}))?;
-/// let patch = disowning(&metadata, "0b53").expect("there is a mark");
+/// let patch = orphan_patch(&metadata, "0b53").expect("there is a mark");
 /// assert_eq!(patch["metadata"]["labels"], json!({OWNER_UID_LABEL: null}));
-/// assert_eq!(disowning(&metadata, "of another resource"), None);
+/// assert_eq!(orphan_patch(&metadata, "of another resource"), None);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
+pub fn orphan_patch(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     let references = existing.owner_references.as_deref().unwrap_or_default();
     let others: Vec<_> = references.iter().filter(|owner| owner.uid != uid).collect();
     let label = existing.labels.as_ref().and_then(|all| all.get(OWNER_UID_LABEL));
@@ -331,13 +331,13 @@ mod tests {
         let reference = |uid: &str| json!({"apiVersion": "v1", "kind": "Web", "name": "shop", "uid": uid});
         let ours = metadata(json!({"uid": "1", "resourceVersion": "7",
             "labels": {OWNER_UID_LABEL: "u-1"}, "ownerReferences": [reference("u-1"), reference("u-2")]}));
-        let patch = disowning(&ours, "u-1").unwrap();
+        let patch = orphan_patch(&ours, "u-1").unwrap();
         assert_eq!(patch["metadata"]["ownerReferences"], json!([reference("u-2")]));
         assert_eq!(patch["metadata"]["resourceVersion"], "7");
         assert_eq!(patch["metadata"]["labels"], json!({OWNER_UID_LABEL: null}));
         let theirs =
             metadata(json!({"labels": {OWNER_UID_LABEL: "u-2"}, "ownerReferences": [reference("u-2")]}));
-        assert_eq!(disowning(&theirs, "u-1"), None);
+        assert_eq!(orphan_patch(&theirs, "u-1"), None);
     }
 
     fn owner(namespace: Option<&str>) -> Owner {

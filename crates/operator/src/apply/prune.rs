@@ -5,7 +5,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditi
 use super::applier::{Applier, existing};
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, disowning};
+use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, orphan_patch};
 use steersman_model::FIELD_MANAGER;
 use steersman_model::ObjectId;
 
@@ -196,7 +196,7 @@ async fn disown_in(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<()
         let Some(metadata) = existing(api, name).await? else {
             return Ok(());
         };
-        let Some(patch) = disowning(&metadata, uid) else {
+        let Some(patch) = orphan_patch(&metadata, uid) else {
             return Ok(());
         };
         match api.patch_metadata(name, &parameters, &Patch::Merge(patch)).await {
