@@ -96,7 +96,7 @@ impl RequestError {
     }
 
     /// How long the server asks to be left alone.
-    pub fn asked_pause(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
             .map(|seconds| Duration::from_secs(u64::from(seconds)))
     }

@@ -337,7 +337,7 @@ impl Reconciler {
                 if is_converged {
                     memory.note_failure(session.inputs);
                 }
-                (None, Next::Retry(error.asked_pause()))
+                (None, Next::Retry(error.retry_after()))
             }
         };
         Outcome {
@@ -516,7 +516,7 @@ impl Reconciler {
         let (next, object) = match write_status(&api, name, uid, &current, &next).await {
             Ok(written) => (Next::Period, written),
             Err(StatusError(error)) => {
-                let pause = error.asked_pause().unwrap_or(UNREPORTED_PAUSE);
+                let pause = error.retry_after().unwrap_or(UNREPORTED_PAUSE);
                 (Next::Retry(Some(pause)), None)
             }
         };
