@@ -78,7 +78,7 @@ impl Served {
     }
 
     /// Whether nothing is known of a kind, although it may well be served: its group's server does not answer.
-    pub fn is_unsure_of(&self, group: &str, kind: &str) -> bool {
+    pub fn is_unavailable(&self, group: &str, kind: &str) -> bool {
         self.silent.contains(group) && self.any_version(group, kind).is_none()
     }
 
@@ -241,8 +241,8 @@ impl Discovery {
         } else {
             self.refresh().await?
         };
-        if served.is_unsure_of(group, kind) {
-            return Err(unsure(group));
+        if served.is_unavailable(group, kind) {
+            return Err(unavailable(group));
         }
         Ok(served.any_version(group, kind).cloned())
     }
@@ -259,7 +259,7 @@ impl Discovery {
 }
 
 /// Nothing can be said of the kinds of a group.
-pub fn unsure(group: &str) -> DiscoveryError {
+pub fn unavailable(group: &str) -> DiscoveryError {
     DiscoveryError {
         what: "its kinds",
         source: RequestError::local(&format!("the server of the API group {group} does not answer")),
