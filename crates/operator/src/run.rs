@@ -15,7 +15,7 @@ use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
 use steersman_cluster::client::Tenure;
-use steersman_cluster::client::{self, ConnectError, OnAnswer, Oversight};
+use steersman_cluster::client::{self, ConnectError, OnAnswer, ClientOptions};
 use steersman_cluster::permissions::Permissions;
 use steersman_model::Environment;
 use steersman_watches::{Selectors, Watches};
@@ -114,7 +114,7 @@ where
     let on_answer: OnAnswer =
         Arc::new(move |code: &str, method: &str, host: &str| counted.answered(code, method, host));
     let tenure = Tenure::default();
-    let oversight = Oversight {
+    let oversight = ClientOptions {
         on_answer,
         tenure: tenure.clone(),
     };

@@ -106,16 +106,16 @@ impl ConnectError {
 }
 
 /// Who looks at the requests of a client.
-pub struct Oversight {
+pub struct ClientOptions {
     /// Told of every answer.
     pub on_answer: OnAnswer,
     /// Until when anything may be written.
     pub tenure: Tenure,
 }
 
-impl std::fmt::Debug for Oversight {
+impl std::fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Oversight").finish_non_exhaustive()
+        f.debug_struct("ClientOptions").finish_non_exhaustive()
     }
 }
 
@@ -126,14 +126,14 @@ impl std::fmt::Debug for Oversight {
 pub async fn connect(
     kubeconfig: Option<&Path>,
     environment: &Environment,
-    oversight: Option<Oversight>,
+    oversight: Option<ClientOptions>,
 ) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
     open(source.load().await?, oversight).await
 }
 
 /// A client that the API server has answered once.
-async fn open(mut config: kube::Config, oversight: Option<Oversight>) -> Result<Client, ConnectError> {
+async fn open(mut config: kube::Config, oversight: Option<ClientOptions>) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
     config.read_timeout = Some(SILENCE);
     let address = address(&config);
@@ -151,7 +151,7 @@ async fn open(mut config: kube::Config, oversight: Option<Oversight>) -> Result<
     // Inside of what counts answers: one that does not come is counted as an error.
     let builder = builder.with_layer(&Deadline(ANSWER));
     let client = match oversight {
-        Some(Oversight { on_answer, tenure }) => {
+        Some(ClientOptions { on_answer, tenure }) => {
             let host = host.into();
             builder
                 .with_layer(&Observed { host, on_answer })
