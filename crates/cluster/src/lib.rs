@@ -21,10 +21,10 @@
 //! let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}});
 //! let marked = owner.mark(&service, Some("default"), false);
 //! let metadata: ObjectMeta = serde_json::from_value(marked["metadata"].clone())?;
-//! assert_eq!(owner.judge(&metadata), Ownership::Ours);
+//! assert_eq!(owner.ownership(&metadata), Ownership::Ours);
 //!
 //! let stranger: ObjectMeta = serde_json::from_value(service["metadata"].clone())?;
-//! assert!(matches!(owner.judge(&stranger), Ownership::Foreign(_)));
+//! assert!(matches!(owner.ownership(&stranger), Ownership::Foreign(_)));
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 

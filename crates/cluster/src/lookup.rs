@@ -356,7 +356,7 @@ fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
 fn of_others(object: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
     let metadata: ObjectMeta = serde_json::from_value(object.get("metadata")?.clone()).ok()?;
     let is_owner = metadata.uid.as_deref() == Some(owner.uid.as_str());
-    if is_owner || !matches!(owner.judge(&metadata), Ownership::Foreign(_)) {
+    if is_owner || !matches!(owner.ownership(&metadata), Ownership::Foreign(_)) {
         return None;
     }
     let mut object = object.clone();

@@ -130,7 +130,7 @@ impl Owner {
     }
 
     /// By its marks, whether an object is ours, can be taken over, or belongs to somebody else.
-    pub fn judge(&self, existing: &ObjectMeta) -> Ownership {
+    pub fn ownership(&self, existing: &ObjectMeta) -> Ownership {
         let label = |key: &str| existing.labels.as_ref().and_then(|labels| labels.get(key));
         let annotation = |key: &str| existing.annotations.as_ref().and_then(|all| all.get(key));
         let references = existing.owner_references.as_deref().unwrap_or_default();
@@ -293,7 +293,7 @@ mod tests {
             "" => Ownership::Adoptable,
             reason => Ownership::Foreign(reason.to_owned()),
         };
-        assert_eq!(owner(Some("default")).judge(&metadata), expected);
+        assert_eq!(owner(Some("default")).ownership(&metadata), expected);
     }
 
     #[test]
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn existing_objects_are_judged_by_helms_rules() {
         let judge =
-            |metadata: Value| owner(Some("default")).judge(&serde_json::from_value(metadata).unwrap());
+            |metadata: Value| owner(Some("default")).ownership(&serde_json::from_value(metadata).unwrap());
         assert_eq!(
             judge(json!({"labels": {OWNER_UID_LABEL: "u-1"}})),
             Ownership::Ours

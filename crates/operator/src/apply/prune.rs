@@ -123,7 +123,7 @@ impl Applier {
             .labels
             .as_ref()
             .is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
-        match owner.judge(&metadata) {
+        match owner.ownership(&metadata) {
             Ownership::Foreign(reason) => return Ok(Err(Deletion::NotOurs(reason))),
             Ownership::Adoptable if other_owner => {
                 let reason = "it carries the UID of another owner".to_owned();
@@ -156,7 +156,7 @@ impl Applier {
                 });
             }
         };
-        let Some(metadata) = metadata.filter(|metadata| owner.judge(metadata) == Ownership::Ours) else {
+        let Some(metadata) = metadata.filter(|metadata| owner.ownership(metadata) == Ownership::Ours) else {
             return Ok(None);
         };
         Ok(Some(match metadata.finalizers.unwrap_or_default().as_slice() {
