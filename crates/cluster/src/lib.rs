@@ -39,7 +39,7 @@ mod schema_fault;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
-pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership, orphan_patch, is_named, owner_kind};
+pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};
 pub use watch_error::watch_error;

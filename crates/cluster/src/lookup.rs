@@ -311,8 +311,8 @@ impl World for ClusterWorld {
     }
 }
 
-/// Another time in the same world: what a rendering makes of the clock comes out differently in
-/// every part of a date.
+/// A [`ClusterWorld`] whose clock is ahead. A second rendering in it shows what of the output comes from the clock:
+/// every part of a date differs.
 #[derive(Debug)]
 pub struct ShiftedClock<'a>(pub &'a ClusterWorld);
 

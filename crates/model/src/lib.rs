@@ -45,7 +45,7 @@ pub mod version;
 pub use change::{Applied, Change, ChangeSet};
 pub use definition::{is_definition, kinds_defined_by};
 pub use digest::{Digest, Inputs, digest_of_json};
-pub use documents::{DocumentsError, objects_of_manifest, split, objects_of_text};
+pub use documents::{DocumentsError, objects_of_manifest, objects_of_text, split};
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;
 pub use error::{chain, one_line};

@@ -28,7 +28,7 @@ const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controls {
-    /// What is wished for: `steersman.dev/pause`, `steersman.dev/dry-run`.
+    /// `steersman.dev/pause`, `steersman.dev/dry-run`.
     pub mode: Mode,
     /// Another value than before means: look at everything afresh, now: `steersman.dev/reconcile-at`.
     pub reconcile_at: Option<String>,
@@ -51,15 +51,15 @@ pub struct Controls {
     pub uninstall: OperationControls,
 }
 
-/// What is wished for, besides what the resource says.
+/// Whether the operator acts on a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// That it is done.
+    /// The release is made what the resource says.
     #[default]
     Apply,
-    /// That nothing is done, and nothing undone.
+    /// Nothing is written: drift stays, and so does what a change would bring.
     Pause,
-    /// That what would be done is said.
+    /// The plan is shown in the status, and not carried out.
     DryRun,
 }
 

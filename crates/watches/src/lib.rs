@@ -82,7 +82,7 @@ pub struct Watch {
     /// How often each custom resource is reconciled without a change, where the entry says so. Never zero: that
     /// leaves it to the flag, as in helm-operator.
     pub reconcile_period: Option<Duration>,
-    /// What is done as helm-operator does it, on request.
+    /// Behaviour of helm-operator that the entry asks for.
     pub compat: HelmOperatorCompat,
     /// How many custom resources are reconciled at a time, where the entry says so.
     pub max_concurrent_reconciles: Option<usize>,
@@ -90,7 +90,7 @@ pub struct Watch {
     pub line: u32,
 }
 
-/// What helm-operator does, and we do on request.
+/// Behaviour of helm-operator that an entry asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HelmOperatorCompat {
     /// A resource without values keeps those of its last release (`reuseValues`).

@@ -105,7 +105,7 @@ impl ConnectError {
     }
 }
 
-/// Who looks at the requests of a client.
+/// What a client does besides sending requests: it reports answers, and writes only while the lease is held.
 pub struct ClientOptions {
     /// Told of every answer.
     pub on_answer: OnAnswer,
@@ -126,14 +126,14 @@ impl std::fmt::Debug for ClientOptions {
 pub async fn connect(
     kubeconfig: Option<&Path>,
     environment: &Environment,
-    oversight: Option<ClientOptions>,
+    options: Option<ClientOptions>,
 ) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
-    open(source.load().await?, oversight).await
+    open(source.load().await?, options).await
 }
 
 /// A client that the API server has answered once.
-async fn open(mut config: kube::Config, oversight: Option<ClientOptions>) -> Result<Client, ConnectError> {
+async fn open(mut config: kube::Config, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
     config.read_timeout = Some(SILENCE);
     let address = address(&config);
@@ -150,7 +150,7 @@ async fn open(mut config: kube::Config, oversight: Option<ClientOptions>) -> Res
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
     let builder = builder.with_layer(&Deadline(ANSWER));
-    let client = match oversight {
+    let client = match options {
         Some(ClientOptions { on_answer, tenure }) => {
             let host = host.into();
             builder
