@@ -57,8 +57,8 @@ struct Names {
 pub struct Served {
     kinds: BTreeMap<ApiKind, Resource>,
     names: BTreeMap<ApiKind, Names>,
-    /// Groups whose server does not answer at the moment: what they serve may not be all here.
-    silent: BTreeSet<String>,
+    /// API groups whose server does not answer now: their kinds may be missing here.
+    unavailable_groups: BTreeSet<String>,
     capabilities: Capabilities,
 }
 
@@ -77,9 +77,9 @@ impl Served {
             .map(|(_, resource)| resource)
     }
 
-    /// Whether nothing is known of a kind, although it may well be served: its group's server does not answer.
+    /// Whether the server of a kind's group does not answer, so that the kind may be served although it is missing here.
     pub fn is_unavailable(&self, group: &str, kind: &str) -> bool {
-        self.silent.contains(group) && self.any_version(group, kind).is_none()
+        self.unavailable_groups.contains(group) && self.any_version(group, kind).is_none()
     }
 
     /// The kinds that a user may mean by `name`: a kind, its plural or singular in any case, with the group after a
@@ -164,7 +164,7 @@ impl Discovery {
         }
     }
 
-    /// What was last heard; asked for if nothing was.
+    /// The last answer of the server, which is asked where there is none.
     ///
     /// # Errors
     /// The server does not answer.
@@ -176,12 +176,12 @@ impl Discovery {
         }
     }
 
-    /// What was heard is out of date: a kind that was served is not found.
+    /// Drops the last answer: a kind that was served is not found.
     pub fn forget(&self) {
         self.lock().served = None;
     }
 
-    /// What was heard not long ago, for templates that ask what the cluster can do.
+    /// An answer of at most five minutes ago, for `.Capabilities` of templates.
     ///
     /// # Errors
     /// The server does not answer.
@@ -258,7 +258,7 @@ impl Discovery {
     }
 }
 
-/// Nothing can be said of the kinds of a group.
+/// The error for a kind whose group's server does not answer.
 pub fn unavailable(group: &str) -> DiscoveryError {
     DiscoveryError {
         what: "its kinds",
@@ -285,7 +285,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
     let mut kinds = BTreeMap::new();
     let mut names = BTreeMap::new();
     let mut api_versions = BTreeSet::new();
-    let mut silent = BTreeSet::new();
+    let mut unavailable_groups = BTreeSet::new();
     for group in core.items.iter().chain(&groups.items) {
         let name = group
             .metadata
@@ -294,7 +294,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
             .unwrap_or_default();
         for version in &group.versions {
             if version.freshness.as_deref() == Some("Stale") {
-                silent.insert(name.clone());
+                unavailable_groups.insert(name.clone());
             }
             let number = version.version.clone().unwrap_or_default();
             let group_version = ApiKind::new(
@@ -347,7 +347,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
     Ok(Served {
         kinds,
         names,
-        silent,
+        unavailable_groups,
         capabilities,
     })
 }

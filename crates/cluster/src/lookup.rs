@@ -19,10 +19,10 @@ use steersman_model::{Digest, digest_of_json};
 /// Lists are read in pages of this size.
 const PAGE: u32 = 500;
 
-/// So many answers are remembered of one rendering.
+/// How many answers of one rendering are remembered.
 const MAX_ANSWERS: usize = 1000;
 
-/// What a template looked up, and the digest of what it was told.
+/// What a template looked up, and the digest of the answer.
 ///
 /// What the release itself has written counts as absent, and so does the custom resource: an
 /// object that the chart makes when it finds none does not change the answer.
@@ -107,7 +107,7 @@ impl LookupError {
         matches!(self, Self::Discovery(_) | Self::Request { .. })
     }
 
-    /// What a template is told: Helm's words, the server's own for a request.
+    /// The text for the template: Helm's own, or the server's for a request.
     pub fn words(&self) -> String {
         match self {
             Self::Request { source, .. } => source.to_string(),

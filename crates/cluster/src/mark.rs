@@ -237,7 +237,8 @@ fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Group and kind of the custom resource whose UID an object carries, as far as it tells them.
+/// Group and kind of the custom resource whose UID an object carries; `None` where neither an owner reference nor an
+/// annotation names them.
 pub fn owner_kind(metadata: &ObjectMeta) -> Option<(String, String)> {
     let uid = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?;
     let mut references = metadata.owner_references.iter().flatten();
@@ -256,7 +257,7 @@ pub enum Ownership {
     Ours,
     /// It carries the marks of a Helm release of this name and namespace, so it may be taken over.
     Adoptable,
-    /// It belongs to nobody or somebody else; the text says by which of Helm's rules.
+    /// It has no owner or another one; the text names the rule of Helm by which.
     Foreign(String),
 }
 

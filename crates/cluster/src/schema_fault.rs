@@ -12,7 +12,7 @@ const BEGINNINGS: [&str; 3] = [
     "failed to convert new object (",
     "failed to convert new typed object (",
 ];
-/// With the same beginning, the server tells of webhooks that convert objects and don't answer.
+/// A message with such a beginning may also be about a conversion webhook that does not answer.
 const WEBHOOK: &str = "conversion webhook for ";
 const UNDECLARED: &str = "field not declared in schema";
 const DUPLICATE: &str = "duplicate entries for key ";
@@ -95,7 +95,7 @@ pub(super) fn faults(message: &str) -> Vec<SchemaFault> {
             kind: FaultKind::Other(without_value(text)),
         });
     }
-    // Each further item of a key is said once more.
+    // The server names a key once for each further item that has it.
     let mut seen: Vec<SchemaFault> = Vec::new();
     found.retain(|fault| {
         !seen.contains(fault) && {

@@ -1,4 +1,4 @@
-//! How errors are told.
+//! Errors as text for people: on one line, causes included.
 
 use std::error::Error;
 
@@ -32,10 +32,10 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
-        let told = cause.to_string();
-        if !text.ends_with(&told) {
+        let message = cause.to_string();
+        if !text.ends_with(&message) {
             text.push_str(": ");
-            text.push_str(&told);
+            text.push_str(&message);
         }
         next = cause.source();
     }

@@ -1,4 +1,4 @@
-//! What an object of a release is, and what is told of it: identities, documents, digests, revisions, changes.
+//! The objects of releases, without a cluster: identities, documents, digests, revisions, changes.
 //!
 //! ```text
 //! text of several documents --objects_of_manifest--> RenderedObject --ObjectId--> what a release owns

@@ -62,7 +62,7 @@ impl Index {
         self.entries.values().flatten()
     }
 
-    /// The newest version of a chart that fits; without any wish, the newest release.
+    /// The newest version of a chart that fits; the newest release where nothing is asked for.
     ///
     /// # Errors
     /// There is none, or `wanted` is no version or range.
@@ -104,7 +104,7 @@ impl Index {
     }
 }
 
-/// Whether a wish is a range and not one version.
+/// Whether a range is asked for and not one version.
 fn is_range(wanted: &str) -> bool {
     let core = wanted.split(['-', '+']).next().unwrap_or_default();
     wanted.contains(['^', '~', '<', '>', '=', '!', '*'])

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const OPERATOR: &str = "helm.sdk.operatorframework.io/";
 const OWN: &str = "steersman.dev/";
-/// The controller's, which goes by it.
+/// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
 /// What the annotations of a custom resource ask for.
@@ -38,9 +38,9 @@ pub struct Controls {
     pub upgrade_force: bool,
     /// The same while a failed upgrade is undone: `rollback-force`.
     pub rollback_force: bool,
-    /// Whether an uninstallation lasts until the objects are gone, if it is said: `uninstall-wait`.
+    /// Whether an uninstallation waits until the objects are gone, where the annotation is set: `uninstall-wait`.
     pub uninstall_wait: Option<bool>,
-    /// Whether a failed upgrade is undone, and a failed installation removed, if it is said:
+    /// Whether a failed upgrade is undone, and a failed installation removed, where the annotation is set:
     /// `steersman.dev/rollback-on-failure`.
     pub rollback_on_failure: Option<bool>,
     /// `install-disable-hooks`, `install-description`.

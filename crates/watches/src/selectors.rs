@@ -1,4 +1,4 @@
-//! Under which selectors an operator holds custom resources, or has held them.
+//! The selectors under which an operator has, or had, finalizers on custom resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ impl Selectors {
     }
 }
 
-/// Group and kind: a resource is held in all versions.
+/// Group and kind: a finalizer is there in all versions of a resource.
 fn key(gvk: &GroupVersionKind) -> String {
     format!("{}.{}", gvk.kind, gvk.group)
 }

@@ -1,9 +1,9 @@
 //! The way to the API server.
 
+mod answers;
 mod deadline;
 mod fence;
 mod list;
-mod observe;
 mod source;
 mod target;
 mod tenure;
@@ -18,11 +18,11 @@ use kube::client::{AuthError, ClientBuilder};
 use steersman_model::Environment;
 use steersman_model::chain;
 
+use answers::AnswerLayer;
+pub use answers::OnAnswer;
 use deadline::Deadline;
 use fence::Fence;
 pub use list::list_all;
-use observe::Observed;
-pub use observe::OnAnswer;
 use source::{Source, load_files};
 pub use target::{Overrides, Target};
 pub use tenure::Tenure;
@@ -107,7 +107,7 @@ impl ConnectError {
 
 /// What a client does besides sending requests: it reports answers, and writes only while the lease is held.
 pub struct ClientOptions {
-    /// Told of every answer.
+    /// Called for every answer.
     pub on_answer: OnAnswer,
     /// Until when anything may be written.
     pub tenure: Tenure,
@@ -154,7 +154,7 @@ async fn open(mut config: kube::Config, options: Option<ClientOptions>) -> Resul
         Some(ClientOptions { on_answer, tenure }) => {
             let host = host.into();
             builder
-                .with_layer(&Observed { host, on_answer })
+                .with_layer(&AnswerLayer { host, on_answer })
                 .with_layer(&Fence(tenure))
                 .build()
         }

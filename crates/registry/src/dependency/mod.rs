@@ -75,7 +75,7 @@ pub struct Options<'a> {
     pub access: Access,
     /// Whether indexes are used as they were kept.
     pub skip_refresh: bool,
-    /// Whether more is said.
+    /// Whether output names the source of each dependency.
     pub debug: bool,
     /// The time that archives and locks carry, in seconds since 1970.
     pub now: jiff::Timestamp,

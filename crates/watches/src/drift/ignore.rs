@@ -185,7 +185,7 @@ impl FieldPath {
     /// Reads a JSON pointer.
     ///
     /// # Errors
-    /// It is none, or points to what tells one object from another; the text says which.
+    /// It is not a JSON pointer, or points to a part of the object's identity; the text says which.
     pub fn parse(pointer: &str) -> Result<Self, String> {
         let shown = pointer.escape_debug();
         let Some(rest) = pointer.strip_prefix('/').filter(|rest| !rest.is_empty()) else {

@@ -36,8 +36,8 @@ pub enum DriftMode {
     /// What others changed is applied again as the release has it.
     #[default]
     Enabled,
-    /// It is said, in an event and in the log, and stays.
+    /// Drift is reported by an event and in the log, and stays.
     Warn,
-    /// Nobody looks.
+    /// Drift is not looked for.
     Disabled,
 }
