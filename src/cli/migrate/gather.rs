@@ -148,13 +148,13 @@ async fn look_at_resource(
         subject.add(Weight::Differs, complaint);
     }
     match preview(cluster, wanted).await {
-        Ok(preview) => tell(&preview, &mut subject),
+        Ok(preview) => add_preview(&preview, &mut subject),
         Err(error) => subject.add(Weight::Problem, chain(&error)),
     }
     subject
 }
 
-fn tell(preview: &Preview, subject: &mut Subject) {
+fn add_preview(preview: &Preview, subject: &mut Subject) {
     let (weight, message) = plan(preview.plan);
     subject.add(weight, message);
     for hook in &preview.hooks {

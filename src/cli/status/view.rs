@@ -1,4 +1,4 @@
-//! What is said about a release.
+//! What `status` prints, as text or JSON.
 
 use serde::Serialize;
 
