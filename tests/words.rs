@@ -14,13 +14,18 @@ use std::path::{Path, PathBuf};
 /// The folders that are looked at; code that comes into one of them is held to this.
 const ROOTS: &[&str] = &[
     "crates/chart/src",
+    "crates/cluster/src",
     "crates/gotemplate/src",
     "crates/image/src",
     "crates/kustomize/src",
+    "crates/model/src",
     "crates/project/src",
+    "crates/registry/src",
     "crates/sprig/src",
     "crates/testkit/src",
+    "crates/watches/src",
     "crates/yaml/src",
+    "src",
 ];
 
 /// Words that say nothing about the thing that they are said of.

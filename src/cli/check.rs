@@ -60,7 +60,7 @@ pub(super) struct Args {
     /// Fail on warnings, too
     #[arg(long)]
     strict: bool,
-    /// Form of the output
+    /// Print a line for each finding, or JSON for programs
     #[arg(long, short, value_enum, default_value_t = Form::Text)]
     output: Form,
 }

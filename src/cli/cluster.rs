@@ -20,7 +20,7 @@ pub(super) struct ClusterFlags {
     /// The namespace of resources that name none [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// The kubeconfig to use
+    /// The kubeconfig to use, before KUBECONFIG and ~/.kube/config
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use
@@ -43,7 +43,7 @@ pub(super) struct Named {
 }
 
 impl ClusterFlags {
-    /// Connects to the cluster.
+    /// As the kubeconfig's own user.
     pub(super) async fn connect(&self, environment: &Environment) -> Result<Cluster, Failure> {
         self.connect_as(environment, None).await
     }
@@ -117,7 +117,7 @@ impl Cluster {
         }
     }
 
-    /// A resource of the cluster.
+    /// Reads a resource; one that is not there is a failure.
     pub(super) async fn get(
         &self,
         api: &ApiKind,

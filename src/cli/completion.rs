@@ -23,7 +23,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// The shell
+    /// The shell that reads the script
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

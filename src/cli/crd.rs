@@ -65,7 +65,7 @@ pub(super) struct Args {
     /// Write the chart's defaults into each resource when it is created. They stay there when the chart's change
     #[arg(long)]
     defaults: bool,
-    /// Form of the output
+    /// Print YAML or JSON
     #[arg(long, short, value_enum, default_value_t = Form::Yaml)]
     output: Form,
     /// Write a file for each kind into this directory, in place of the output: `GROUP_PLURAL.yaml`

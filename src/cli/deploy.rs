@@ -48,11 +48,11 @@ pub(super) struct Args {
 /// Deploys the operator.
 pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
     let plan = plan(&arguments.manifests, environment)?;
-    let teller = Teller::new(Style::of(&io::stderr(), environment));
-    let tell = |step: Step<'_>| teller.tell(step);
+    let steps = StepPrinter::new(Style::of(&io::stderr(), environment));
+    let on_step = |step: Step<'_>| steps.print(step);
     block_on(async {
         let cluster = arguments.cluster.connect(environment).await?;
-        let deployer = Deployer::new(cluster.client, &cluster.namespace, &tell);
+        let deployer = Deployer::new(cluster.client, &cluster.namespace, &on_step);
         deployer.deploy(&plan).await.map_err(failure)?;
         if arguments.wait {
             deployer
@@ -93,14 +93,14 @@ pub(super) fn failure(error: DeployError) -> Failure {
     Failure::failed(anyhow!(error), hint)
 }
 
-/// Says what happens, a line for each step.
-pub(super) struct Teller {
+/// Prints a line for each step.
+pub(super) struct StepPrinter {
     style: Style,
     /// What the last step waits for.
     ongoing: Mutex<Option<Ongoing>>,
 }
 
-impl Teller {
+impl StepPrinter {
     pub(super) fn new(style: Style) -> Self {
         Self {
             style,
@@ -108,7 +108,7 @@ impl Teller {
         }
     }
 
-    pub(super) fn tell(&self, step: Step<'_>) {
+    pub(super) fn print(&self, step: Step<'_>) {
         let line = line(step, self.style);
         let mut ongoing = self.ongoing.lock().unwrap_or_else(PoisonError::into_inner);
         ongoing.take();

@@ -21,7 +21,7 @@ pub(super) fn read_all(folder: &Path) -> anyhow::Result<BTreeMap<String, String>
     read_bytes(folder).map(|files| texts(&files))
 }
 
-/// As [`read_all`], the bytes as they are.
+/// [`read_all`] for files that need not be UTF-8.
 pub(super) fn read_bytes(folder: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let mut found = Vec::new();
     find(folder, String::new(), 0, &mut found)?;

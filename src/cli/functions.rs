@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
-    /// Form of the output
+    /// Print text for people, or JSON for programs
     #[arg(long, short, value_enum, default_value_t = Form::Text)]
     output: Form,
 }

@@ -19,7 +19,7 @@ static TERMINAL: LazyLock<MultiProgress> = LazyLock::new(|| {
     })
 });
 
-/// Says a line. Nobody has to read it: a closed pipe is no failure.
+/// Prints a line. A closed pipe is no failure.
 pub(super) fn say(line: &str) {
     TERMINAL.suspend(|| {
         let _ = writeln!(io::stderr().lock(), "{line}");

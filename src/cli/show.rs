@@ -32,7 +32,7 @@ enum Command {
     Chart(Common),
     /// Show the files of crds/
     Crds(Common),
-    /// Show the README
+    /// Show README.md, README.txt or README
     Readme(Common),
     /// Show values.yaml
     Values(Values),

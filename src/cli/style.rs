@@ -23,7 +23,7 @@ pub(super) enum Tone {
     Doubtful,
     /// Wrong, or removed.
     Bad,
-    /// A place.
+    /// Where something is: file and line, or the head of a hunk.
     Place,
 }
 

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
-use super::deploy::{Teller, failure, plan};
+use super::deploy::{StepPrinter, failure, plan};
 use super::manifests::ManifestFlags;
 use super::style::Style;
 use crate::deploy::{Deployer, Removal, Step, UndeployError};
@@ -46,15 +46,15 @@ pub(super) struct Args {
 /// Takes the operator out.
 pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
     let plan = plan(&arguments.manifests, environment)?;
-    let teller = Teller::new(Style::of(&io::stderr(), environment));
-    let tell = |step: Step<'_>| teller.tell(step);
+    let steps = StepPrinter::new(Style::of(&io::stderr(), environment));
+    let on_step = |step: Step<'_>| steps.print(step);
     let removal = Removal {
         cascade: arguments.cascade,
         limit: arguments.timeout,
     };
     block_on(async {
         let cluster = arguments.cluster.connect(environment).await?;
-        let deployer = Deployer::new(cluster.client, &cluster.namespace, &tell);
+        let deployer = Deployer::new(cluster.client, &cluster.namespace, &on_step);
         deployer
             .undeploy(&plan, removal)
             .await

@@ -32,9 +32,9 @@ pub enum DeployError {
     /// The server refused a request.
     #[error("failed to {attempt} {object}")]
     Request {
-        /// What was attempted.
+        /// `apply`, `read`, `look for` or `delete`.
         attempt: &'static str,
-        /// The object.
+        /// `ServiceAccount web-system/web`, for example.
         object: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
@@ -62,9 +62,9 @@ pub enum Step<'a> {
     WaitingFor(&'a ObjectId, &'a str),
     /// The object does what it is there for.
     Ready(&'a ObjectId),
-    /// The object is told to go.
+    /// A request to delete the object was sent.
     Deleting(&'a ObjectId),
-    /// The object is gone.
+    /// The server does not find it any longer.
     Gone(&'a ObjectId),
     /// The namespace stays, as it has these other objects.
     Kept(&'a ObjectId, &'a [String]),
@@ -76,7 +76,7 @@ pub struct Deployer<'a> {
     pub(super) discovery: Discovery,
     /// The namespace of objects that name none.
     pub(super) namespace: String,
-    pub(super) tell: &'a (dyn Fn(Step<'_>) + Sync),
+    pub(super) on_step: &'a (dyn Fn(Step<'_>) + Sync),
 }
 
 impl std::fmt::Debug for Deployer<'_> {
@@ -86,13 +86,13 @@ impl std::fmt::Debug for Deployer<'_> {
 }
 
 impl<'a> Deployer<'a> {
-    /// For a cluster; `tell` hears of each step.
-    pub fn new(client: Client, namespace: &str, tell: &'a (dyn Fn(Step<'_>) + Sync)) -> Self {
+    /// For a cluster; `on_step` is called at each step.
+    pub fn new(client: Client, namespace: &str, on_step: &'a (dyn Fn(Step<'_>) + Sync)) -> Self {
         Self {
             discovery: Discovery::new(client.clone()),
             client,
             namespace: namespace.to_owned(),
-            tell,
+            on_step,
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> Deployer<'a> {
             .patch(&object.name, &parameters, &Patch::Apply(&object.value))
             .await
             .map_err(|error| failed("apply")(error.into()))?;
-        (self.tell)(match found {
+        (self.on_step)(match found {
             None => Step::Created(&id),
             Some(found) if is_same(found.metadata.resource_version.as_ref(), &applied) => {
                 Step::Unchanged(&id)
@@ -209,7 +209,7 @@ impl<'a> Deployer<'a> {
     }
 }
 
-/// What was attempted on an object, for the error of the request.
+/// Adds to the error of a request what it was for.
 pub(super) fn request_failed(
     attempt: &'static str,
     id: &ObjectId,

@@ -1,4 +1,4 @@
-//! The lease that a deployed operator leaves behind: it is nobody's manifest, as the operator makes it itself.
+//! The lease that a deployed operator leaves behind: no manifest has it, as the operator creates it itself.
 
 use super::plan::Plan;
 use steersman_model::{ApiKind, RenderedObject};

@@ -9,7 +9,7 @@ use steersman_model::ObjectId;
 /// How many objects of a kind are named.
 const NAMED: usize = 3;
 
-/// Kinds that tell of other objects, or that controllers keep for them.
+/// Kinds whose objects report on others, or are kept for them by controllers.
 const ACCOMPANYING: &[&str] = &[
     "Event",
     "Lease",

@@ -24,7 +24,7 @@ pub enum PlanError {
 /// The objects that make up an operator, in the order in which they come.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// Namespaces, which others are in.
+    /// First, as others are created in them.
     pub namespaces: Vec<RenderedObject>,
     /// Definitions of kinds.
     pub definitions: Vec<RenderedObject>,

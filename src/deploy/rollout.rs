@@ -55,7 +55,7 @@ impl Deployer<'_> {
             let live = live.map_err(|error| request_failed("read", &id)(error.into()))?;
             let reason = match verdict(deployment, &live) {
                 Some(Health::Ready) | None => {
-                    (self.tell)(Step::Ready(&id));
+                    (self.on_step)(Step::Ready(&id));
                     return Ok(());
                 }
                 Some(Health::Unseen) => UNSEEN.to_owned(),
@@ -70,7 +70,7 @@ impl Deployer<'_> {
                 });
             }
             if told != reason {
-                (self.tell)(Step::WaitingFor(&id, &reason));
+                (self.on_step)(Step::WaitingFor(&id, &reason));
                 told = reason;
             }
             tokio::time::sleep(POLL_INTERVAL).await;

@@ -37,13 +37,13 @@ pub enum UndeployError {
     /// Resources are left whose finalizers only the operator takes off. Nothing was deleted.
     #[error("{} of the operator's kinds are there: {}", count(resources.len()), first(resources))]
     InUse {
-        /// What is there.
+        /// The custom resources that the operator would have to let go.
         resources: Vec<ObjectId>,
     },
     /// Something is not gone in time. The operator was left as it is while resources are there.
     #[error("{} not gone after {} s: {}", is_or_are(waiting.len()), limit.as_secs(), first_with_reason(waiting))]
     NotGone {
-        /// What is there, each with what it waits for.
+        /// Each with the reason why it is not gone.
         waiting: Vec<(ObjectId, String)>,
         /// How long it had.
         limit: Duration,
@@ -87,7 +87,7 @@ impl Deployer<'_> {
                 self.delete_all(std::slice::from_ref(namespace), end).await?;
             } else {
                 let (_, id) = self.address(namespace).await?;
-                (self.tell)(Step::Kept(&id, &found));
+                (self.on_step)(Step::Kept(&id, &found));
             }
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Deployer<'_> {
         Ok(kinds.into_values().collect())
     }
 
-    /// All resources of these kinds.
+    /// The custom resources that exist of these kinds, in all namespaces.
     async fn resources(&self, kinds: &[(ApiKind, Resource)]) -> Result<Vec<Live>, DeployError> {
         let mut found = Vec::new();
         for (kind, resource) in kinds {
@@ -145,7 +145,7 @@ impl Deployer<'_> {
         end: End,
     ) -> Result<(), UndeployError> {
         for resource in resources.iter().filter(|resource| !resource.is_going) {
-            (self.tell)(Step::Deleting(&resource.id));
+            (self.on_step)(Step::Deleting(&resource.id));
             delete(&resource.api, &resource.id, resource.uid.clone()).await?;
         }
         loop {
@@ -154,7 +154,7 @@ impl Deployer<'_> {
                 .iter()
                 .filter(|one| !left.iter().any(|other| other.uid == one.uid))
             {
-                (self.tell)(Step::Gone(&gone.id));
+                (self.on_step)(Step::Gone(&gone.id));
             }
             if left.is_empty() {
                 return Ok(());
@@ -185,7 +185,7 @@ impl Deployer<'_> {
             let found = api.get_metadata_opt(&object.name).await;
             let found = found.map_err(|error| request_failed("look for", &id)(error.into()))?;
             if let Some(found) = found {
-                (self.tell)(Step::Deleting(&id));
+                (self.on_step)(Step::Deleting(&id));
                 delete(&api, &id, found.metadata.uid.clone()).await?;
                 going.push((api, id, found.metadata.uid));
             }
@@ -200,7 +200,7 @@ impl Deployer<'_> {
                 end.check(|| vec![(id.clone(), why_it_stays(&found))])?;
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
-            (self.tell)(Step::Gone(&id));
+            (self.on_step)(Step::Gone(&id));
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ fn blocker(resource: &Value) -> String {
         .unwrap_or_else(|| "its finalizer is there, so the operator may not be running".to_owned())
 }
 
-/// What an object that is told to go says of itself.
+/// Why an object that is being deleted is still there: its finalizers, or else a condition that is true.
 fn why_it_stays(object: &DynamicObject) -> String {
     if let Some(finalizers @ [_, ..]) = object.metadata.finalizers.as_deref() {
         return format!("finalizers {}", finalizers.join(", "));
@@ -287,11 +287,11 @@ fn why_it_stays(object: &DynamicObject) -> String {
         .data
         .pointer("/status/conditions")
         .and_then(Value::as_array);
-    let told = conditions
+    let reason = conditions
         .into_iter()
         .flatten()
         .find(|one| one["status"] == "True");
-    told.map_or_else(String::new, |one| text(one, "/message").to_owned())
+    reason.map_or_else(String::new, |one| text(one, "/message").to_owned())
 }
 
 fn count(number: usize) -> String {

@@ -6,17 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use steersman_gotemplate::{Limits, World};
 
-use crate::capabilities::Capabilities;
 use crate::dependencies::Enabled;
 use crate::error::{LoadError, RenderError, RenderErrorKind, ValuesError};
-use crate::load::{self, File, Loaded, Source};
-use crate::manifest::Rendered;
+use crate::input::RenderInput;
+use crate::load::{self, Loaded};
+use crate::manifest::{CrdFile, Rendered};
 use crate::metadata::{Lock, Metadata};
 use crate::notice::Notice;
-use crate::release::ReleaseInfo;
 use crate::render::{self, Arrangement, Arrangements, Salvage};
+use crate::source::{File, Source};
 use crate::values::{self, Values};
 
 /// A chart with its subcharts: loaded, checked, immutable.
@@ -56,36 +55,6 @@ struct Inner {
     arrangements: Arrangements,
 }
 
-/// What a rendering depends on, besides the chart.
-#[derive(Clone, Copy)]
-pub struct RenderInput<'a> {
-    /// The release that is rendered.
-    pub release: &'a ReleaseInfo,
-    /// The user's values, over those of the charts.
-    pub values: &'a Values,
-    /// What is known about the cluster.
-    pub capabilities: &'a Capabilities,
-    /// Clock, randomness and look-ups.
-    pub world: &'a dyn World,
-    /// What the rendering may use.
-    pub limits: Limits,
-    /// Asked from time to time whether the rendering has lasted too long.
-    pub expired: Option<&'a dyn Fn() -> bool>,
-    /// Whether `values.schema.json` is left aside.
-    pub skip_schema_validation: bool,
-    /// Whether the notes of subcharts are joined to those of the chart.
-    pub subchart_notes: bool,
-}
-
-impl fmt::Debug for RenderInput<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RenderInput")
-            .field("release", self.release)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The SHA-256 digest of everything in a chart that decides what it renders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
@@ -100,15 +69,6 @@ impl fmt::Debug for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Digest({self})")
     }
-}
-
-/// A file of a chart's `crds/` folder, which is not a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CrdFile {
-    /// Its path, such as `web/crds/crontabs.yaml`.
-    pub source: String,
-    /// Its text, of one document or more.
-    pub text: String,
 }
 
 impl Chart {

@@ -9,9 +9,9 @@ use serde_json::Value as Json;
 use steersman_gotemplate::{Map, MapType, Value};
 
 use crate::error::ValuesError;
-use crate::load::{File, Source};
 use crate::metadata::Dependency;
 use crate::notice::Notice;
+use crate::source::{File, Source};
 use crate::values::{self, Defaults, Tree};
 use crate::version;
 

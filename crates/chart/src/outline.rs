@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::chart::Chart;
 use crate::dependencies::{Candidates, Enabled};
-use crate::load::Source;
+use crate::source::Source;
 use crate::values::Values;
 
 /// What a chart says about its values, with its subcharts under the names that values have for them.

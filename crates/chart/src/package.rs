@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::chart::Chart;
-use crate::load::Source;
+use crate::source::Source;
 
 impl Chart {
     /// The chart with all charts in it as a `.tgz`, its files dated `modified` (seconds since 1970). What the chart

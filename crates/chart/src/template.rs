@@ -8,9 +8,10 @@ use regex::Regex;
 use steersman_gotemplate::{Limits, MissingKey, Options, TemplateSet, Value, World};
 
 use crate::capabilities::{Capabilities, KubeVersion};
-use crate::chart::{Chart, RenderInput};
+use crate::chart::Chart;
 use crate::error::{LoadError, RenderError};
 use crate::functions;
+use crate::input::RenderInput;
 use crate::load::wildcard_matches;
 use crate::manifest::{HookEvent, Rendered, documents};
 use crate::release::{self, Operation, ReleaseInfo};

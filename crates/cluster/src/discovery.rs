@@ -58,12 +58,22 @@ struct Names {
 }
 
 /// What a server serves at one moment.
+///
+/// ```
+/// use steersman_cluster::discovery::Served;
+/// use steersman_model::ApiKind;
+///
+/// // Before a server has been asked, nothing is served.
+/// let served = Served::default();
+/// assert_eq!(served.resource(&ApiKind::new("v1", "Service")), None);
+/// assert!(served.named("services").is_empty());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Served {
     kinds: BTreeMap<ApiKind, Resource>,
     names: BTreeMap<ApiKind, Names>,
-    /// Groups whose server does not answer at the moment: what they serve may not be all here.
-    silent: BTreeSet<String>,
+    /// API groups whose server does not answer now: their kinds may be missing here.
+    unavailable_groups: BTreeSet<String>,
     capabilities: Capabilities,
 }
 
@@ -73,7 +83,7 @@ impl Served {
         self.kinds.get(api)
     }
 
-    /// The same for any version of the kind.
+    /// How objects of this kind are addressed, in whichever version is served.
     pub fn any_version(&self, group: &str, kind: &str) -> Option<&Resource> {
         let same = |api: &ApiKind| api.group == group && api.kind == kind;
         self.kinds
@@ -82,9 +92,9 @@ impl Served {
             .map(|(_, resource)| resource)
     }
 
-    /// Whether nothing is known of a kind, although it may well be served: its group's server does not answer.
-    pub fn is_unsure_of(&self, group: &str, kind: &str) -> bool {
-        self.silent.contains(group) && self.any_version(group, kind).is_none()
+    /// Whether the server of a kind's group does not answer, so that the kind may be served although it is missing here.
+    pub fn is_unavailable(&self, group: &str, kind: &str) -> bool {
+        self.unavailable_groups.contains(group) && self.any_version(group, kind).is_none()
     }
 
     /// The kinds that a user may mean by `name`: a kind, its plural or singular in any case, with the group after a
@@ -169,7 +179,7 @@ impl Discovery {
         }
     }
 
-    /// What was last heard; asked for if nothing was.
+    /// The last answer of the server, which is asked where there is none.
     ///
     /// # Errors
     /// The server does not answer.
@@ -181,12 +191,12 @@ impl Discovery {
         }
     }
 
-    /// What was heard is out of date: a kind that was served is not found.
+    /// Drops the last answer: a kind that was served is not found.
     pub fn forget(&self) {
         self.lock().served = None;
     }
 
-    /// What was heard not long ago, for templates that ask what the cluster can do.
+    /// An answer of at most five minutes ago, for `.Capabilities` of templates.
     ///
     /// # Errors
     /// The server does not answer.
@@ -246,8 +256,8 @@ impl Discovery {
         } else {
             self.refresh().await?
         };
-        if served.is_unsure_of(group, kind) {
-            return Err(unsure(group));
+        if served.is_unavailable(group, kind) {
+            return Err(unavailable(group));
         }
         Ok(served.any_version(group, kind).cloned())
     }
@@ -263,8 +273,8 @@ impl Discovery {
     }
 }
 
-/// Nothing can be said of the kinds of a group.
-pub fn unsure(group: &str) -> DiscoveryError {
+/// The error for a kind whose group's server does not answer.
+pub fn unavailable(group: &str) -> DiscoveryError {
     DiscoveryError {
         what: "its kinds",
         source: RequestError::local(&format!("the server of the API group {group} does not answer")),
@@ -290,7 +300,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
     let mut kinds = BTreeMap::new();
     let mut names = BTreeMap::new();
     let mut api_versions = BTreeSet::new();
-    let mut silent = BTreeSet::new();
+    let mut unavailable_groups = BTreeSet::new();
     for group in core.items.iter().chain(&groups.items) {
         let name = group
             .metadata
@@ -299,7 +309,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
             .unwrap_or_default();
         for version in &group.versions {
             if version.freshness.as_deref() == Some("Stale") {
-                silent.insert(name.clone());
+                unavailable_groups.insert(name.clone());
             }
             let number = version.version.clone().unwrap_or_default();
             let group_version = ApiKind::new(
@@ -352,7 +362,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
     Ok(Served {
         kinds,
         names,
-        silent,
+        unavailable_groups,
         capabilities,
     })
 }

@@ -2,6 +2,31 @@
 //! and the marks by which objects of a release are known.
 //!
 //! Nothing here decides what a release needs, and nothing applies it.
+//!
+//! ```
+//! use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+//! use serde_json::json;
+//! use steersman_cluster::{Owner, Ownership};
+//!
+//! let owner = Owner {
+//!     api_version: "example.com/v1".to_owned(),
+//!     kind: "Web".to_owned(),
+//!     namespace: Some("default".to_owned()),
+//!     name: "shop".to_owned(),
+//!     uid: "0b53".to_owned(),
+//!     chart: "web".to_owned(),
+//!     release: "shop".to_owned(),
+//!     release_namespace: "default".to_owned(),
+//! };
+//! let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}});
+//! let marked = owner.mark(&service, Some("default"), false);
+//! let metadata: ObjectMeta = serde_json::from_value(marked["metadata"].clone())?;
+//! assert_eq!(owner.ownership(&metadata), Ownership::Ours);
+//!
+//! let stranger: ObjectMeta = serde_json::from_value(service["metadata"].clone())?;
+//! assert!(matches!(owner.ownership(&stranger), Ownership::Foreign(_)));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 pub mod client;
 pub mod discovery;
@@ -14,7 +39,7 @@ mod schema_fault;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
-pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership, disowning, is_named, owner_kind};
+pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};
 pub use watch_error::watch_error;

@@ -19,19 +19,19 @@ use steersman_model::{Digest, digest_of_json};
 /// Lists are read in pages of this size.
 const PAGE: u32 = 500;
 
-/// So many answers are remembered of one rendering.
+/// How many answers of one rendering are remembered.
 const MAX_ANSWERS: usize = 1000;
 
-/// What a template looked up, and the digest of what it was told.
+/// What a template looked up, and the digest of the answer.
 ///
 /// What the release itself has written counts as absent, and so does the custom resource: an
 /// object that the chart makes when it finds none does not change the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// The version of the API.
+    /// The first argument of `lookup`, such as `apps/v1`.
     pub api_version: String,
-    /// The kind.
+    /// The second one, such as `Deployment`.
     pub kind: String,
     /// The namespace; empty for all of them, or where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -107,7 +107,7 @@ impl LookupError {
         matches!(self, Self::Discovery(_) | Self::Request { .. })
     }
 
-    /// What a template is told: Helm's words, the server's own for a request.
+    /// The text for the template: Helm's own, or the server's for a request.
     pub fn words(&self) -> String {
         match self {
             Self::Request { source, .. } => source.to_string(),
@@ -307,19 +307,19 @@ impl World for ClusterWorld {
     }
 }
 
-/// Another time in the same world: what a rendering makes of the clock comes out differently in
-/// every part of a date.
+/// A [`ClusterWorld`] whose clock is ahead. A second rendering in it shows what of the output comes from the clock:
+/// every part of a date differs.
 #[derive(Debug)]
-pub struct Later<'a>(pub &'a ClusterWorld);
+pub struct ShiftedClock<'a>(pub &'a ClusterWorld);
 
 /// A year, a month, a day, an hour, a minute and a second, about.
-const LATER: i64 = (365 + 31 + 1) * 86400 + 3661;
+const SHIFT: i64 = (365 + 31 + 1) * 86400 + 3661;
 
-impl World for Later<'_> {
+impl World for ShiftedClock<'_> {
     fn now(&self) -> Timestamp {
         let now = self.0.now();
         Timestamp {
-            seconds: now.seconds + LATER,
+            seconds: now.seconds + SHIFT,
             nanoseconds: (now.nanoseconds + 111_111_111) % 1_000_000_000,
         }
     }
@@ -352,7 +352,7 @@ fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
 fn of_others(object: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
     let metadata: ObjectMeta = serde_json::from_value(object.get("metadata")?.clone()).ok()?;
     let is_owner = metadata.uid.as_deref() == Some(owner.uid.as_str());
-    if is_owner || !matches!(owner.judge(&metadata), Ownership::Foreign(_)) {
+    if is_owner || !matches!(owner.ownership(&metadata), Ownership::Foreign(_)) {
         return None;
     }
     let mut object = object.clone();

@@ -22,6 +22,28 @@ pub fn own_entry(metadata: &ObjectMeta) -> Option<&ManagedFieldsEntry> {
 
 /// The digest of the fields that we applied, but for those at `ignored`; `None` when we applied
 /// none.
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+/// use serde_json::json;
+/// use steersman_cluster::owned_fields;
+/// use steersman_watches::drift::FieldPath;
+///
+/// let metadata = |spec| -> Result<ObjectMeta, serde_json::Error> {
+///     serde_json::from_value(json!({"managedFields": [{
+///         "manager": "steersman", "operation": "Apply", "apiVersion": "apps/v1",
+///         "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": spec},
+///     }]}))
+/// };
+/// let applied = metadata(json!({"f:replicas": {}, "f:paused": {}}))?;
+/// // Somebody else has set the number of replicas, so that it is no longer ours.
+/// let scaled = metadata(json!({"f:paused": {}}))?;
+/// assert_ne!(owned_fields(&applied, [].iter()), owned_fields(&scaled, [].iter()));
+///
+/// let ignored = [FieldPath::parse("/spec/replicas").expect("a JSON pointer")];
+/// assert_eq!(owned_fields(&applied, ignored.iter()), owned_fields(&scaled, ignored.iter()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn owned_fields<'a>(
     metadata: &ObjectMeta,
     ignored: impl Iterator<Item = &'a FieldPath>,

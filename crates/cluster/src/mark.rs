@@ -19,23 +19,49 @@ const PRIMARY_RESOURCE: &str = "operator-sdk/primary-resource";
 const PRIMARY_RESOURCE_TYPE: &str = "operator-sdk/primary-resource-type";
 
 /// Whose objects: the custom resource and its release.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_cluster::{OWNER_UID_LABEL, Owner};
+///
+/// let owner = Owner {
+///     api_version: "example.com/v1".to_owned(),
+///     kind: "Web".to_owned(),
+///     namespace: Some("default".to_owned()),
+///     name: "shop".to_owned(),
+///     uid: "0b53".to_owned(),
+///     chart: "web".to_owned(),
+///     release: "shop".to_owned(),
+///     release_namespace: "default".to_owned(),
+/// };
+/// let role = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop"}});
+///
+/// let beside = owner.mark(&role, Some("default"), false);
+/// assert_eq!(beside["metadata"]["labels"][OWNER_UID_LABEL], "0b53");
+/// assert_eq!(beside["metadata"]["ownerReferences"][0]["name"], "shop");
+///
+/// // Kubernetes allows no owner reference into another namespace.
+/// let elsewhere = owner.mark(&role, Some("monitoring"), false);
+/// assert!(elsewhere["metadata"].get("ownerReferences").is_none());
+/// assert_eq!(elsewhere["metadata"]["annotations"]["operator-sdk/primary-resource"], "default/shop");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// `apiVersion` of the custom resource.
     pub api_version: String,
-    /// Its kind.
+    /// `kind` of the custom resource.
     pub kind: String,
     /// Its namespace; `None` for a cluster-scoped one.
     pub namespace: Option<String>,
-    /// Its name.
+    /// `metadata.name` of the custom resource.
     pub name: String,
-    /// Its UID.
+    /// `metadata.uid`, which another resource of the same name does not have.
     pub uid: String,
     /// The chart's name.
     pub chart: String,
     /// The release's name.
     pub release: String,
-    /// The release's namespace.
+    /// Where the Secrets with the revisions are.
     pub release_namespace: String,
 }
 
@@ -103,8 +129,8 @@ impl Owner {
         }
     }
 
-    /// Whose an existing object is.
-    pub fn judge(&self, existing: &ObjectMeta) -> Ownership {
+    /// By its marks, whether an object is ours, can be taken over, or belongs to somebody else.
+    pub fn ownership(&self, existing: &ObjectMeta) -> Ownership {
         let label = |key: &str| existing.labels.as_ref().and_then(|labels| labels.get(key));
         let annotation = |key: &str| existing.annotations.as_ref().and_then(|all| all.get(key));
         let references = existing.owner_references.as_deref().unwrap_or_default();
@@ -172,7 +198,19 @@ impl Owner {
 /// and off no later version of it; `None` when there is none.
 ///
 /// Helm's own marks stay: whoever takes the release over may take the object, too.
-pub fn disowning(existing: &ObjectMeta, uid: &str) -> Option<Value> {
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+/// use serde_json::json;
+/// use steersman_cluster::{OWNER_UID_LABEL, orphan_patch};
+///
+/// let metadata: ObjectMeta = serde_json::from_value(json!({"name": "shop", "labels": {OWNER_UID_LABEL: "0b53"}}))?;
+/// let patch = orphan_patch(&metadata, "0b53").expect("there is a mark");
+/// assert_eq!(patch["metadata"]["labels"], json!({OWNER_UID_LABEL: null}));
+/// assert_eq!(orphan_patch(&metadata, "of another resource"), None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn orphan_patch(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     let references = existing.owner_references.as_deref().unwrap_or_default();
     let others: Vec<_> = references.iter().filter(|owner| owner.uid != uid).collect();
     let label = existing.labels.as_ref().and_then(|all| all.get(OWNER_UID_LABEL));
@@ -199,7 +237,8 @@ fn group_of(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
-/// Group and kind of the custom resource whose UID an object carries, as far as it tells them.
+/// Group and kind of the custom resource whose UID an object carries; `None` where neither an owner reference nor an
+/// annotation names them.
 pub fn owner_kind(metadata: &ObjectMeta) -> Option<(String, String)> {
     let uid = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?;
     let mut references = metadata.owner_references.iter().flatten();
@@ -218,7 +257,7 @@ pub enum Ownership {
     Ours,
     /// It carries the marks of a Helm release of this name and namespace, so it may be taken over.
     Adoptable,
-    /// It belongs to nobody or somebody else; the text says by which of Helm's rules.
+    /// It has no owner or another one; the text names the rule of Helm by which.
     Foreign(String),
 }
 
@@ -255,7 +294,7 @@ mod tests {
             "" => Ownership::Adoptable,
             reason => Ownership::Foreign(reason.to_owned()),
         };
-        assert_eq!(owner(Some("default")).judge(&metadata), expected);
+        assert_eq!(owner(Some("default")).ownership(&metadata), expected);
     }
 
     #[test]
@@ -293,13 +332,13 @@ mod tests {
         let reference = |uid: &str| json!({"apiVersion": "v1", "kind": "Web", "name": "shop", "uid": uid});
         let ours = metadata(json!({"uid": "1", "resourceVersion": "7",
             "labels": {OWNER_UID_LABEL: "u-1"}, "ownerReferences": [reference("u-1"), reference("u-2")]}));
-        let patch = disowning(&ours, "u-1").unwrap();
+        let patch = orphan_patch(&ours, "u-1").unwrap();
         assert_eq!(patch["metadata"]["ownerReferences"], json!([reference("u-2")]));
         assert_eq!(patch["metadata"]["resourceVersion"], "7");
         assert_eq!(patch["metadata"]["labels"], json!({OWNER_UID_LABEL: null}));
         let theirs =
             metadata(json!({"labels": {OWNER_UID_LABEL: "u-2"}, "ownerReferences": [reference("u-2")]}));
-        assert_eq!(disowning(&theirs, "u-1"), None);
+        assert_eq!(orphan_patch(&theirs, "u-1"), None);
     }
 
     fn owner(namespace: Option<&str>) -> Owner {
@@ -369,7 +408,7 @@ mod tests {
     #[test]
     fn existing_objects_are_judged_by_helms_rules() {
         let judge =
-            |metadata: Value| owner(Some("default")).judge(&serde_json::from_value(metadata).unwrap());
+            |metadata: Value| owner(Some("default")).ownership(&serde_json::from_value(metadata).unwrap());
         assert_eq!(
             judge(json!({"labels": {OWNER_UID_LABEL: "u-1"}})),
             Ownership::Ours

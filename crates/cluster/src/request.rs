@@ -14,6 +14,27 @@ const CLOSED: &str = "no answer from the API server: the connection was closed";
 ///
 /// The text is the server's message or the innermost cause of a failed connection: kube's own
 /// text repeats the message in its debug form.
+///
+/// ```
+/// use kube::core::Status;
+/// use serde_json::json;
+/// use steersman_cluster::RequestError;
+///
+/// let status: Status = serde_json::from_value(json!({
+///     "status": "Failure", "code": 422, "reason": "Invalid",
+///     "message": "Service \"shop\" is invalid: spec.clusterIP: Invalid value: field is immutable",
+///     "details": {"causes": [
+///         {"reason": "FieldValueInvalid", "field": "spec.clusterIP", "message": "field is immutable"},
+///     ]},
+/// }))?;
+/// let error = RequestError::from(kube::Error::Api(status.boxed()));
+/// assert!(error.is_immutable() && !error.is_transient());
+/// assert_eq!(error.causes[0].field, "spec.clusterIP");
+///
+/// let unanswered = RequestError::local("no answer from the API server: connection refused");
+/// assert!(unanswered.is_transient());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RequestError {
@@ -32,7 +53,7 @@ pub struct RequestError {
 pub struct Cause {
     /// `FieldValueDuplicate`, `FieldManagerConflict`, …
     pub reason: String,
-    /// The field.
+    /// `spec.replicas`; where it is in conflict, `.spec.replicas`.
     pub field: String,
     /// Whether the field can't be changed, whatever the value. The server says so in words only.
     pub immutable: bool,
@@ -75,7 +96,7 @@ impl RequestError {
     }
 
     /// How long the server asks to be left alone.
-    pub fn asked_pause(&self) -> Option<Duration> {
+    pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
             .map(|seconds| Duration::from_secs(u64::from(seconds)))
     }

@@ -12,7 +12,7 @@ const BEGINNINGS: [&str; 3] = [
     "failed to convert new object (",
     "failed to convert new typed object (",
 ];
-/// With the same beginning, the server tells of webhooks that convert objects and don't answer.
+/// A message with such a beginning may also be about a conversion webhook that does not answer.
 const WEBHOOK: &str = "conversion webhook for ";
 const UNDECLARED: &str = "field not declared in schema";
 const DUPLICATE: &str = "duplicate entries for key ";
@@ -27,6 +27,18 @@ const SEPARATORS: [&str; 4] = [
 const QUOTE: &str = "expected string; the template has to quote it";
 
 /// A place at which an object does not fit the schema of its kind.
+///
+/// ```
+/// use kube::core::Status;
+/// use steersman_cluster::{FaultKind, RequestError};
+///
+/// let message = "failed to create typed patch object (default/shop; apps/v1, Kind=Deployment): \
+///                .spec.replica: field not declared in schema";
+/// let status: Status = serde_json::from_value(serde_json::json!({"code": 500, "message": message}))?;
+/// let error = RequestError::from(kube::Error::Api(status.boxed()));
+/// assert_eq!(error.faults().collect::<Vec<_>>(), [("spec.replica", &FaultKind::Undeclared)]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaFault {
     /// Where, as the server writes it: `spec.ports[port=80,protocol="TCP"].port`; empty where it does not say.
@@ -83,7 +95,7 @@ pub(super) fn faults(message: &str) -> Vec<SchemaFault> {
             kind: FaultKind::Other(without_value(text)),
         });
     }
-    // Each further item of a key is said once more.
+    // The server names a key once for each further item that has it.
     let mut seen: Vec<SchemaFault> = Vec::new();
     found.retain(|fault| {
         !seen.contains(fault) && {

@@ -30,11 +30,6 @@
 //! # Ok::<(), steersman_gotemplate::Error>(())
 //! ```
 
-#![allow(
-    dead_code,
-    reason = "what the parser and the evaluator need comes before them"
-)]
-
 mod builtin;
 mod error;
 mod execute;
@@ -47,7 +42,6 @@ pub mod stack;
 pub mod syntax;
 mod tree;
 pub mod value;
-pub mod world;
 
 pub use builtin::builtins;
 pub use error::{Error, ErrorKind};
@@ -57,11 +51,12 @@ pub use function::{
 };
 pub use limits::{Limits, MissingKey, Options};
 pub use set::{TemplateSet, parsed_bytes};
+pub use value::world;
+pub use value::world::{Complaint, LookupQuery, Timestamp, World};
 pub use value::{
     Encoded, Frozen, FrozenMap, List, ListType, Map, MapMethod, MapType, NamedMap, Object, Signature, Str,
     Value,
 };
-pub use world::{Complaint, LookupQuery, Timestamp, World};
 
 /// The example in the README.
 #[cfg(doctest)]

@@ -5,16 +5,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::Error;
-use crate::execute::Execution;
 use crate::function::FunctionTable;
-use crate::limits::Options;
 use crate::tree::Template;
-use crate::value::{Str, Value};
-use crate::world::World;
+use crate::value::Str;
 
 /// Templates that can call each other by name, with the functions that they call.
 ///
-/// Filled by [`parse`](Self::parse), executed any number of times, by any number of threads.
+/// Filled by [`parse`](Self::parse), [executed](Self::execute) any number of times, by any number of threads.
 /// Clones share what was parsed.
 ///
 /// ```
@@ -167,23 +164,6 @@ impl TemplateSet {
 
     pub(crate) fn get(&self, name: &[u8]) -> Option<&Arc<Template>> {
         self.0.templates.get(name)
-    }
-
-    /// The output of the template `name` with `data` as its dot.
-    ///
-    /// Templates that belong to one rendering share one [`Execution`] instead, so that they
-    /// share its budget.
-    ///
-    /// # Errors
-    /// There is no such template, it fails, or a limit of `options` is reached.
-    pub fn execute(
-        &self,
-        name: &str,
-        data: &Value,
-        world: &dyn World,
-        options: &Options<'_>,
-    ) -> Result<Str, Error> {
-        Execution::new(self, world, options).execute(name, data)
     }
 }
 

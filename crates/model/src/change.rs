@@ -11,7 +11,7 @@ pub enum Change {
     Created,
     /// It could not become what it is to be, was deleted, and is new.
     Recreated,
-    /// It was there before; whether it differed is the server's affair.
+    /// It was there before; it may have been the same already.
     Configured,
 }
 

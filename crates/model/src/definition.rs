@@ -12,6 +12,16 @@ pub fn is_definition(object: &RenderedObject) -> bool {
 }
 
 /// The kinds that definitions among `objects` bring.
+///
+/// ```
+/// use steersman_model::{ApiKind, kinds_defined_by, objects_of_text};
+///
+/// let definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: webs.acme.com}, \
+///                   spec: {group: acme.com, names: {kind: Web}, versions: [{name: v1}]}}";
+/// let objects = objects_of_text("crds/webs.yaml", definition)?;
+/// assert!(kinds_defined_by(&objects).contains(&ApiKind::new("acme.com/v1", "Web")));
+/// # Ok::<(), steersman_model::DocumentsError>(())
+/// ```
 pub fn kinds_defined_by(objects: &[RenderedObject]) -> BTreeSet<ApiKind> {
     let mut kinds = BTreeSet::new();
     for definition in objects.iter().filter(|object| is_definition(object)) {

@@ -7,11 +7,22 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest.
+///
+/// ```
+/// use steersman_model::{Digest, digest_of_json};
+///
+/// assert!(Digest::of(b"").to_string().starts_with("e3b0c44298fc1c14"));
+///
+/// let one = serde_json::from_str(r#"{"a": 1, "b": [2]}"#)?;
+/// let other = serde_json::from_str(r#"{"b": [2], "a": 1}"#)?;
+/// assert_eq!(digest_of_json(&one), digest_of_json(&other), "the order of keys is nothing");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of `bytes`.
+    /// Computes SHA-256 over the bytes as they are; for JSON see [`digest_of_json`].
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
@@ -98,6 +109,20 @@ fn hash_text(hasher: &mut Sha256, tag: u8, text: &str) {
 }
 
 /// Everything that decides what a release renders to, as digests.
+///
+/// When they are those of the deployed revision, there is nothing to upgrade.
+///
+/// ```
+/// use steersman_model::{Digest, Inputs, digest_of_json};
+///
+/// let inputs = |values| Inputs {
+///     chart: Digest::of(b"web 1.0.0"),
+///     values: digest_of_json(&values),
+///     identity: Digest::of(b"shop"),
+/// };
+/// assert_eq!(inputs(serde_json::json!({"replicas": 2})), inputs(serde_json::json!({"replicas": 2})));
+/// assert_ne!(inputs(serde_json::json!({"replicas": 2})), inputs(serde_json::json!({"replicas": 3})));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
     /// The chart's files.

@@ -39,7 +39,7 @@ pub fn objects_of_manifest(manifest: &str) -> Result<Vec<RenderedObject>, Docume
 ///
 /// # Errors
 /// A document is not an object.
-pub fn values_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, DocumentsError> {
+pub fn objects_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, DocumentsError> {
     let mut objects = Vec::new();
     for document in split(text) {
         objects.extend(RenderedObject::from_document(source, &parse(source, document)?)?);
@@ -56,6 +56,11 @@ fn parse(source: &str, document: &str) -> Result<Value, DocumentsError> {
 }
 
 /// Splits where a line begins with `---`, as Helm does.
+///
+/// ```
+/// let text = "a: 1\n---\nb: |\n  --- is text here\n---\n";
+/// assert_eq!(steersman_model::split(text), ["a: 1\n", "\nb: |\n  --- is text here\n"]);
+/// ```
 pub fn split(text: &str) -> Vec<&str> {
     let mut documents = Vec::new();
     let mut start = 0;

@@ -3,6 +3,14 @@
 use std::collections::BTreeMap;
 
 /// The environment of the process, read once.
+///
+/// ```
+/// use steersman_model::Environment;
+///
+/// let environment: Environment = [("TAG".to_owned(), "v7".to_owned())].into_iter().collect();
+/// assert_eq!(environment.get("TAG"), Some("v7"));
+/// assert_eq!(environment.get("HOME"), None, "a test's environment has what it is given");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<String, String>,

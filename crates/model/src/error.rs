@@ -1,4 +1,4 @@
-//! How errors are told.
+//! Errors as text for people: on one line, causes included.
 
 use std::error::Error;
 
@@ -16,14 +16,26 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// An error and its causes on one line, each once: a cause whose text its parent repeats is left out.
+///
+/// ```
+/// use std::io;
+/// use steersman_model::chain;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("failed to read `watches.yaml`")]
+/// struct ReadError(#[source] io::Error);
+///
+/// let error = ReadError(io::Error::other("no such file"));
+/// assert_eq!(chain(&error), "failed to read `watches.yaml`: no such file");
+/// ```
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
-        let told = cause.to_string();
-        if !text.ends_with(&told) {
+        let message = cause.to_string();
+        if !text.ends_with(&message) {
             text.push_str(": ");
-            text.push_str(&told);
+            text.push_str(&message);
         }
         next = cause.source();
     }

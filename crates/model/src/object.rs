@@ -20,17 +20,32 @@ pub fn is_keep(policy: &str) -> bool {
 }
 
 /// Which object: what stays the same when a chart moves to another version of an API.
+///
+/// ```
+/// use steersman_model::ObjectId;
+///
+/// let id = ObjectId {
+///     group: "apps".to_owned(),
+///     kind: "Deployment".to_owned(),
+///     namespace: Some("default".to_owned()),
+///     name: "web".to_owned(),
+/// };
+/// assert_eq!(id.to_string(), "Deployment default/web");
+/// let node = ObjectId { group: String::new(), kind: "Node".to_owned(), namespace: None, name: "n1".to_owned() };
+/// assert_eq!(serde_json::to_string(&node)?, r#"{"kind":"Node","name":"n1"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectId {
     /// The API group; empty for the core group.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// The kind.
+    /// `Deployment`, as manifests write it, not the plural.
     pub kind: String,
     /// The namespace; `None` for an object of the whole cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
-    /// The name.
+    /// `metadata.name`
     pub name: String,
 }
 
@@ -49,13 +64,21 @@ impl fmt::Display for ObjectId {
 }
 
 /// Group, version and kind of a document.
+///
+/// ```
+/// use steersman_model::ApiKind;
+///
+/// let kind = ApiKind::new("apps/v1", "Deployment");
+/// assert_eq!((kind.group.as_str(), kind.version.as_str()), ("apps", "v1"));
+/// assert_eq!(ApiKind::new("v1", "Service").api_version(), "v1");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ApiKind {
     /// The group; empty for the core group.
     pub group: String,
-    /// The version.
+    /// `v1beta1`, without the group.
     pub version: String,
-    /// The kind.
+    /// `Deployment`, as manifests write it, not the plural.
     pub kind: String,
 }
 
@@ -87,21 +110,38 @@ impl fmt::Display for ApiKind {
 }
 
 /// One object as a chart rendered it.
+///
+/// ```
+/// use steersman_model::RenderedObject;
+///
+/// let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": [
+///     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}},
+///     {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {
+///         "name": "data", "annotations": {"helm.sh/resource-policy": "keep"}}},
+/// ]});
+/// let objects = RenderedObject::from_document("web/templates/all.yaml", &list)?;
+/// let kept: Vec<&str> = objects.iter().filter(|object| object.is_kept()).map(|object| object.name.as_str()).collect();
+/// assert_eq!(kept, ["data"]);
+///
+/// let error = RenderedObject::from_document("web/templates/all.yaml", &"kind".into()).unwrap_err();
+/// assert_eq!(error.to_string(), "web/templates/all.yaml: the document is not a map");
+/// # Ok::<(), steersman_model::DocumentError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedObject {
     /// The template that it comes from.
     pub source: String,
-    /// Its kind.
+    /// `apiVersion` and `kind`, taken apart.
     pub api: ApiKind,
-    /// Its name.
+    /// `metadata.name`
     pub name: String,
     /// The namespace that it names itself.
     pub namespace: Option<String>,
-    /// All of it.
+    /// The whole document, `metadata` included.
     pub value: Value,
 }
 
-/// A document that is no object.
+/// Why a document of a template does not become an object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// Required fields are missing.
@@ -109,10 +149,10 @@ pub enum DocumentError {
     Missing {
         /// The template.
         origin: String,
-        /// The field.
+        /// `apiVersion`, `kind` or `metadata.name`.
         field: &'static str,
     },
-    /// The document is not a map.
+    /// The document is a list, a text, a number or a boolean.
     #[error("{origin}: the document is not a map")]
     NotAMap {
         /// The template.
@@ -129,7 +169,7 @@ pub enum DocumentError {
     Duplicate {
         /// The template of the second one.
         origin: String,
-        /// The object.
+        /// What both are, as [`ObjectId`] prints it.
         id: String,
     },
 }

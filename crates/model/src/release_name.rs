@@ -1,4 +1,4 @@
-//! The name of a release.
+//! Which names Helm accepts for a release.
 
 use std::fmt;
 
@@ -6,6 +6,15 @@ use std::fmt;
 const MAX_LENGTH: usize = 53;
 
 /// A name that Helm accepts for a release: a DNS subdomain of at most 53 characters.
+///
+/// ```
+/// use steersman_model::ReleaseName;
+///
+/// assert_eq!(ReleaseName::new("shop.blue")?.as_str(), "shop.blue");
+/// assert!(ReleaseName::new("Shop").is_err());
+/// assert!(ReleaseName::new("s".repeat(54)).is_err());
+/// # Ok::<(), steersman_model::InvalidReleaseName>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReleaseName(String);
 

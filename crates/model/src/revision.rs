@@ -5,6 +5,14 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The number of a revision, from 1; what Helm calls a release's version.
+///
+/// ```
+/// use steersman_model::Revision;
+///
+/// let upgrade = Revision::FIRST.next();
+/// assert_eq!(upgrade.to_string(), "2");
+/// assert!(upgrade > Revision::FIRST);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Revision(pub u32);
@@ -27,6 +35,15 @@ impl fmt::Display for Revision {
 }
 
 /// What Helm says about a revision.
+///
+/// ```
+/// use steersman_model::ReleaseStatus;
+///
+/// let status: ReleaseStatus = serde_json::from_str(r#""pending-install""#)?;
+/// assert_eq!(status, ReleaseStatus::PendingInstall);
+/// assert_eq!(status.to_string(), "pending-install");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleaseStatus {

@@ -15,7 +15,7 @@ use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
 use steersman_cluster::client::Tenure;
-use steersman_cluster::client::{self, ConnectError, OnAnswer, Oversight};
+use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer};
 use steersman_cluster::permissions::Permissions;
 use steersman_model::Environment;
 use steersman_watches::{Selectors, Watches};
@@ -114,11 +114,11 @@ where
     let on_answer: OnAnswer =
         Arc::new(move |code: &str, method: &str, host: &str| counted.answered(code, method, host));
     let tenure = Tenure::default();
-    let oversight = Oversight {
+    let options = ClientOptions {
         on_answer,
         tenure: tenure.clone(),
     };
-    let connecting = client::connect(config.kubeconfig.as_deref(), environment, Some(oversight));
+    let connecting = client::connect(config.kubeconfig.as_deref(), environment, Some(options));
     let Some(client) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
         return Ok(());
     };

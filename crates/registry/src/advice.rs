@@ -8,12 +8,12 @@ use super::index::{Index, newest_first};
 use super::locate::{Locator, read_index};
 use crate::oci::{Reference, Registries};
 
-/// So many versions or names are told.
+/// How many versions or names are shown.
 const SHOWN: usize = 6;
 
 impl Locator<'_> {
     /// What the repository or registry has instead of a chart that [`locate`](Locator::locate) did not find: the nearest
-    /// versions, or names of charts. None where nobody can tell. The repository or registry is asked for that.
+    /// versions, or names of charts; none where that is not known. The repository or registry is asked for it.
     pub async fn advice(&self, name: &str) -> Option<String> {
         let name = name.trim();
         if let Some(repository) = self.repository {

@@ -11,7 +11,7 @@ use steersman_model::chain;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(30);
-/// How long a server may be silent.
+/// How long a server may send nothing.
 const SILENCE: Duration = Duration::from_mins(1);
 /// How long one answer may take as a whole.
 const WHOLE: Duration = Duration::from_mins(10);
@@ -21,7 +21,7 @@ const WHOLE: Duration = Duration::from_mins(10);
 pub struct Access {
     /// User name.
     pub username: String,
-    /// Password.
+    /// Sent with the user name, as basic authentication; empty for none.
     pub password: String,
     /// Whether other servers than the repository's get user name and password, too.
     pub pass_credentials: bool,

@@ -13,7 +13,7 @@ pub(super) struct Index {
     entries: BTreeMap<String, Vec<ChartVersion>>,
 }
 
-/// A version of a chart, and where it is.
+/// An entry of `index.yaml`: one archive, and the URLs that it is fetched from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ChartVersion {
     pub(super) version: String,
@@ -57,12 +57,12 @@ impl Index {
         self.entries.keys().map(String::as_str)
     }
 
-    /// All versions of all charts.
+    /// Each archive that the index names, to find the repository of a URL.
     pub(super) fn all(&self) -> impl Iterator<Item = &ChartVersion> {
         self.entries.values().flatten()
     }
 
-    /// The newest version of a chart that fits; without any wish, the newest release.
+    /// The newest version of a chart that fits; the newest release where nothing is asked for.
     ///
     /// # Errors
     /// There is none, or `wanted` is no version or range.
@@ -104,7 +104,7 @@ impl Index {
     }
 }
 
-/// Whether a wish is a range and not one version.
+/// Whether a range is asked for and not one version.
 fn is_range(wanted: &str) -> bool {
     let core = wanted.split(['-', '+']).next().unwrap_or_default();
     wanted.contains(['^', '~', '<', '>', '=', '!', '*'])

@@ -13,6 +13,36 @@
 //! The network is asked here and nowhere else on behalf of a chart, and only by commands whose user names what is
 //! fetched; rendering never comes here. The rules and texts are those of Helm's `pkg/downloader`, `pkg/repo` and
 //! `pkg/registry`.
+//!
+//! ```
+//! use futures::executor::block_on;
+//! use steersman_registry::{Access, Locator, Settings};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let config = folder.path().join("repositories.yaml");
+//! std::fs::write(&config, "repositories: [{name: stable, url: https://charts.example.com}]")?;
+//! let index = "{apiVersion: v1, entries: {web: [{name: web, version: 1.2.0, urls: [web-1.2.0.tgz]}]}}";
+//! std::fs::write(folder.path().join("stable-index.yaml"), index)?;
+//!
+//! let settings = Settings {
+//!     repository_config: config,
+//!     repository_cache: folder.path().to_owned(),
+//!     ..Settings::default()
+//! };
+//! let locator = Locator {
+//!     settings: &settings,
+//!     repository: None,
+//!     version: "^2",
+//!     access: Access::default(),
+//!     notice: &|_| {},
+//!     say: &|_| {},
+//! };
+//! let error = block_on(locator.locate("stable/web")).expect_err("there is no such version");
+//! assert!(error.starts_with(r#"chart "web" matching ^2 not found in stable index."#));
+//! let advice = block_on(locator.advice("stable/web"));
+//! assert_eq!(advice.as_deref(), Some("there are the versions 1.2.0"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod address;
 mod advice;

@@ -20,6 +20,19 @@ pub(super) const MAX_CHART: u64 = 100 << 20;
 pub(super) const ARCHIVES: &str = "application/gzip,application/octet-stream";
 
 /// A chart that was found.
+///
+/// ```
+/// use steersman_registry::Located;
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("Chart.yaml"), "{apiVersion: v2, name: web, version: 1.2.0}")?;
+/// let chart = Located::Path(folder.path().to_owned()).load()?;
+/// assert_eq!((chart.name(), chart.version()), ("web", "1.2.0"));
+///
+/// let fetched = Located::Archive(chart.package(0)?);
+/// assert_eq!(fetched.load()?.metadata(), chart.metadata());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub enum Located {
     /// A directory or archive on this machine.
@@ -53,6 +66,26 @@ impl Located {
 }
 
 /// Where to look for a chart, and how.
+///
+/// ```
+/// use futures::executor::block_on;
+/// use steersman_registry::{Access, Located, Locator, Settings};
+///
+/// let locator = Locator {
+///     settings: &Settings::default(),
+///     repository: None,
+///     version: "",
+///     access: Access::default(),
+///     notice: &|_| {},
+///     say: &|_| {},
+/// };
+/// let folder = tempfile::tempdir()?;
+/// let found = block_on(locator.locate(&folder.path().to_string_lossy()));
+/// assert!(matches!(found, Ok(Located::Path(path)) if path == folder.path()));
+/// assert_eq!(block_on(locator.locate("./no-chart")).unwrap_err(), r#"path "./no-chart" not found"#);
+/// assert_eq!(block_on(locator.locate("stable/web")).unwrap_err(), "repo stable not found");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Locator<'a> {
     /// Helm's files.
     pub settings: &'a Settings,

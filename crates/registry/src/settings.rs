@@ -8,6 +8,18 @@ use super::client::Access;
 use steersman_model::Environment;
 
 /// Where Helm keeps what it knows of repositories and registries.
+///
+/// ```
+/// use std::path::Path;
+/// use steersman_model::Environment;
+/// use steersman_registry::Settings;
+///
+/// let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+/// let environment: Environment = [set("HOME", "/home/me"), set("HELM_CACHE_HOME", "/cache")].into_iter().collect();
+/// let settings = Settings::of(&environment);
+/// assert_eq!(settings.repository_config, Path::new("/home/me/.config/helm/repositories.yaml"));
+/// assert_eq!(settings.repository_cache, Path::new("/cache/repository"));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// `repositories.yaml`, which `helm repo add` writes.

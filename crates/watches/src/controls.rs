@@ -6,14 +6,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const OPERATOR: &str = "helm.sdk.operatorframework.io/";
 const OWN: &str = "steersman.dev/";
-/// The controller's, which goes by it.
+/// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
 /// What the annotations of a custom resource ask for.
+///
+/// ```
+/// use steersman_watches::controls::{Controls, DeletionPolicy};
+///
+/// let annotations = [
+///     ("steersman.dev/deletion-policy".to_owned(), "orphan".to_owned()),
+///     ("helm.sdk.operatorframework.io/upgrade-force".to_owned(), "yes".to_owned()),
+/// ];
+/// let (controls, complaints) = Controls::read(Some(&annotations.into()));
+/// assert_eq!(controls.deletion, DeletionPolicy::Orphan);
+/// assert!(!controls.upgrade_force);
+/// assert_eq!(
+///     complaints,
+///     [r#"annotation helm.sdk.operatorframework.io/upgrade-force is ignored: "yes" is neither true nor false"#]
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Controls {
-    /// What is wished for: `steersman.dev/pause`, `steersman.dev/dry-run`.
-    pub wish: Wish,
+    /// `steersman.dev/pause`, `steersman.dev/dry-run`.
+    pub mode: Mode,
     /// Another value than before means: look at everything afresh, now: `steersman.dev/reconcile-at`.
     pub reconcile_at: Option<String>,
     /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
@@ -22,9 +38,9 @@ pub struct Controls {
     pub upgrade_force: bool,
     /// The same while a failed upgrade is undone: `rollback-force`.
     pub rollback_force: bool,
-    /// Whether an uninstallation lasts until the objects are gone, if it is said: `uninstall-wait`.
+    /// Whether an uninstallation waits until the objects are gone, where the annotation is set: `uninstall-wait`.
     pub uninstall_wait: Option<bool>,
-    /// Whether a failed upgrade is undone, and a failed installation removed, if it is said:
+    /// Whether a failed upgrade is undone, and a failed installation removed, where the annotation is set:
     /// `steersman.dev/rollback-on-failure`.
     pub rollback_on_failure: Option<bool>,
     /// `install-disable-hooks`, `install-description`.
@@ -35,22 +51,22 @@ pub struct Controls {
     pub uninstall: OperationControls,
 }
 
-/// What is wished for, besides what the resource says.
+/// Whether the operator acts on a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wish {
-    /// That it is done.
+pub enum Mode {
+    /// The release is made what the resource says.
     #[default]
-    Act,
-    /// That nothing is done, and nothing undone.
+    Apply,
+    /// Nothing is written: drift stays, and so does what a change would bring.
     Pause,
-    /// That what would be done is said.
-    Rehearse,
+    /// The plan is shown in the status, and not carried out.
+    DryRun,
 }
 
 /// What the deletion of a custom resource does to the objects of its release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeletionPolicy {
-    /// They are deleted.
+    /// Objects and revisions go, as after `helm uninstall`.
     #[default]
     Delete,
     /// They stay, and so do the revisions, for whoever takes the release over.
@@ -93,7 +109,7 @@ impl Controls {
 
     fn from_reader(reader: &mut Reader<'_>) -> Self {
         Self {
-            wish: reader.wish(),
+            mode: reader.mode(),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
             upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
@@ -145,12 +161,12 @@ impl<'a> Reader<'a> {
         choice
     }
 
-    fn wish(&mut self) -> Wish {
-        let (pause, rehearse) = (self.flag(OWN, "pause"), self.flag(OWN, "dry-run"));
-        match (pause, rehearse) {
-            (true, _) => Wish::Pause,
-            (false, true) => Wish::Rehearse,
-            (false, false) => Wish::Act,
+    fn mode(&mut self) -> Mode {
+        let (pause, dry_run) = (self.flag(OWN, "pause"), self.flag(OWN, "dry-run"));
+        match (pause, dry_run) {
+            (true, _) => Mode::Pause,
+            (false, true) => Mode::DryRun,
+            (false, false) => Mode::Apply,
         }
     }
 
@@ -237,12 +253,12 @@ mod tests {
             ),
             (
                 "steersman.dev/pause",
-                |c| Some(c.wish == Wish::Pause),
+                |c| Some(c.mode == Mode::Pause),
                 Some(false),
             ),
             (
                 "steersman.dev/dry-run",
-                |c| Some(c.wish == Wish::Rehearse),
+                |c| Some(c.mode == Mode::DryRun),
                 Some(false),
             ),
             (
@@ -274,11 +290,11 @@ mod tests {
 
     #[test]
     fn a_pause_is_stronger_than_a_dry_run() {
-        let wish = |annotations| read(annotations).0.wish;
-        assert_eq!(wish(&[("steersman.dev/dry-run", "true")]), Wish::Rehearse);
+        let mode = |annotations| read(annotations).0.mode;
+        assert_eq!(mode(&[("steersman.dev/dry-run", "true")]), Mode::DryRun);
         assert_eq!(
-            wish(&[("steersman.dev/dry-run", "true"), ("steersman.dev/pause", "true")]),
-            Wish::Pause
+            mode(&[("steersman.dev/dry-run", "true"), ("steersman.dev/pause", "true")]),
+            Mode::Pause
         );
     }
 

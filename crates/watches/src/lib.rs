@@ -3,6 +3,33 @@
 //! The file is the one of operator-sdk's helm-operator: the same fields, read as YAML 1.1, keys in any case.
 //! Unlike there, everything in it is checked before the operator starts, and every problem is reported at once
 //! with its line. Nothing behind this module checks again.
+//!
+//! ```
+//! use steersman_model::Environment;
+//! use steersman_watches::Watches;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let chart = folder.path().join("web");
+//! std::fs::create_dir(&chart)?;
+//! std::fs::write(chart.join("Chart.yaml"), "{apiVersion: v2, name: web, version: 1.0.0}")?;
+//! let file = folder.path().join("watches.yaml");
+//! let entry = format!(
+//!     "- {{group: example.com, version: v1, kind: Web, chart: {}, overrideValues: {{image.tag: $TAG}}}}",
+//!     chart.display()
+//! );
+//! std::fs::write(&file, &entry)?;
+//!
+//! let environment: Environment = [("TAG".to_owned(), "v7".to_owned())].into_iter().collect();
+//! let watches = Watches::load(&file, &environment)?;
+//! let watch = watches.iter().next().expect("there is one entry");
+//! assert_eq!((watch.gvk.kind.as_str(), watch.chart.version()), ("Web", "1.0.0"));
+//! assert_eq!(watch.override_values["image.tag"], "v7");
+//!
+//! std::fs::write(&file, entry.replace("version: v1", "version: V1"))?;
+//! let error = Watches::load(&file, &environment).unwrap_err().to_string();
+//! assert!(error.contains("watches.yaml:1:") && error.contains("[0].version"), "{error}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod controls;
 pub mod drift;
@@ -55,17 +82,17 @@ pub struct Watch {
     /// How often each custom resource is reconciled without a change, where the entry says so. Never zero: that
     /// leaves it to the flag, as in helm-operator.
     pub reconcile_period: Option<Duration>,
-    /// What is done as helm-operator does it, on request.
-    pub old_ways: OldWays,
+    /// Behaviour of helm-operator that the entry asks for.
+    pub compat: HelmOperatorCompat,
     /// How many custom resources are reconciled at a time, where the entry says so.
     pub max_concurrent_reconciles: Option<usize>,
     /// The line on which the entry starts.
     pub line: u32,
 }
 
-/// What helm-operator does, and we do on request.
+/// Behaviour of helm-operator that an entry asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OldWays {
+pub struct HelmOperatorCompat {
     /// A resource without values keeps those of its last release (`reuseValues`).
     pub reuse_values: bool,
     /// The status of a resource holds the manifest of its release, secrets masked

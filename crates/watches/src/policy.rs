@@ -16,8 +16,8 @@ pub enum CrdPolicy {
     /// Those that are missing are created; others stay as they are. Helm's.
     #[default]
     Create,
-    /// With every revision they are made what the chart says, whoever wrote them.
+    /// Each revision creates or replaces them, whoever wrote them.
     CreateReplace,
-    /// They are somebody else's affair.
+    /// They are left to whoever installs them.
     Skip,
 }

@@ -1,4 +1,4 @@
-//! Under which selectors an operator holds custom resources, or has held them.
+//! The selectors under which an operator has, or had, finalizers on custom resources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,26 @@ use serde::{Deserialize, Serialize};
 use super::Watches;
 
 /// Selectors by kind, as [`Watch::selector`](super::Watch::selector) writes them: an empty text where a watch has none.
+///
+/// ```
+/// use kube_core::GroupVersionKind;
+/// use steersman_watches::Selectors;
+///
+/// let before: Selectors = serde_json::from_str(r#"{"Web.example.com": ["team=a"]}"#)?;
+/// let now: Selectors = serde_json::from_str(r#"{"Web.example.com": ["team=b"]}"#)?;
+/// let mut all = before.clone();
+/// all.join(&now);
+/// // Resources that `team=a` selects may have a finalizer that only this operator takes off.
+/// let web = GroupVersionKind::gvk("example.com", "v1", "Web");
+/// assert!(all.former(&web, &now).into_iter().eq(["team=a"]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Selectors(BTreeMap<String, BTreeSet<String>>);
 
 impl Selectors {
-    /// Those of `watches`.
+    /// The selector that each of the watches has now.
     pub fn of(watches: &Watches) -> Self {
         let mut selectors = Self::default();
         for watch in watches {
@@ -47,7 +61,7 @@ impl Selectors {
     }
 }
 
-/// Group and kind: a resource is held in all versions.
+/// Group and kind: a finalizer is there in all versions of a resource.
 fn key(gvk: &GroupVersionKind) -> String {
     format!("{}.{}", gvk.kind, gvk.group)
 }

@@ -15,7 +15,7 @@ pub enum ValuesError {
     /// An override is not in the syntax of `--set`.
     #[error("failed to apply override value `{key}`: {reason}")]
     Override {
-        /// Its key.
+        /// `image.tag`, as `overrideValues` has it.
         key: String,
         /// Why.
         reason: String,
@@ -25,6 +25,18 @@ pub enum ValuesError {
 /// What the user gave: `spec` with `overrides`, which are strings as with `--set-string`.
 ///
 /// A missing, null or empty spec gives no values, so that the chart's own count.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use serde_json::json;
+/// use steersman_watches::values::user_values;
+///
+/// let resource = json!({"kind": "Web", "spec": {"replicas": 2, "image": {"tag": "v6"}}});
+/// let overrides = BTreeMap::from([("image.tag".to_owned(), "v7".to_owned())]);
+/// let values = user_values(&resource, &overrides)?;
+/// assert_eq!(serde_json::Value::Object(values), json!({"replicas": 2, "image": {"tag": "v7"}}));
+/// # Ok::<(), steersman_watches::values::ValuesError>(())
+/// ```
 ///
 /// # Errors
 /// The spec is not a map, or an override can't be read.

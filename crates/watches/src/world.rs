@@ -11,6 +11,15 @@ pub const RENDER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The world without a cluster: its clock is the machine's, its randomness the operating system's, and it finds
 /// nothing to look up.
+///
+/// ```
+/// use steersman_chart::{LookupQuery, Value, World as _};
+/// use steersman_watches::world::SystemWorld;
+///
+/// let query = LookupQuery { api_version: "v1", kind: "Secret", namespace: "default", name: "web" };
+/// let Ok(Value::Map(found)) = SystemWorld.lookup(query) else { panic!("an empty map") };
+/// assert!(found.is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemWorld;
 

@@ -8,7 +8,6 @@
 
 mod emitter;
 mod error;
-mod go_syntax;
 mod node;
 mod number;
 mod reader;

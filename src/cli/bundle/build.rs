@@ -40,7 +40,7 @@ pub(super) struct Args {
     image: ImageFlags,
 }
 
-/// What an image is said to be for that has no program in it.
+/// The platforms of an image that has no program in it.
 #[derive(Debug, clap::Args)]
 pub(super) struct PlatformFlags {
     /// Platforms that the image says it is for, separated by commas; its files are the same

@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// The folder of the bundle
     #[arg(value_name = "DIR", default_value = "bundle")]
     folder: PathBuf,
-    /// Form of the output
+    /// Print a line for each finding, or JSON as operator-sdk does
     #[arg(short, long, value_enum, value_name = "FORM", default_value = "text")]
     output: Form,
     /// Further rules to apply: name=NAME or suite=operatorframework; several with commas. --list-optional lists them

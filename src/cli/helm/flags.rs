@@ -11,7 +11,7 @@ pub(in crate::cli) struct GlobalFlags {
     /// Namespace of the release [default: that of the kubeconfig's context]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(super) namespace: Option<String>,
-    /// The kubeconfig to use
+    /// The kubeconfig to use, before KUBECONFIG and ~/.kube/config
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig to use

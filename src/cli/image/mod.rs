@@ -1,4 +1,4 @@
-//! What commands that make images share: where an image goes, and what is said about it.
+//! What commands that make images share: where an image goes, and what is printed about it.
 
 mod text;
 

@@ -1,4 +1,4 @@
-//! What is said about an image.
+//! Images as text: platforms, sizes, layers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -23,7 +23,7 @@ pub(super) enum Weight {
     Problem,
 }
 
-/// All findings.
+/// What `migrate --check` prints, in the order in which it was found.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     subjects: Vec<Subject>,

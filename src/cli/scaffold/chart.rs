@@ -37,7 +37,7 @@ pub(in crate::cli) struct SourceFlags {
 /// A chart as it comes into a project.
 #[derive(Debug)]
 pub(in crate::cli) struct Fetched {
-    /// The chart.
+    /// Loaded, and so checked.
     pub(in crate::cli) chart: Chart,
     /// Its files, by their paths in it.
     pub(in crate::cli) files: BTreeMap<String, Vec<u8>>,

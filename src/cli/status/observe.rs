@@ -20,9 +20,9 @@ use steersman_operator::status::{Health, UNSEEN, health};
 /// So many objects are read at a time.
 pub(super) const PARALLEL: usize = 8;
 
-/// An object of the release as it is said and as it is.
+/// An object of the release: what is printed of it, and the live object.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct ObservedObject {
     pub(super) view: ObjectView,
     pub(super) live: Option<DynamicObject>,
 }
@@ -88,7 +88,11 @@ async fn revisions(
     history.load().await.map_err(failed)
 }
 
-async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<Vec<Seen>, Failure> {
+async fn objects(
+    cluster: &Cluster,
+    served: &Served,
+    stored: &Stored,
+) -> Result<Vec<ObservedObject>, Failure> {
     let rendered = objects_of_manifest(&stored.record.manifest).map_err(failed)?;
     let reads: Vec<_> = rendered
         .into_iter()
@@ -108,7 +112,7 @@ async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<
                 }
                 let api = cluster.api(resource, id.namespace.as_deref());
                 match api.get_opt(&id.name).await.map_err(RequestError::from) {
-                    Ok(Some(live)) => Ok(Seen::of(id, live)),
+                    Ok(Some(live)) => Ok(ObservedObject::of(id, live)),
                     Ok(None) => Ok(missing(id, "")),
                     Err(error) if error.is_not_found() => Ok(missing(id, "")),
                     Err(error) => Err(failed(error)),
@@ -123,7 +127,7 @@ async fn objects(cluster: &Cluster, served: &Served, stored: &Stored) -> Result<
         .await
 }
 
-impl Seen {
+impl ObservedObject {
     fn of(id: ObjectId, live: DynamicObject) -> Self {
         let mut view = judge(id, &live);
         if (view.id.group.as_str(), view.id.kind.as_str()) == ("", "Pod") {
@@ -136,8 +140,8 @@ impl Seen {
     }
 }
 
-fn missing(id: ObjectId, message: &str) -> Seen {
-    Seen {
+fn missing(id: ObjectId, message: &str) -> ObservedObject {
+    ObservedObject {
         view: ObjectView {
             id,
             health: Verdict::Missing,
@@ -149,7 +153,7 @@ fn missing(id: ObjectId, message: &str) -> Seen {
     }
 }
 
-/// How a live object is.
+/// What is said of a live object: whether it does what it is there for, and if not, why.
 pub(super) fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
     let (verdict, message) = if live.metadata.deletion_timestamp.is_some() {
         (Verdict::Progressing, "it is being deleted".to_owned())

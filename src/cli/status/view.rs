@@ -1,10 +1,10 @@
-//! What is said about a release.
+//! What `status` prints, as text or JSON.
 
 use serde::Serialize;
 
 use steersman_model::ObjectId;
 
-/// A release as it is.
+/// What `status` prints of one custom resource.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReleaseView {

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, Selector};
 
-use super::observe::{PARALLEL, Seen, judge};
+use super::observe::{ObservedObject, PARALLEL, judge};
 use super::pod;
 use super::view::{ObjectView, Verdict};
 use crate::cli::cluster::Cluster;
@@ -42,7 +42,7 @@ struct Found {
 ///
 /// # Errors
 /// They can't be listed.
-pub(super) async fn add_children(cluster: &Cluster, seen: &mut [Seen]) -> Result<(), RequestError> {
+pub(super) async fn add_children(cluster: &Cluster, seen: &mut [ObservedObject]) -> Result<(), RequestError> {
     let mut questions = Vec::new();
     for query in queries(seen.iter().filter_map(|seen| seen.live.as_ref())) {
         if query.replica_sets {

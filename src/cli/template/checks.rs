@@ -1,4 +1,4 @@
-//! What is said of the flags before anything else happens.
+//! Checks of the flags, before anything else happens.
 
 use anyhow::anyhow;
 use steersman_chart::Notice;

@@ -46,7 +46,7 @@ pub(in crate::cli) struct Args {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Release")]
 pub(super) struct ReleaseFlags {
-    /// Template for the name of the release
+    /// Name the release by what this Go template renders
     #[arg(long, value_name = "TEMPLATE")]
     pub(super) name_template: Option<String>,
     /// Make a name for the release from the chart's
@@ -115,7 +115,7 @@ pub(super) struct OutputFlags {
     /// Refused: post-renderers are plugins of Helm
     #[arg(long, value_name = "PLUGIN", hide = true)]
     pub(super) post_renderer: Option<String>,
-    /// As --post-renderer
+    /// Refused: an argument for --post-renderer
     #[arg(long, value_name = "ARGUMENT", hide = true)]
     pub(super) post_renderer_args: Vec<String>,
 }

@@ -9,7 +9,7 @@ use steersman_gotemplate::{Encoded, Failure, Object, Parameter, Signature, Str, 
 
 use super::glob::Glob;
 use crate::functions::{Unwritable, base64, to_yaml};
-use crate::load::File;
+use crate::source::File;
 
 /// How large the files that become one text may be together: many times what a `ConfigMap` or a
 /// `Secret` can hold.

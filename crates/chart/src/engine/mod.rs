@@ -6,9 +6,9 @@ mod handlebars;
 
 use steersman_gotemplate::{Execution, MissingKey, Options, Str, TemplateSet, Value, parsed_bytes};
 
-use crate::chart::RenderInput;
 use crate::error::{RenderError, RenderErrorKind};
 use crate::functions::without_missing;
+use crate::input::RenderInput;
 
 /// About how many bytes the parsed templates of a chart may take.
 const MAX_PARSED_BYTES: usize = 64 << 20;

@@ -2,7 +2,7 @@
 
 use super::subject::Subject;
 use super::{Report, Severity};
-use crate::load::Source;
+use crate::source::Source;
 
 pub(super) fn lint(subject: &Subject, report: &mut Report) {
     let chart = match subject.load(&mut report.notices) {

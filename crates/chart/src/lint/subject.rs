@@ -5,8 +5,9 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::chart::Chart;
-use crate::load::{self, File};
+use crate::load;
 use crate::notice::Notice;
+use crate::source::File;
 
 /// The largest single file that is looked at; it is Helm's limit for a file of an archive.
 const MAX_BYTES: u64 = 5 << 20;

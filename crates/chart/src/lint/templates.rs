@@ -12,9 +12,10 @@ use super::document::{self, Items, Object};
 use super::subject::{Entry, Subject};
 use super::{LintInput, Report, Severity, object_name};
 use crate::capabilities::{Capabilities, KubeVersion};
-use crate::chart::{Chart, RenderInput};
+use crate::chart::Chart;
 use crate::engine;
 use crate::error::RenderErrorKind;
+use crate::input::RenderInput;
 use crate::notice::Notice;
 use crate::release::{Operation, ReleaseInfo};
 

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 use steersman_gotemplate::Str;
 use steersman_yaml::Node;
 
-use crate::chart::CrdFile;
 use crate::metadata::decode;
 use crate::notice::Notice;
 use head::Head;
@@ -34,6 +33,15 @@ pub struct Rendered {
     pub notes: String,
     /// The files in `crds/` of the chart and its enabled subcharts.
     pub crds: Vec<CrdFile>,
+}
+
+/// A file of a chart's `crds/` folder, which is not a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrdFile {
+    /// Its path, such as `web/crds/crontabs.yaml`.
+    pub source: String,
+    /// Its text, of one document or more.
+    pub text: String,
 }
 
 /// One document that a template rendered.

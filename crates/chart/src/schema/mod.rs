@@ -6,7 +6,6 @@ use boon::{Compiler, SchemaIndex, Schemas, UrlLoader};
 use serde_json::Value;
 use steersman_sprig::expression_places;
 
-use crate::dependencies::Enabled;
 use crate::values::Values;
 use message::Quoting;
 
@@ -63,7 +62,7 @@ impl Schema {
     }
 
     /// Validates on a stack that is large enough for the schema's references.
-    fn check(&self, values: &Value) -> Result<(), Findings> {
+    pub(crate) fn check(&self, values: &Value) -> Result<(), Findings> {
         stacker::grow(self.stack, || {
             self.schemas
                 .validate(values, self.root)
@@ -85,7 +84,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    fn push(&mut self, both: &str) {
+    pub(crate) fn push(&mut self, both: &str) {
         self.message.push_str(both);
         self.without_values.push_str(both);
     }
@@ -134,23 +133,6 @@ impl UrlLoader for NoLoader {
     }
 }
 
-/// Checks the values of a chart and of the charts it depends on, and gathers what all their
-/// schemas say.
-///
-/// # Errors
-/// Helm's message, of one paragraph for each chart.
-pub(crate) fn check(chart: &Enabled, values: &Values) -> Result<(), Findings> {
-    let mut report = Findings::default();
-    collect(chart, values, &mut report);
-    if report == Findings::default() {
-        return Ok(());
-    }
-    let title = "values don't meet the specifications of the schema(s) in the following chart(s):\n";
-    report.message.insert_str(0, title);
-    report.without_values.insert_str(0, title);
-    Err(report)
-}
-
 /// Checks values against one schema alone.
 ///
 /// # Errors
@@ -159,43 +141,6 @@ pub(crate) fn check_single(schema: &[u8], values: &Values) -> Result<(), String>
     let schema = Schema::compile(schema)?;
     let checked = schema.check(&Value::Object(values.clone()));
     checked.map_err(|findings| findings.message)
-}
-
-/// Whether `chart` or a chart that it depends on has a schema.
-pub(crate) fn is_present(chart: &Enabled) -> bool {
-    chart.source.schema.is_some() || chart.dependencies.iter().any(is_present)
-}
-
-fn collect(chart: &Enabled, values: &Values, report: &mut Findings) {
-    let result = match chart.source.compiled_schema() {
-        None => Ok(()),
-        Some(Ok(schema)) => schema.check(&Value::Object(values.clone())),
-        Some(Err(message)) => Err(message.clone().into()),
-    };
-    if let Err(findings) = result {
-        report.push(&chart.name);
-        report.push(":\n");
-        report.message.push_str(&findings.message);
-        report.without_values.push_str(&findings.without_values);
-    }
-    for dependency in &chart.dependencies {
-        match values.get(&dependency.name) {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(values)) => collect(dependency, values, report),
-            Some(other) => {
-                report.push(&dependency.name);
-                report.push(":\ninvalid type for values: expected object (map), got ");
-                report.push(match other {
-                    Value::Bool(_) => "bool",
-                    Value::Number(number) if number.is_i64() => "int64",
-                    Value::Number(_) => "float64",
-                    Value::String(_) => "string",
-                    _ => "[]interface {}",
-                });
-                report.push("\n");
-            }
-        }
-    }
 }
 
 #[cfg(test)]

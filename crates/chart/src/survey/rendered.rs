@@ -6,7 +6,8 @@ use serde_json::Value as Json;
 
 use super::evaluate::Nobody;
 use super::{Definition, HookUse, Place, Source, Survey};
-use crate::chart::{Chart, RenderInput};
+use crate::chart::Chart;
+use crate::input::RenderInput;
 use crate::manifest::{Hook, HookEvent, Manifest, Rendered};
 use crate::release::ReleaseInfo;
 use crate::values::Values;

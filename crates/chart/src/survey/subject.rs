@@ -108,7 +108,7 @@ impl<'a> Subject<'a> {
             .into_iter()
             .flatten()
             .filter(|file| glob.matches(&file.name));
-        let entry = |file: &crate::load::File| {
+        let entry = |file: &crate::source::File| {
             let text = String::from_utf8_lossy(&file.content).into_owned();
             (file.name.clone(), Json::String(text))
         };

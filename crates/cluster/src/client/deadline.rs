@@ -27,22 +27,22 @@ impl<S> Layer<S> for Deadline {
     fn layer(&self, inner: S) -> Self::Service {
         DeadlineService {
             inner,
-            patience: self.0,
+            timeout: self.0,
         }
     }
 }
 
-/// A client that waits only so long.
+/// A client that waits for an answer only until its timeout.
 #[derive(Clone, Debug)]
 pub(super) struct DeadlineService<S> {
     inner: S,
-    patience: Duration,
+    timeout: Duration,
 }
 
-/// A server that is silent, or slow beyond use.
+/// The answer has not come, whole, in time.
 #[derive(Debug, thiserror::Error)]
 #[error("not answered within {} seconds", .0.as_secs())]
-struct Overdue(Duration);
+struct TimedOut(Duration);
 
 impl<S, B> Service<Request<Body>> for DeadlineService<S>
 where
@@ -59,18 +59,18 @@ where
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let patience = self.patience;
-        let end = Instant::now() + patience;
+        let timeout = self.timeout;
+        let end = Instant::now() + timeout;
         let is_watch = is_watch(&request);
         let answer = self.inner.call(request);
         async move {
             let answer = timeout_at(end, answer)
                 .await
-                .map_err(|_| Overdue(patience))?
+                .map_err(|_| TimedOut(timeout))?
                 .map_err(Into::into)?;
             Ok(answer.map(|inner| DeadlineBody {
                 inner: Box::pin(inner),
-                patience,
+                timeout,
                 end: (!is_watch).then(|| Box::pin(tokio::time::sleep_until(end))),
             }))
         }
@@ -89,7 +89,7 @@ fn is_watch(request: &Request<Body>) -> bool {
 #[derive(Debug)]
 pub(super) struct DeadlineBody<B> {
     inner: Pin<Box<B>>,
-    patience: Duration,
+    timeout: Duration,
     end: Option<Pin<Box<Sleep>>>,
 }
 
@@ -108,7 +108,7 @@ where
         if let Poll::Ready(frame) = self.inner.as_mut().poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let overdue = Overdue(self.patience);
+        let overdue = TimedOut(self.timeout);
         match &mut self.end {
             Some(end) => end.as_mut().poll(context).map(|()| Some(Err(overdue.into()))),
             None => Poll::Pending,

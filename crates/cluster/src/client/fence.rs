@@ -30,17 +30,17 @@ impl<S> Layer<S> for Fence {
     }
 }
 
-/// A client that writes only as long as it may.
+/// A client that writes only while the lease is held.
 #[derive(Clone, Debug)]
 pub(super) struct FencedService<S> {
     inner: S,
     tenure: Tenure,
 }
 
-/// Somebody else may act by now.
+/// Another replica may hold the lease by now.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing is written any more, as the lease of this process has run out")]
-struct Over;
+struct LeaseExpired;
 
 impl<S, B> Service<Request<Body>> for FencedService<S>
 where
@@ -59,7 +59,7 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         if !is_read && self.tenure.is_over() && !request.uri().path().starts_with(LEASES) {
-            return async { Err(Over.into()) }.boxed();
+            return async { Err(LeaseExpired.into()) }.boxed();
         }
         let answer = self.inner.call(request);
         async move { answer.await.map_err(Into::into) }.boxed()

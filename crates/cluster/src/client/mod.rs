@@ -1,9 +1,9 @@
 //! The way to the API server.
 
+mod answers;
 mod deadline;
 mod fence;
 mod list;
-mod observe;
 mod source;
 mod target;
 mod tenure;
@@ -18,11 +18,11 @@ use kube::client::{AuthError, ClientBuilder};
 use steersman_model::Environment;
 use steersman_model::chain;
 
+use answers::AnswerLayer;
+pub use answers::OnAnswer;
 use deadline::Deadline;
 use fence::Fence;
 pub use list::list_all;
-use observe::Observed;
-pub use observe::OnAnswer;
 use source::{Source, load_files};
 pub use target::{Overrides, Target};
 pub use tenure::Tenure;
@@ -105,17 +105,17 @@ impl ConnectError {
     }
 }
 
-/// Who looks at the requests of a client.
-pub struct Oversight {
-    /// Told of every answer.
+/// What a client does besides sending requests: it reports answers, and writes only while the lease is held.
+pub struct ClientOptions {
+    /// Called for every answer.
     pub on_answer: OnAnswer,
     /// Until when anything may be written.
     pub tenure: Tenure,
 }
 
-impl std::fmt::Debug for Oversight {
+impl std::fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Oversight").finish_non_exhaustive()
+        f.debug_struct("ClientOptions").finish_non_exhaustive()
     }
 }
 
@@ -126,14 +126,14 @@ impl std::fmt::Debug for Oversight {
 pub async fn connect(
     kubeconfig: Option<&Path>,
     environment: &Environment,
-    oversight: Option<Oversight>,
+    options: Option<ClientOptions>,
 ) -> Result<Client, ConnectError> {
     let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
-    open(source.load().await?, oversight).await
+    open(source.load().await?, options).await
 }
 
 /// A client that the API server has answered once.
-async fn open(mut config: kube::Config, oversight: Option<Oversight>) -> Result<Client, ConnectError> {
+async fn open(mut config: kube::Config, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
     config.connect_timeout = Some(FIRST_ANSWER);
     config.read_timeout = Some(SILENCE);
     let address = address(&config);
@@ -150,11 +150,11 @@ async fn open(mut config: kube::Config, oversight: Option<Oversight>) -> Result<
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
     let builder = builder.with_layer(&Deadline(ANSWER));
-    let client = match oversight {
-        Some(Oversight { on_answer, tenure }) => {
+    let client = match options {
+        Some(ClientOptions { on_answer, tenure }) => {
             let host = host.into();
             builder
-                .with_layer(&Observed { host, on_answer })
+                .with_layer(&AnswerLayer { host, on_answer })
                 .with_layer(&Fence(tenure))
                 .build()
         }

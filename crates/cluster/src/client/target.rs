@@ -18,7 +18,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// What flags and variables say in place of a kubeconfig.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
-    /// The namespace.
+    /// `--namespace`: goes before that of the context.
     pub namespace: Option<String>,
     /// The context of the kubeconfig to use.
     pub context: Option<String>,
@@ -39,6 +39,24 @@ pub struct Overrides {
 }
 
 /// The cluster that a command means.
+///
+/// ```
+/// use steersman_cluster::client::{Overrides, Target};
+/// use steersman_model::Environment;
+///
+/// let folder = tempfile::tempdir()?;
+/// let kubeconfig = folder.path().join("config");
+/// let contexts = "{current-context: dev, contexts: [{name: dev, context: {cluster: dev, namespace: team-a}}]}";
+/// std::fs::write(&kubeconfig, contexts)?;
+///
+/// let environment = Environment::default();
+/// let target = Target { kubeconfig: Some(kubeconfig), ..Target::default() };
+/// assert_eq!(target.namespace(&environment), "team-a");
+///
+/// let overrides = Overrides { namespace: Some("team-b".to_owned()), ..Overrides::default() };
+/// assert_eq!(Target { overrides, ..target }.namespace(&environment), "team-b");
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Target {
     /// The kubeconfig of `--kubeconfig`, before `KUBECONFIG` and `~/.kube/config`.

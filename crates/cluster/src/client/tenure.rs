@@ -8,6 +8,19 @@ use tokio::time::Instant;
 ///
 /// A process that was stopped for a while learns late that somebody else acts; what it was about to write must not be
 /// written then.
+///
+/// ```
+/// use std::time::Duration;
+/// use steersman_cluster::client::Tenure;
+/// use tokio::time::Instant;
+///
+/// let tenure = Tenure::default();
+/// assert!(!tenure.is_over());
+/// tenure.clone().extend(Instant::now() + Duration::from_secs(10));
+/// assert!(!tenure.is_over());
+/// tenure.extend(Instant::now());
+/// assert!(tenure.is_over());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tenure {
     end: Arc<Mutex<Option<Instant>>>,

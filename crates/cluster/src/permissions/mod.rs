@@ -15,12 +15,12 @@ use tokio::time::Instant;
 use crate::RequestError;
 pub use needs::{custom_kind, known_to, options};
 
-/// No namespace can have this name, so that what is granted there is granted everywhere. The answer for a namespace does
-/// not tell what of it is.
+/// No namespace can have this name, so that what is granted there is granted everywhere. An answer for a namespace has
+/// both, without saying which is which.
 const NOWHERE: &str = "-";
 
-/// Controllers that start within this time share one answer.
-const LATELY: Duration = Duration::from_secs(10);
+/// Answers of at most this age are used again: controllers that start together share one.
+const MAX_AGE: Duration = Duration::from_secs(10);
 
 /// What a client may do is not known.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +63,7 @@ impl Permissions {
         &self.namespaces
     }
 
-    /// As [`granted`], from answers of lately where there are any.
+    /// As [`granted`], with answers of at most ten seconds ago where there are any.
     ///
     /// # Errors
     /// As there.
@@ -73,7 +73,7 @@ impl Permissions {
         namespaces: &BTreeSet<String>,
     ) -> Result<Vec<Granted>, PermissionsError> {
         let mut last = self.last.lock().await;
-        last.retain(|_, (asked, _)| asked.elapsed() < LATELY);
+        last.retain(|_, (asked, _)| asked.elapsed() < MAX_AGE);
         let everywhere = [NOWHERE.to_owned()];
         for namespace in everywhere.iter().chain(namespaces) {
             if !last.contains_key(namespace) {
@@ -82,9 +82,9 @@ impl Permissions {
             }
         }
         let of = |namespace: &str| last.get(namespace).map_or(&[][..], |(_, rules)| rules);
-        let mut found = told(None, of(NOWHERE), &[]);
+        let mut found = granted_in(None, of(NOWHERE), &[]);
         for namespace in namespaces {
-            found.extend(told(Some(namespace), of(namespace), of(NOWHERE)));
+            found.extend(granted_in(Some(namespace), of(namespace), of(NOWHERE)));
         }
         Ok(found)
     }
@@ -102,8 +102,8 @@ pub async fn granted(
     everything.granted(client, namespaces).await
 }
 
-/// What of the answer for a namespace is not among what holds everywhere.
-fn told(namespace: Option<&String>, rules: &[Rule], everywhere: &[Rule]) -> Vec<Granted> {
+/// The rules of an answer that do not hold everywhere anyway.
+fn granted_in(namespace: Option<&String>, rules: &[Rule], everywhere: &[Rule]) -> Vec<Granted> {
     let own = rules.iter().filter(|rule| !everywhere.contains(rule));
     own.map(|rule| Granted {
         rule: rule.clone(),

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use crate::format;
+use crate::format::{self, Complex};
 use crate::function::{Failure, Runtime};
-use crate::value::{Complex, Str, Value};
+use crate::value::{Str, Value};
 
 /// A value by its basic kind: only those of one kind can be compared, except that integers
 /// with and without a sign can.

@@ -16,8 +16,7 @@ use crate::format;
 use crate::limits::Options;
 use crate::set::TemplateSet;
 use crate::tree::{Branch, NodeId, NodeKind, Template};
-use crate::value::{Str, Value, WeakMap};
-use crate::world::World;
+use crate::value::{Str, Value, WeakMap, World};
 
 use budget::Budget;
 use view::View;
@@ -300,6 +299,25 @@ impl<'a> Execution<'a> {
             column,
             context: tree.print(self.node),
         }
+    }
+}
+
+impl TemplateSet {
+    /// The output of the template `name` with `data` as its dot.
+    ///
+    /// Templates that belong to one rendering share one [`Execution`] instead, so that they
+    /// share its budget.
+    ///
+    /// # Errors
+    /// There is no such template, it fails, or a limit of `options` is reached.
+    pub fn execute(
+        &self,
+        name: &str,
+        data: &Value,
+        world: &dyn World,
+        options: &Options<'_>,
+    ) -> Result<Str, Error> {
+        Execution::new(self, world, options).execute(name, data)
     }
 }
 

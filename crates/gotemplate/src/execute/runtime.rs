@@ -4,8 +4,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format;
 use crate::function::{Failure, Runtime};
 use crate::tree::Template;
-use crate::value::{Map, Str, Value};
-use crate::world::World;
+use crate::value::{Map, Str, Value, World};
 
 use super::{Execution, Operand};
 

@@ -10,12 +10,14 @@
 //! assert_eq!(format::quote("a\tb"), r#""a\tb""#);
 //! ```
 
+mod complex;
 mod directive;
 mod float;
 mod number;
 mod printer;
 mod quote;
 
+pub(crate) use complex::Complex;
 pub use float::float;
 pub(crate) use quote::{is_printable, unicode_point, unquote, unquote_character};
 pub use quote::{quote, quote_bytes};

@@ -1,7 +1,8 @@
 //! Numbers under one verb.
 
-use crate::value::{Complex, Value};
+use crate::value::Value;
 
+use super::complex::Complex;
 use super::float::float;
 use super::printer::Printer;
 use super::quote::{Escape, is_printable, quote_character};

@@ -1,8 +1,7 @@
 //! Numeric and character constants.
 
-use crate::format::{quote_bytes, unquote_character};
+use crate::format::{Complex, quote_bytes, unquote_character};
 use crate::tree::Number;
-use crate::value::Complex;
 
 use super::lex::Kind;
 

@@ -5,7 +5,8 @@ mod print;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::value::{Complex, Str};
+use crate::format::Complex;
+use crate::value::Str;
 
 /// The number of a node in its [`Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

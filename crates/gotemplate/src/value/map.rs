@@ -3,8 +3,7 @@
 use std::cell::{RefCell, RefMut};
 use std::rc::{Rc, Weak};
 
-use super::{FrozenMap, Signature, Str, Value};
-use crate::function::{Failure, Runtime};
+use super::{Failure, FrozenMap, Runtime, Signature, Str, Value};
 
 /// The Go type of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

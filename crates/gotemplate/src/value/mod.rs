@@ -1,25 +1,29 @@
 //! Values as Go's reflection sees them: numbers of several types, two kinds of nothing, and
 //! maps that are shared by reference.
 
-mod complex;
 mod cost;
 mod frozen;
 mod list;
 mod map;
 mod object;
+mod parameter;
 mod release;
+mod runtime;
 mod string;
+pub mod world;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-pub(crate) use complex::Complex;
 pub use frozen::{Frozen, FrozenMap};
 pub use list::{List, ListType};
 pub(crate) use map::WeakMap;
 pub use map::{Map, MapMethod, MapType, NamedMap};
 pub use object::{Encoded, Object, Signature};
+pub use parameter::Parameter;
+pub use runtime::{Failure, Runtime};
 pub use string::Str;
+pub use world::World;
 
 /// A value of a template.
 ///

@@ -3,8 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use super::{Str, Value};
-use crate::function::{Failure, Parameter};
+use super::{Failure, Parameter, Str, Value};
 
 /// The parameters of a method.
 #[derive(Clone, Copy, Debug)]

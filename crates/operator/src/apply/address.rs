@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::apply::error::ApplyError;
 use steersman_cluster::Owner;
-use steersman_cluster::discovery::{Resource, Served, unsure};
+use steersman_cluster::discovery::{Resource, Served, unavailable};
 use steersman_model::{ObjectId, RenderedObject};
 
 /// An object with the address to send it to.
@@ -61,8 +61,8 @@ pub(in crate::apply) fn identify(
 
 /// Nothing is known of the object's kind: there is none, or its server does not answer.
 pub(in crate::apply) fn missing_kind(served: &Served, object: &RenderedObject) -> ApplyError {
-    if served.is_unsure_of(&object.api.group, &object.api.kind) {
-        return unsure(&object.api.group).into();
+    if served.is_unavailable(&object.api.group, &object.api.kind) {
+        return unavailable(&object.api.group).into();
     }
     unknown_kind(object)
 }

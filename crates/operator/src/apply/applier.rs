@@ -355,7 +355,7 @@ impl Applier {
             let Some(metadata) = existing(api, &id.name).await.map_err(failed("read"))? else {
                 return Ok(None);
             };
-            if let Ownership::Foreign(reason) = owner.judge(&metadata) {
+            if let Ownership::Foreign(reason) = owner.ownership(&metadata) {
                 return Err(ApplyError::Foreign {
                     id: Box::new(id.clone()),
                     reason,

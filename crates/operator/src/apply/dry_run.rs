@@ -68,7 +68,7 @@ impl Applier {
             id: Box::new(id.clone()),
             source: error.into(),
         })?;
-        let ours = found.filter(|live| !matches!(owner.judge(&live.metadata), Ownership::Foreign(_)));
+        let ours = found.filter(|live| !matches!(owner.ownership(&live.metadata), Ownership::Foreign(_)));
         Ok(ours.and_then(|live| serde_json::to_value(live).ok()))
     }
 
@@ -160,7 +160,7 @@ impl Applier {
         let value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
         if let Some(live) = &live {
-            if let Ownership::Foreign(reason) = owner.judge(&live.metadata) {
+            if let Ownership::Foreign(reason) = owner.ownership(&live.metadata) {
                 let error = ApplyError::Foreign {
                     id: Box::new(id.clone()),
                     reason,

@@ -38,7 +38,7 @@ impl Reconciler {
         session: &Session,
         memory: &Memory,
     ) -> Result<ManifestInStatus, ReconcileError> {
-        if !self.settings.old_ways.manifest_in_status {
+        if !self.settings.compat.manifest_in_status {
             return Ok(ManifestInStatus::LeftOut);
         }
         let Some(revision) = memory.deployed_revision() else {
@@ -88,5 +88,5 @@ impl Prepared {
 }
 
 fn reuses(settings: &Settings, prepared: &Prepared) -> bool {
-    settings.old_ways.reuse_values && prepared.values.is_empty()
+    settings.compat.reuse_values && prepared.values.is_empty()
 }

@@ -2,7 +2,7 @@
 
 use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
 use steersman_model::{Inputs, ReleaseStatus};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 /// What is true, given what was observed.
@@ -30,8 +30,8 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     };
     match (deleting, has_finalizer) {
         (true, false) => return ReleaseState::Gone,
-        _ if wish == Wish::Pause => return ReleaseState::Paused,
-        _ if wish == Wish::Rehearse => return ReleaseState::DryRun,
+        _ if wish == Mode::Pause => return ReleaseState::Paused,
+        _ if wish == Mode::DryRun => return ReleaseState::DryRun,
         (true, true) => return ReleaseState::Deleted,
         (false, _) => {}
     }
@@ -142,7 +142,7 @@ mod tests {
         Observed {
             deleting: false,
             has_finalizer: true,
-            wish: Wish::Act,
+            wish: Mode::Apply,
             last: Some(last),
             inputs: now(),
             lookups_changed: false,
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn a_pause_and_a_rehearsal_hold_everything_up_but_what_is_gone() {
         for (wish, held) in [
-            (Wish::Pause, ReleaseState::Paused),
-            (Wish::Rehearse, ReleaseState::DryRun),
+            (Mode::Pause, ReleaseState::Paused),
+            (Mode::DryRun, ReleaseState::DryRun),
         ] {
             for (deleting, has_finalizer) in [(false, false), (false, true), (true, false), (true, true)] {
                 let observed = Observed {

@@ -150,7 +150,7 @@ impl ReconcileError {
 
     /// How long the server asks to be left alone.
     pub fn retry_after(&self) -> Option<Duration> {
-        self.request().and_then(RequestError::asked_pause)
+        self.request().and_then(RequestError::retry_after)
     }
 
     /// The request that failed, if one did.

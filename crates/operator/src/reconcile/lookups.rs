@@ -15,7 +15,7 @@ use super::record::{hook_records, manifest};
 use super::session::{Prepared, Session};
 use crate::release::HookRecord;
 use steersman_cluster::lookup::{Answer, ClusterWorld};
-use steersman_model::{DocumentsError, objects_of_manifest, values_of_text};
+use steersman_model::{DocumentsError, objects_of_manifest, objects_of_text};
 use steersman_model::{ReleaseStatus, Revision};
 
 impl Reconciler {
@@ -121,7 +121,7 @@ impl Reconciler {
 fn values_of(manifest: &str, hooks: &[HookRecord]) -> Result<Vec<Value>, DocumentsError> {
     let mut objects = objects_of_manifest(manifest)?;
     for hook in hooks {
-        objects.extend(values_of_text(&hook.path, &hook.manifest)?);
+        objects.extend(objects_of_text(&hook.path, &hook.manifest)?);
     }
     Ok(objects.into_iter().map(|object| object.value).collect())
 }

@@ -223,7 +223,7 @@ impl Reconciler {
                 if is_converged {
                     memory.note_failure(prepared.map(|prepared| prepared.inputs));
                 }
-                (None, Next::Retry(error.asked_pause()))
+                (None, Next::Retry(error.retry_after()))
             }
         };
         Outcome {

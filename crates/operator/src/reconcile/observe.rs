@@ -14,7 +14,7 @@ use crate::release::Stored;
 use crate::status::{Deployed, Health, HealthSummary, Redactor, Report, has_health};
 use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
 use steersman_model::{ObjectId, objects_of_manifest};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 
 impl Reconciler {
@@ -27,7 +27,7 @@ impl Reconciler {
     ) -> Result<Observed, ReconcileError> {
         let wish = self.wish(session);
         // What these lead to does not hang on the revisions.
-        if session.deleting() || wish != Wish::Act {
+        if session.deleting() || wish != Mode::Apply {
             return Ok(self.observed(session, wish, session.has_finalizer()));
         }
         let made = match prepared.take() {
@@ -58,7 +58,7 @@ impl Reconciler {
     }
 
     /// What the resource alone says.
-    fn observed(&self, session: &Session, wish: Wish, has_finalizer: bool) -> Observed {
+    fn observed(&self, session: &Session, wish: Mode, has_finalizer: bool) -> Observed {
         Observed {
             deleting: session.deleting(),
             has_finalizer,
@@ -105,9 +105,9 @@ impl Reconciler {
         Ok(())
     }
 
-    fn wish(&self, session: &Session) -> Wish {
-        match session.controls.wish {
-            Wish::Act if self.settings.dry_run => Wish::Rehearse,
+    fn wish(&self, session: &Session) -> Mode {
+        match session.controls.mode {
+            Mode::Apply if self.settings.dry_run => Mode::DryRun,
             wish => wish,
         }
     }

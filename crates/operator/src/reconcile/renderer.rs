@@ -10,7 +10,7 @@ use steersman_chart::{
 };
 use steersman_cluster::TRACE;
 use steersman_cluster::discovery::Discovery;
-use steersman_cluster::lookup::{ClusterWorld, Later};
+use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::Revision;
 use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
@@ -97,7 +97,7 @@ impl Renderer {
             let rendered = chart.render(&input);
             let rendered = rendered.map_err(|error| explained(error, &chart, &input, &world, redactor));
             let rendered = rendered.map(|rendered| {
-                let later = Later(&world);
+                let later = ShiftedClock(&world);
                 let again = RenderInput {
                     world: &later,
                     ..input

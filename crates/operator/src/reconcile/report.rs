@@ -131,7 +131,7 @@ impl Reconciler {
         let (next, object) = match write_status(&api, name, uid, &current, &next).await {
             Ok(written) => (Next::Period, written),
             Err(StatusError(error)) => {
-                let pause = error.asked_pause().unwrap_or(UNREPORTED_PAUSE);
+                let pause = error.retry_after().unwrap_or(UNREPORTED_PAUSE);
                 (Next::Retry(Some(pause)), None)
             }
         };

@@ -9,7 +9,7 @@ use kube::core::Selector;
 use steersman_chart::Chart;
 use steersman_cluster::discovery::Discovery;
 use steersman_watches::drift::DriftDetection;
-use steersman_watches::{ConflictPolicy, CrdPolicy, OldWays, Watch};
+use steersman_watches::{ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
@@ -91,7 +91,7 @@ pub struct Settings {
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// What is done as helm-operator does it, on request.
-    pub old_ways: OldWays,
+    pub compat: HelmOperatorCompat,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// Whether events hide the override values.
@@ -116,7 +116,7 @@ impl Settings {
             crds: watch.crds,
             conflicts: watch.conflicts,
             drift: watch.drift.clone(),
-            old_ways: watch.old_ways,
+            compat: watch.compat,
             dry_run: false,
             suppress_override_values: false,
             overrides_from_environment: watch.overrides_from_environment.clone(),

@@ -2,7 +2,7 @@
 
 use steersman_model::ObjectId;
 use steersman_model::{Inputs, ReleaseStatus, Revision};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 /// What was observed of a custom resource and its release.
@@ -13,7 +13,7 @@ pub struct Observed {
     /// Whether it carries our finalizer.
     pub has_finalizer: bool,
     /// What is wished for.
-    pub wish: Wish,
+    pub wish: Mode,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.

@@ -18,7 +18,7 @@ use super::secret::{
     is_barrier, pack,
 };
 use super::stored::Stored;
-use steersman_cluster::{RequestError, disowning, is_named};
+use steersman_cluster::{RequestError, orphan_patch, is_named};
 use steersman_model::FIELD_MANAGER;
 use steersman_model::ReleaseName;
 use steersman_model::{ReleaseStatus, Revision};
@@ -412,7 +412,7 @@ impl History {
             ..PatchParams::default()
         };
         for metadata in found.items.into_iter().map(|object| object.metadata) {
-            let Some(patch) = disowning(&metadata, &self.owner.uid) else {
+            let Some(patch) = orphan_patch(&metadata, &self.owner.uid) else {
                 continue;
             };
             let name = metadata.name.unwrap_or_default();

@@ -26,6 +26,41 @@ use super::settings::Settings;
 use crate::oci::Registries;
 
 /// Fills `charts/` of one chart.
+///
+/// A dependency that lies beside the chart needs no network:
+///
+/// ```
+/// use futures::executor::block_on;
+/// use steersman_registry::dependency::{Manager, Options};
+/// use steersman_registry::{Access, Settings};
+///
+/// let folder = tempfile::tempdir()?;
+/// let (web, library) = (folder.path().join("web"), folder.path().join("library"));
+/// std::fs::create_dir_all(&web)?;
+/// std::fs::create_dir_all(&library)?;
+/// std::fs::write(library.join("Chart.yaml"), "{apiVersion: v2, name: library, version: 0.3.0}")?;
+/// std::fs::write(
+///     web.join("Chart.yaml"),
+///     "{apiVersion: v2, name: web, version: 1.0.0, \
+///       dependencies: [{name: library, version: ~0.3, repository: 'file://../library'}]}",
+/// )?;
+///
+/// let settings = Settings::default();
+/// let options = Options {
+///     access: Access::default(),
+///     skip_refresh: true,
+///     debug: false,
+///     now: jiff::Timestamp::UNIX_EPOCH,
+///     modified: 0,
+///     say: &|_| {},
+///     notice: &|_| {},
+/// };
+/// let manager = Manager::new(&web, &settings, options)?;
+/// block_on(manager.update())?;
+/// assert!(web.join("charts/library-0.3.0.tgz").is_file());
+/// assert!(std::fs::read_to_string(web.join("Chart.lock"))?.contains("version: 0.3.0"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Manager<'a> {
     chart: &'a Path,
@@ -40,7 +75,7 @@ pub struct Options<'a> {
     pub access: Access,
     /// Whether indexes are used as they were kept.
     pub skip_refresh: bool,
-    /// Whether more is said.
+    /// Whether output names the source of each dependency.
     pub debug: bool,
     /// The time that archives and locks carry, in seconds since 1970.
     pub now: jiff::Timestamp,

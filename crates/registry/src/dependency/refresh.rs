@@ -57,7 +57,7 @@ impl Manager<'_> {
         self.refresh(&unknown).await
     }
 
-    /// Fetches indexes. One that cannot be had is said and no failure: an older one may do.
+    /// Fetches indexes. One that cannot be fetched is reported and no failure: an older one may do.
     async fn refresh(&self, repositories: &[Repository]) -> Result<(), String> {
         let mut done: Vec<&str> = Vec::new();
         for repository in repositories {

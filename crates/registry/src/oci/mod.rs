@@ -269,7 +269,7 @@ impl Registries {
     }
 }
 
-/// The layer of a manifest that is the chart.
+/// The layer with the archive, among others such as the provenance file.
 fn chart_layer(manifest: &Manifest) -> Result<&Descriptor, FetchError> {
     if manifest
         .config

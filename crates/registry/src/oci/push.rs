@@ -41,7 +41,7 @@ pub enum PushError {
     /// The registry is not reached, or tokens are not given.
     #[error("failed to push {image}")]
     Ask {
-        /// The image.
+        /// `registry.example.com/team/web:1.2.3`
         image: String,
         /// What went wrong.
         source: FetchError,
@@ -49,7 +49,7 @@ pub enum PushError {
     /// The registry says no.
     #[error("failed to push {image}: the registry answers {status} to {attempt}{complaint}")]
     Refused {
-        /// The image.
+        /// `registry.example.com/team/web:1.2.3`
         image: String,
         /// What was tried.
         attempt: String,
@@ -61,7 +61,7 @@ pub enum PushError {
     /// The registry does not say where a blob goes to, or says that it got another one.
     #[error("failed to push {image}: {reason}")]
     Answer {
-        /// The image.
+        /// `registry.example.com/team/web:1.2.3`
         image: String,
         /// What is wrong with the answer.
         reason: String,
@@ -133,7 +133,7 @@ pub(super) fn is_this_machine(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// One push: where, and how.
+/// A push under way: the client of the registry, and what the image is called there.
 struct Push {
     registries: Registries,
     reference: Reference,

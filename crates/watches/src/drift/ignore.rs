@@ -10,6 +10,26 @@ use serde_json::{Map, Value};
 use steersman_model::ObjectId;
 
 /// Values of some objects that are left to others once they are written.
+///
+/// ```
+/// use steersman_model::ObjectId;
+/// use steersman_watches::drift::{Candidate, FieldPath, IgnoreRule, Pattern, Target};
+///
+/// let replicas = FieldPath::parse("/spec/replicas")?;
+/// let rules = [IgnoreRule {
+///     paths: vec![replicas.clone()],
+///     target: Target { kind: Some(Pattern::new("Deployment|StatefulSet")?), ..Target::default() },
+/// }];
+/// let id = |kind: &str| ObjectId {
+///     group: "apps".to_owned(),
+///     kind: kind.to_owned(),
+///     namespace: Some("default".to_owned()),
+///     name: "web".to_owned(),
+/// };
+/// assert_eq!(IgnoreRule::paths_of(&rules, &id("Deployment"), Candidate::default), [&replicas]);
+/// assert!(IgnoreRule::paths_of(&rules, &id("DaemonSet"), Candidate::default).is_empty());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoreRule {
     /// Where the values are.
@@ -19,6 +39,17 @@ pub struct IgnoreRule {
 }
 
 /// A JSON pointer (RFC 6901) to a field or an item below an object's root.
+///
+/// ```
+/// use steersman_watches::drift::FieldPath;
+///
+/// assert!(FieldPath::parse("/metadata/annotations/example.com~1owner").is_ok());
+/// assert_eq!(
+///     FieldPath::parse("spec.replicas").unwrap_err(),
+///     "`spec.replicas` is not a JSON pointer such as `/spec/replicas`"
+/// );
+/// assert!(FieldPath::parse("/metadata/name").is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath {
     steps: Vec<String>,
@@ -31,11 +62,11 @@ pub struct Target {
     pub group: Option<Pattern>,
     /// The version of the API.
     pub version: Option<Pattern>,
-    /// The kind.
+    /// `Deployment`, or `Deployment|StatefulSet`.
     pub kind: Option<Pattern>,
-    /// The namespace.
+    /// Objects of the whole cluster are in the empty one.
     pub namespace: Option<Pattern>,
-    /// The name.
+    /// `metadata.name`, as it is rendered.
     pub name: Option<Pattern>,
     /// The labels that the release gives it.
     pub labels: Option<Selector>,
@@ -154,7 +185,7 @@ impl FieldPath {
     /// Reads a JSON pointer.
     ///
     /// # Errors
-    /// It is none, or points to what tells one object from another; the text says which.
+    /// It is not a JSON pointer, or points to a part of the object's identity; the text says which.
     pub fn parse(pointer: &str) -> Result<Self, String> {
         let shown = pointer.escape_debug();
         let Some(rest) = pointer.strip_prefix('/').filter(|rest| !rest.is_empty()) else {

@@ -11,6 +11,17 @@ pub use retain::{is_retained, retain};
 pub use selector::parse_selector;
 
 /// What a watch does about drift.
+///
+/// ```
+/// use steersman_watches::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Target};
+///
+/// let drift = DriftDetection {
+///     mode: DriftMode::Warn,
+///     ignore: vec![IgnoreRule { paths: vec![FieldPath::parse("/spec/replicas")?], target: Target::default() }],
+/// };
+/// assert_ne!(drift, DriftDetection::default(), "without a word of it, drift is corrected");
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriftDetection {
     /// Whether drift is corrected.
@@ -22,11 +33,11 @@ pub struct DriftDetection {
 /// Whether drift is corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DriftMode {
-    /// It is.
+    /// What others changed is applied again as the release has it.
     #[default]
     Enabled,
-    /// It is said, in an event and in the log, and stays.
+    /// Drift is reported by an event and in the log, and stays.
     Warn,
-    /// Nobody looks.
+    /// Drift is not looked for.
     Disabled,
 }

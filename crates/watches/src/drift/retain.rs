@@ -11,6 +11,16 @@ pub fn is_retained(rendered: &Value, before: &Value, path: &FieldPath) -> bool {
 }
 
 /// Puts the live value at `path` into `rendered`; takes the rendered one out where there is none.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_watches::drift::{FieldPath, retain};
+///
+/// let mut rendered = json!({"spec": {"replicas": 1, "paused": false}});
+/// retain(&mut rendered, &json!({"spec": {"replicas": 5, "paused": true}}), &FieldPath::parse("/spec/replicas")?);
+/// assert_eq!(rendered, json!({"spec": {"replicas": 5, "paused": false}}));
+/// # Ok::<(), String>(())
+/// ```
 pub fn retain(rendered: &mut Value, live: &Value, path: &FieldPath) {
     if let Some((last, steps)) = path.steps().split_last() {
         retain_at(rendered, Some(live), steps, last);

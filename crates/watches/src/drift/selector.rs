@@ -6,6 +6,18 @@ use kube_core::{Expression, Selector};
 
 /// Reads a selector. The empty one selects everything.
 ///
+/// ```
+/// use std::collections::BTreeMap;
+/// use kube_core::SelectorExt as _;
+/// use steersman_watches::drift::parse_selector;
+///
+/// let selector = parse_selector("tier in (web, api), !canary")?;
+/// let labels = |text: &str| BTreeMap::from([("tier".to_owned(), text.to_owned())]);
+/// assert!(selector.matches(&labels("web")) && !selector.matches(&labels("db")));
+/// assert!(parse_selector("tier > 3").is_err());
+/// # Ok::<(), String>(())
+/// ```
+///
 /// # Errors
 /// It is none; the text says at which part.
 pub fn parse_selector(text: &str) -> Result<Selector, String> {

@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A path with one more step.
+/// `drift.ignore`: keys with dots between, as messages name a place in the file.
 pub(super) fn join(path: &str, step: impl Display) -> String {
     if path.is_empty() {
         step.to_string()

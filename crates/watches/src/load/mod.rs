@@ -23,7 +23,7 @@ use crate::load::fields::{Fields, Findings, join, scalar_text};
 use crate::load::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
 use crate::load::selector::read_selector;
 use crate::{ConflictPolicy, CrdPolicy};
-use crate::{OldWays, Watch, Watches};
+use crate::{HelmOperatorCompat, Watch, Watches};
 use steersman_model::Environment;
 use steersman_model::chain;
 use steersman_model::parse_duration;
@@ -159,7 +159,7 @@ struct Rest {
     release_namespace: Option<String>,
     crds: CrdPolicy,
     conflicts: ConflictPolicy,
-    old_ways: OldWays,
+    compat: HelmOperatorCompat,
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
     max_concurrent_reconciles: Option<usize>,
@@ -188,7 +188,7 @@ impl Draft {
             release_namespace: rest.release_namespace,
             crds: rest.crds,
             conflicts: rest.conflicts,
-            old_ways: rest.old_ways,
+            compat: rest.compat,
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
             max_concurrent_reconciles: rest.max_concurrent_reconciles,
@@ -242,7 +242,7 @@ impl Loader<'_> {
             release_namespace,
             crds: self.crds(&fields),
             conflicts: self.conflicts(&fields),
-            old_ways: OldWays {
+            compat: HelmOperatorCompat {
                 reuse_values: self.switch(&fields, "reuseValues"),
                 manifest_in_status: self.switch(&fields, "manifestInStatus"),
             },

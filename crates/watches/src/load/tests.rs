@@ -48,7 +48,7 @@ fn describe(watches: &Watches) -> String {
         if let Some(namespace) = &watch.release_namespace {
             let _ = write!(text, "releases in {namespace}: ");
         }
-        if watch.old_ways.reuse_values && watch.old_ways.manifest_in_status {
+        if watch.compat.reuse_values && watch.compat.manifest_in_status {
             let _ = write!(text, "as of old ");
         }
         if watch.crds != crate::CrdPolicy::default() {

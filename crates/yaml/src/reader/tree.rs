@@ -4,7 +4,8 @@ use super::budget::{Budget, Size};
 use super::cursor::Mark;
 use super::grammar::{EventKind, Grammar, Scalar};
 use super::{MAX_DEPTH, Problem, TOO_DEEP};
-use crate::{Content, Error, Node, go_syntax, resolve};
+use crate::node::go_syntax;
+use crate::{Content, Error, Node, resolve};
 use resolve::Words;
 use std::collections::BTreeMap;
 

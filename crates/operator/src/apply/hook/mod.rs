@@ -23,7 +23,7 @@ use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::ObjectId;
 use steersman_model::Revision;
-use steersman_model::values_of_text;
+use steersman_model::objects_of_text;
 
 /// Between attempts to delete what a hook has left. After the last one it stays until the hook runs again, or the release
 /// goes.
@@ -166,7 +166,7 @@ impl Applier {
         hook: &'a HookRecord,
         moment: &'static str,
     ) -> Result<Vec<Run<'a>>, HookError> {
-        let objects = values_of_text(&hook.path, &hook.manifest)
+        let objects = objects_of_text(&hook.path, &hook.manifest)
             .map_err(|source| HookError::Document { moment, source })?;
         let served = self
             .discovery

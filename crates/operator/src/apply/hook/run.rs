@@ -65,7 +65,7 @@ impl Applier {
         }
         let found = api.get_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
-        let judged = found.map(|found| (owner.judge(&found.metadata), found));
+        let judged = found.map(|found| (owner.ownership(&found.metadata), found));
         match judged {
             None => self.write(&api, run, value, None).await?,
             Some((Ownership::Foreign(reason), _)) => {
@@ -142,7 +142,7 @@ impl Applier {
             let marked = metadata.annotations.as_ref().and_then(|all| all.get(RUN));
             marked.is_some_and(|found| found == mark)
                 && metadata.deletion_timestamp.is_none()
-                && owner.judge(metadata) == Ownership::Ours
+                && owner.ownership(metadata) == Ownership::Ours
                 && !matches!(
                     progress(&run.id.kind, metadata, &object.data),
                     Progress::Failed(_)

@@ -5,7 +5,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditi
 use crate::apply::applier::{Applier, existing};
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, disowning};
+use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, orphan_patch};
 use steersman_model::FIELD_MANAGER;
 use steersman_model::ObjectId;
 
@@ -123,7 +123,7 @@ impl Applier {
             .labels
             .as_ref()
             .is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
-        match owner.judge(&metadata) {
+        match owner.ownership(&metadata) {
             Ownership::Foreign(reason) => return Ok(Err(Deletion::NotOurs(reason))),
             Ownership::Adoptable if other_owner => {
                 let reason = "it carries the UID of another owner".to_owned();
@@ -156,7 +156,7 @@ impl Applier {
                 });
             }
         };
-        let Some(metadata) = metadata.filter(|metadata| owner.judge(metadata) == Ownership::Ours) else {
+        let Some(metadata) = metadata.filter(|metadata| owner.ownership(metadata) == Ownership::Ours) else {
             return Ok(None);
         };
         Ok(Some(match metadata.finalizers.unwrap_or_default().as_slice() {
@@ -196,7 +196,7 @@ async fn disown_in(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<()
         let Some(metadata) = existing(api, name).await? else {
             return Ok(());
         };
-        let Some(patch) = disowning(&metadata, uid) else {
+        let Some(patch) = orphan_patch(&metadata, uid) else {
             return Ok(());
         };
         match api.patch_metadata(name, &parameters, &Patch::Merge(patch)).await {

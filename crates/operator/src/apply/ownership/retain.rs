@@ -105,7 +105,7 @@ async fn live(
         .get_opt(&id.name)
         .await
         .map_err(|error| request("read", id, error.into()))?;
-    Ok(found.filter(|object| !matches!(owner.judge(&object.metadata), Ownership::Foreign(_))))
+    Ok(found.filter(|object| !matches!(owner.ownership(&object.metadata), Ownership::Foreign(_))))
 }
 
 /// Gives the number of replicas a second owner. A value with two stays when one drops it, and

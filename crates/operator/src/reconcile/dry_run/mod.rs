@@ -6,7 +6,7 @@ mod status;
 
 use kube::api::DynamicObject;
 use steersman_model::{ObjectId, Revision};
-use steersman_watches::controls::Wish;
+use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 pub use object::{ObjectDryRun, ObjectResult};
@@ -78,7 +78,7 @@ impl Reconciler {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
             decision,
-            paused: session.controls.wish == Wish::Pause,
+            paused: session.controls.mode == Mode::Pause,
             hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
             objects,
             strays,
@@ -99,7 +99,7 @@ impl Reconciler {
         Ok(next_action(release_state(Observed {
             deleting: session.deleting(),
             has_finalizer: true,
-            wish: Wish::Act,
+            wish: Mode::Apply,
             last: known.last.clone(),
             inputs: prepared.inputs,
             lookups_changed,

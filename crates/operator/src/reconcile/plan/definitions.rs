@@ -2,7 +2,7 @@
 
 use steersman_chart::CrdFile;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ApiKind, DocumentsError, RenderedObject, kinds_defined_by, values_of_text};
+use steersman_model::{ApiKind, DocumentsError, RenderedObject, kinds_defined_by, objects_of_text};
 use steersman_watches::CrdPolicy;
 
 /// The definitions in `crds/` folders, and which of them are written.
@@ -75,7 +75,7 @@ impl Definitions {
 fn read(files: &[CrdFile]) -> Result<Vec<RenderedObject>, DocumentsError> {
     let mut objects = Vec::new();
     for file in files {
-        objects.extend(values_of_text(&file.source, &file.text)?);
+        objects.extend(objects_of_text(&file.source, &file.text)?);
     }
     Ok(objects)
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 use steersman_chart::{Chart, Operation, Rendered};
 use steersman_model::{
     DocumentsError, ReleaseStatus, RenderedObject, Revision, digest_of_json, objects_of_manifest,
-    values_of_text,
+    objects_of_text,
 };
 
 use super::{Decision, Definitions, Hooks, Plan, PruneScope, former_managers, in_effect, replaced};
@@ -179,7 +179,7 @@ fn same_hooks(left: &[HookRecord], right: &[HookRecord]) -> Result<bool, Documen
     let digests = |hooks: &[HookRecord]| {
         let mut digests = Vec::new();
         for hook in hooks {
-            for object in values_of_text(&hook.path, &hook.manifest)? {
+            for object in objects_of_text(&hook.path, &hook.manifest)? {
                 digests.push(digest_of_json(&object.value));
             }
         }

@@ -16,7 +16,7 @@ use forms::{for_each_form, lines};
 pub use learning::LearningRedactor;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
-use steersman_model::{RenderedObject, split, values_of_text};
+use steersman_model::{RenderedObject, split, objects_of_text};
 
 /// Shorter values are not masked: they occur in ordinary words.
 const SHORTEST: usize = 4;
@@ -69,7 +69,7 @@ impl Redactor {
             if !document.contains("Secret") {
                 continue;
             }
-            if let Ok(objects) = values_of_text("", document) {
+            if let Ok(objects) = objects_of_text("", document) {
                 for object in &objects {
                     self.add_object(&object.value);
                 }

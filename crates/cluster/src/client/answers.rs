@@ -1,4 +1,4 @@
-//! Counting the requests to the API server.
+//! Counting and tracing the requests to the API server.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -11,35 +11,35 @@ use tracing::Instrument as _;
 
 use crate::TRACE;
 
-/// Told of every answer: its status or `<error>`, the method, and the host that was asked.
+/// Called for every answer: with its status or `<error>`, the method, and the host that was asked.
 pub type OnAnswer = Arc<dyn Fn(&str, &str, &str) + Send + Sync>;
 
-/// Tells somebody of every answer.
+/// Calls `on_answer` for every answer.
 #[derive(Clone)]
-pub(super) struct Observed {
+pub(super) struct AnswerLayer {
     pub(super) host: Arc<str>,
     pub(super) on_answer: OnAnswer,
 }
 
-impl<S> Layer<S> for Observed {
-    type Service = ObservedService<S>;
+impl<S> Layer<S> for AnswerLayer {
+    type Service = AnswerService<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        ObservedService {
+        AnswerService {
             inner,
-            observed: self.clone(),
+            layer: self.clone(),
         }
     }
 }
 
-/// A client whose answers are told of.
+/// A client whose answers are counted, each in a span of its own.
 #[derive(Clone)]
-pub(super) struct ObservedService<S> {
+pub(super) struct AnswerService<S> {
     inner: S,
-    observed: Observed,
+    layer: AnswerLayer,
 }
 
-impl<S, B> Service<Request<Body>> for ObservedService<S>
+impl<S, B> Service<Request<Body>> for AnswerService<S>
 where
     S: Service<Request<Body>, Response = Response<B>>,
     S::Future: Send + 'static,
@@ -65,7 +65,7 @@ where
             url.path = request.uri().path(),
             http.response.status_code = tracing::field::Empty,
         );
-        let Observed { host, on_answer } = self.observed.clone();
+        let AnswerLayer { host, on_answer } = self.layer.clone();
         let answer = self.inner.call(request);
         let recorded = span.clone();
         let work = async move {

@@ -1,20 +1,22 @@
 //! From a chart and values to the text of its templates.
 
+mod schema;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use steersman_gotemplate::{Map, Str};
 
-use crate::chart::{CrdFile, RenderInput};
 use crate::context::Contexts;
 use crate::dependencies::{Candidates, Choice, Enabled};
 use crate::engine::{self, Templates};
 use crate::error::{RenderError, RenderErrorKind, ValuesError};
-use crate::load::Source;
-use crate::manifest::{self, Rendered};
+use crate::input::RenderInput;
+use crate::manifest::{self, CrdFile, Rendered};
 use crate::notice::Notice;
+use crate::source::Source;
 use crate::values::{self, to_map};
-use crate::{schema, version};
+use crate::version;
 
 /// How many arrangements of one chart are remembered. Values choose among few; a chart that
 /// makes many of them does not fill the memory.

@@ -1,7 +1,8 @@
 //! The tree that reading yields.
 
+pub(crate) mod go_syntax;
+
 use crate::Error;
-use crate::go_syntax;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,6 @@
 //! What a template can learn from outside, handed in by the caller.
 
-use crate::function::Failure;
-use crate::value::Value;
+use super::{Failure, Value};
 
 /// A moment: seconds and nanoseconds since the Unix epoch, in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,8 +2,8 @@
 
 use std::any::Any;
 
-use super::{Object, Str};
-use crate::format;
+use super::float::float;
+use crate::value::{Object, Str};
 
 /// Go's `complex128`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +26,8 @@ impl Object for Complex {
     }
 
     fn text(&self) -> Option<Str> {
-        let real = format::float(self.real, b'g', None);
-        let mut imaginary = format::float(self.imaginary, b'g', None);
+        let real = float(self.real, b'g', None);
+        let mut imaginary = float(self.imaginary, b'g', None);
         if !imaginary.starts_with(['-', '+']) {
             imaginary.insert(0, '+');
         }
