@@ -4,8 +4,6 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-# A folder with etcd, kube-apiserver, kube-controller-manager and helm; built where it is not given.
-ASSETS = KUBEBUILDER_ASSETS="$$(build/control-plane.sh)"
 # A lock file that is out of date is a mistake, never something to mend in passing.
 CARGO = cargo --locked
 
@@ -15,12 +13,15 @@ help: ## Show the targets.
 
 .PHONY: demo
 demo: ## Run the example operator on a control plane of its own; ONCE=1 checks the result and exits.
-	@assets="$$(build/control-plane.sh)" && cargo build --locked --quiet && \
-	KUBEBUILDER_ASSETS="$$assets" cargo run --locked --quiet --example demo -- $(if $(ONCE),--once) $(DEMO_FLAGS)
+	@build/demo.sh $(if $(ONCE),--once) $(DEMO_FLAGS)
 
 .PHONY: test
 test: ## Run everything: format, lints, unit tests, corpus, real API server.
 	@build/test.sh
+
+.PHONY: quick
+quick: ## Run format, lints, and the tests that need no control plane.
+	@build/test.sh --quick
 
 .PHONY: test-node
 test-node: ## Run the operator's image on a real node: kubelet, containerd, pods; needs root and Linux.
@@ -35,23 +36,23 @@ check: ## Check format and lints.
 	cargo fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
-.PHONY: build
-build: ## Build the optimised binary, target/release/steersman.
-	$(CARGO) build --release --bin steersman
-
-# The program of images runs alone. `--target` keeps the flags away from what runs while it is compiled.
-TARGET = $(shell rustc -vV | sed -n 's/^host: //p')
 # What has to be put right in a program that may lie anywhere takes 1.4 MB, and a thirtieth of that in the packed form, which
 # glibc 2.36 is the first to read.
 PACKED = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk '{ split($$2, part, "."); if (part[1] > 2 || part[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
+# It runs alone, so images need nothing beside it. The flags are those of the last crate: that is what is linked, and what
+# runs while it is compiled can't be static.
+.PHONY: build
+build: ## Build the program, target/release/steersman, also for images; TARGET is another processor's, then in target/TARGET.
+	$(CARGO) rustc --release --bin steersman $(if $(TARGET),--target $(TARGET)) -- -C target-feature=+crt-static $(PACKED)
+
+# Its name when there were two programs.
 .PHONY: build-static
-build-static: ## Build the program of images, target/TARGET/release/steersman; TARGET is this machine's.
-	RUSTFLAGS="$(RUSTFLAGS) -C target-feature=+crt-static" $(CARGO) rustc --release --bin steersman --target $(TARGET) -- $(PACKED)
+build-static: build
 
 .PHONY: image
-image: build-static ## Build the image of the example operator: IMG names it, FLAGS go to `steersman build`.
-	target/$(TARGET)/release/steersman build -t $(or $(IMG),visitors-operator:dev) $(FLAGS)
+image: build ## Build the image of the example operator: IMG names it, FLAGS go to `steersman build`.
+	$(or $(CARGO_TARGET_DIR),target)/release/steersman build -t $(or $(IMG),visitors-operator:dev) $(FLAGS)
 
 .PHONY: fuzz
 fuzz: ## Fuzz the engine, TIME seconds for each target (600); TARGETS names some. Needs nightly Rust and cargo-fuzz.

@@ -14,7 +14,7 @@ say() { printf 'bench: %s\n' "$*" >&2; }
 
 assets="$(build/control-plane.sh)"
 say "building Steersman"
-cargo build --locked --quiet --release --bin steersman
+make --no-print-directory build TARGET= >&2
 cargo build --locked --quiet --example bench-operator
 target="${CARGO_TARGET_DIR:-$root/target}"
 

@@ -37,9 +37,9 @@ helm_version=$(cd benches && go list -m -f '{{.Version}}' helm.sh/helm/v4)
     go build -trimpath -ldflags "-s -w" -o "$programs/compare" ./compare
 )
 say "building Steersman"
-# Both at once: one by one, what they share would be compiled twice, with other features.
-own_render=$(cargo build --locked --quiet --release -p steersman -p steersman-chart --bin steersman --bench render \
-    --message-format json | grep -F '"kind":["bench"]' | sed -nE 's/.*"executable":"([^"]+)".*/\1/p')
+make --no-print-directory build TARGET= >&2
+own_render=$(cargo build --locked --quiet --release -p steersman-chart --bench render --message-format json |
+    grep -F '"kind":["bench"]' | sed -nE 's/.*"executable":"([^"]+)".*/\1/p')
 
 exec "$programs/compare" -corpus "$corpus" -helm "$programs/helm" -helm-render "$programs/helm-render" \
     -own-render "$own_render" -steersman "$target/release/steersman" "$@"

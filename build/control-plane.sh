@@ -6,29 +6,36 @@
 #   build/control-plane.sh --find       the same without building: status 1 and a hint when something is missing
 #   build/control-plane.sh --of SET     another set of programs, in a folder of its own; before --find
 #
-# Sets: `control-plane`, the one above; `registry`: crane, a registry of images and the judge of what is in it;
-# `bundle-judge`: a program of our own around the Operator Framework's libraries, the judge of bundles and catalogs; `node`:
-# kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which pods run.
+# Sets: `control-plane`, the one above; `demo`, the same without helm, and in the same folder; `registry`: crane, a registry
+# of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
+# the judge of bundles and catalogs; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which
+# pods run.
 #
-# KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane.
+# KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
+# of envtest lacks is built beside it: the one of KUBEBUILDER_ASSETS, else the newest that setup-envtest has downloaded.
 # The folder is ${XDG_CACHE_HOME:-~/.cache}/steersman/SET/VERSION; VERSION follows from the pinned modules in build/.
-# Progress goes to standard error.
+# Progress goes to standard error, by build/progress.sh.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-heartbeat_seconds=20
+. "$here/progress.sh"
 
 set_name=control-plane
 if [ "${1:-}" = --of ]; then
     set_name=${2:?--of needs the name of a set}
     shift 2
 fi
+# The folder that the programs are built into.
+folder_name=$set_name
 case $set_name in
-    control-plane)
-        programs="etcd kube-apiserver kube-controller-manager helm kubectl"
+    control-plane | demo)
+        programs="etcd kube-apiserver kube-controller-manager kubectl"
+        [ "$set_name" = demo ] || programs="$programs helm"
+        folder_name=control-plane
         modules=$here/control-plane
         pins="$modules/go.mod $modules/helm/go.mod"
-        minutes=5 ;;
+        minutes="4 to 9"
+        [ "$set_name" = demo ] || minutes="5 to 12" ;;
     registry)
         programs=crane
         modules=$here/registry
@@ -47,7 +54,8 @@ case $set_name in
     *) echo "control plane: there is no set $set_name" >&2; exit 2 ;;
 esac
 
-say() { printf '%s: %s\n' "${set_name/-/ }" "$*" >&2; }
+title=${folder_name/-/ }
+say() { erase_line; printf '%s: %s\n' "$title" "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
 # pinned MODULE GO_MOD: the version that go.mod requires
@@ -65,7 +73,8 @@ esac
 # Changes whenever a pinned version does, so an old folder is never taken for a new one.
 # shellcheck disable=SC2086 # a list of files
 modules_sum=$(cat $pins | cksum | cut -d ' ' -f 1)
-assets="${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/steersman/$set_name/$version-$modules_sum"
+cache="${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/steersman"
+assets="$cache/$folder_name/$version-$modules_sum"
 
 # missing_in FOLDER: the programs that it lacks, one per line
 missing_in() {
@@ -116,11 +125,18 @@ build() {
     : >"$log"
     (
         cd "$module"
-        CGO_ENABLED=0 GOWORK=off exec go build -v -mod=readonly -buildvcs=false -trimpath \
-            -ldflags "$(linker_flags_of "$program")" -o "$scratch/$program" "$(package_of "$program")"
-    ) >"$log" 2>&1 9>&- &
+        export CGO_ENABLED=0 GOWORK=off
+        options="-mod=readonly -buildvcs=false -trimpath"
+        # What has to be compiled, by now: other programs have compiled some of it.
+        # shellcheck disable=SC2086 # a list of options
+        go list $options -deps -f '{{if .Stale}}{{.ImportPath}}{{end}}' "$(package_of "$program")" \
+            >"$scratch/$program.packages" 2>>"$log" && mv "$scratch/$program.packages" "$scratch/$program.stale"
+        # shellcheck disable=SC2086
+        exec go build -v $options -ldflags "$(linker_flags_of "$program")" -o "$scratch/$program" \
+            "$(package_of "$program")" >>"$log" 2>&1
+    ) 9>&- &
     go_process=$!
-    show_progress "$label" "$log" "$started"
+    follow "$go_process" how_far "$label" "$program"
     wait "$go_process" || status=$?
     go_process=
     if [ "$status" -ne 0 ]; then
@@ -130,23 +146,18 @@ build() {
     fi
     mv "$scratch/$program" "$assets/$program"
     say "$label: built in $((SECONDS - started)) s"
+    remember "$folder_name/$program" "$((SECONDS - started))"
 }
 
-# show_progress LABEL LOG STARTED: until the compiler ends; one line that changes on a terminal, else a line now and then
-show_progress() {
-    local next_line=0 elapsed text
-    while kill -0 "$go_process" 2>/dev/null; do
-        elapsed=$((SECONDS - $3))
-        text="$1: $(grep -vc ' ' "$2" || true) packages compiled, $elapsed s"
-        if [ -t 2 ]; then
-            printf '\r\033[K%s: %s' "${set_name/-/ }" "$text" >&2
-        elif [ "$elapsed" -ge "$next_line" ]; then
-            say "$text"
-            next_line=$((elapsed + heartbeat_seconds))
-        fi
-        sleep 0.5
-    done
-    [ ! -t 2 ] || printf '\r\033[K' >&2
+# how_far LABEL PROGRAM SECONDS: the line that shows progress
+how_far() {
+    local stale="$scratch/$2.stale" done_so_far
+    if [ -e "$stale" ]; then
+        done_so_far="$(grep -vc ' ' "$scratch/$2.log" || true) of $(grep -c . "$stale" || true) packages"
+    else
+        done_so_far="$(grep -c '^go: downloading' "$scratch/$2.log" || true) modules downloaded"
+    fi
+    echo "$title: $1: $done_so_far, $3 s$(last_time "$folder_name/$2")"
 }
 
 clean_up() {
@@ -154,13 +165,62 @@ clean_up() {
     [ -z "${scratch:-}" ] || rm -rf "$scratch"
 }
 
-if [ "$set_name" = control-plane ] && [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
+# same_or_newer VERSION: whether an API server of this version suits a controller manager of ours, which may not be newer
+same_or_newer() {
+    local ours=${kubernetes_version#v} major minor
+    IFS=. read -r major minor _ <<<"${1#v}"
+    [ "$major" = "${ours%%.*}" ] && [ "$minor" -ge "$(IFS=. read -r _ minor _ <<<"$ours" && echo "$minor")" ] 2>/dev/null
+}
+
+# envtest_folder: the folder of envtest with the newest API server, where one is new enough. Another processor's does not run.
+envtest_folder() {
+    local folder version newest='' found=''
+    for folder in "${KUBEBUILDER_ASSETS:-/nowhere}" "${XDG_DATA_HOME:-${HOME:-}/.local/share}"/kubebuilder-envtest/k8s/* \
+        "${HOME:-}/Library/Application Support/io.kubebuilder.envtest/k8s"/* /usr/local/kubebuilder/bin; do
+        [ -x "$folder/etcd" ] && version=$("$folder/kube-apiserver" --version 2>/dev/null) || continue
+        version=${version#Kubernetes v}
+        same_or_newer "$version" || continue
+        # As numbers: 1.9 is older than 1.36.
+        [ -n "$newest" ] && ! newer "$version" "$newest" || { newest=$version; found=$folder; }
+        # The one that was asked for goes before any other.
+        [ "$folder" != "${KUBEBUILDER_ASSETS:-}" ] || break
+    done
+    [ -z "$found" ] || (cd "$found" && pwd)
+}
+
+# newer VERSION OTHER
+newer() {
+    local -a one other
+    local part
+    IFS=.-+ read -ra one <<<"$1"
+    IFS=.-+ read -ra other <<<"$2"
+    for part in 0 1 2; do
+        [ "${one[part]:-0}" = "${other[part]:-0}" ] || { [ "${one[part]:-0}" -gt "${other[part]:-0}" ] 2>/dev/null; return; }
+    done
+    return 1
+}
+
+# demo_folder FOLDER: one of links, to the programs of that folder and to ours where it has none
+demo_folder() {
+    local folder program from
+    folder="$cache/demo/$version-$(echo "$1 $modules_sum" | cksum | cut -d ' ' -f 1)"
+    mkdir -p "$folder"
+    for program in $programs helm; do
+        from=$1/$program
+        [ -x "$from" ] || from=$assets/$program
+        rm -f "$folder/$program"
+        [ ! -x "$from" ] || ln -s "$from" "$folder/$program"
+    done
+    echo "$folder"
+}
+
+if [ "$folder_name" = control-plane ] && [ -n "${KUBEBUILDER_ASSETS:-}" ]; then
     lacking=$(missing_in "$KUBEBUILDER_ASSETS")
     if [ -z "$lacking" ]; then
         (cd "$KUBEBUILDER_ASSETS" && pwd)
         exit 0
     fi
-    say "KUBEBUILDER_ASSETS ($KUBEBUILDER_ASSETS) lacks" $lacking "- using our own build"
+    [ "$set_name" = demo ] || say "KUBEBUILDER_ASSETS ($KUBEBUILDER_ASSETS) lacks" $lacking "- using our own build"
 fi
 
 missing=$(missing_in "$assets")
@@ -168,12 +228,22 @@ if [ -z "$missing" ]; then
     echo "$assets"
     exit 0
 fi
+
+# Nothing but the demo runs on another version than the pinned one.
+envtest=
+[ "$set_name" != demo ] || envtest=$(envtest_folder)
+if [ -n "$envtest" ]; then
+    # What neither has.
+    missing=$(for program in $missing; do grep -x "$program" <<<"$(missing_in "$envtest")" || true; done)
+    [ -n "$missing" ] || { demo_folder "$envtest"; exit 0; }
+    say "using the programs of $envtest"
+fi
 if [ "${1:-}" = --find ]; then
     fail "$assets lacks" $missing "- run build/control-plane.sh$([ "$set_name" = control-plane ] || echo " --of $set_name")"
 fi
 
 command -v go >/dev/null || fail "go is not installed, and" $missing "must be built with it:" \
-    "install Go $(sed -n 's/^go //p' "$modules/go.mod") or newer$([ "$set_name" != control-plane ] || echo ", or set KUBEBUILDER_ASSETS to a folder that has them")"
+    "install Go $(sed -n 's/^go //p' "$modules/go.mod") or newer$([ "$folder_name" != control-plane ] || echo ", or set KUBEBUILDER_ASSETS to a folder that has them")"
 
 mkdir -p "$assets"
 trap clean_up EXIT
@@ -186,7 +256,7 @@ fi
 scratch=$(mktemp -d "$assets/.building-XXXXXX")
 
 # Another process may have built some of them while we waited.
-missing=$(missing_in "$assets")
+missing=$(for program in $missing; do [ -x "$assets/$program" ] || echo "$program"; done)
 total=$(printf '%s' "$missing" | grep -c . || true)
 [ "$total" -eq 0 ] || say "building" $missing "into $assets (about $minutes minutes on 2 cores from nothing, once)"
 position=0
@@ -194,4 +264,4 @@ for program in $missing; do
     position=$((position + 1))
     build "$program" "$position of $total $program"
 done
-echo "$assets"
+if [ -n "$envtest" ]; then demo_folder "$envtest"; else echo "$assets"; fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make test-node`: the operator of this project on a real node, in namespaces of its own.
 #
-# It builds what is missing (the control plane, kubelet, containerd, the static program), takes runc and the CNI plugins of
+# It builds what is missing (the control plane, kubelet, containerd, the program), takes runc and the CNI plugins of
 # Debian where the system has none (downloaded, not installed), makes the images, and runs tests/node/test.sh as the first
 # process of a network, mount, process and cgroup namespace: whatever it starts ends with it, and nothing outside of them changes.
 #
@@ -111,8 +111,8 @@ ln -s "$runc" "$work/bin/runc"
 
 say "building the programs of the images"
 if [ -z "${BINARY:-}" ]; then
-    make --no-print-directory build-static >&2
-    BINARY="${CARGO_TARGET_DIR:-target}/$(rustc -vV | sed -n 's/^host: //p')/release/steersman"
+    make --no-print-directory build TARGET= >&2
+    BINARY="${CARGO_TARGET_DIR:-target}/release/steersman"
 fi
 case $(uname -m) in
     x86_64) platform=linux/amd64 ;;

@@ -213,8 +213,15 @@ fn no_file_outgrows_a_reader() {
 
 #[test]
 fn every_case_that_compatibility_names_is_there() {
-    let text = std::fs::read_to_string(root().join("COMPATIBILITY.md")).expect("a readable file");
-    let mut cases = 0;
+    let mut pages = vec![root().join("COMPATIBILITY.md")];
+    for entry in std::fs::read_dir(root().join("docs/compatibility")).expect("a readable folder") {
+        pages.push(entry.expect("a folder entry").path());
+    }
+    let texts = pages
+        .iter()
+        .map(|page| std::fs::read_to_string(page).expect("a readable file"));
+    let text = texts.collect::<String>();
+    let (mut cases, mut missing) = (0, Vec::new());
     // What stands between backquotes is every second piece.
     for name in text.split('`').skip(1).step_by(2) {
         if !["crates/", "src/", "tests/"]
@@ -224,19 +231,23 @@ fn every_case_that_compatibility_names_is_there() {
             continue;
         }
         cases += 1;
-        let path = name.split("::").next().unwrap_or_default();
-        let function = name.rsplit("::").next().unwrap_or_default();
-        let path = root().join(path);
-        assert!(path.exists(), "`{name}` is not there");
-        if path.is_file() {
-            let content = std::fs::read_to_string(&path).expect("a readable file");
-            assert!(
-                path.ends_with(name) || content.contains(function),
-                "`{name}` is not there"
-            );
+        if !is_there(name) {
+            missing.push(name);
         }
     }
+    assert!(missing.is_empty(), "these cases are not there: {missing:#?}");
     assert!(cases > 100, "only {cases} cases were found");
+}
+
+/// Whether a file or a folder is there, and what follows `::` in it.
+fn is_there(case: &str) -> bool {
+    let (path, function) = (case.split("::").next(), case.rsplit("::").next());
+    let path = root().join(path.unwrap_or_default());
+    if !path.is_file() {
+        return path.exists();
+    }
+    let content = std::fs::read_to_string(&path).expect("a readable file");
+    path.ends_with(case) || content.contains(function.unwrap_or_default())
 }
 
 /// Each package of the workspace, with the names of its normal and build dependencies.

@@ -2,6 +2,7 @@
 //! objects it becomes. `make demo` runs it; `make demo ONCE=1` also checks what came out, and ends.
 #![expect(clippy::print_stdout, reason = "the screen is what this program is for")]
 
+mod assets;
 mod checks;
 mod log;
 mod screen;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
-use steersman_testkit::cluster::{Assets, ControlPlane, OperatorCommand, OperatorProcess, User};
+use steersman_testkit::cluster::{ControlPlane, OperatorCommand, OperatorProcess, User};
 use tokio::signal::unix::{SignalKind, signal};
 
 use screen::Screen;
@@ -82,13 +83,14 @@ async fn run(arguments: &Arguments, screen: &Screen) -> Result<()> {
     screen.note("and Ready stays False until somebody runs them. On your cluster it turns True.");
     screen.line("");
 
+    let has_helm = assets::has_helm(&cluster).await;
     if arguments.once {
-        checks::run(&cluster, &site, screen).await?;
+        checks::run(&cluster, &site, has_helm, screen).await?;
         operator.stop().await?;
         screen.done("demo", "everything behaves; stopping");
         return Ok(());
     }
-    print_next_steps(&cluster, &operator, screen);
+    print_next_steps(&cluster, &operator, has_helm, screen);
     log::follow(&operator, screen).await
 }
 
@@ -101,7 +103,7 @@ async fn start_cluster(kubeconfig: Option<&Path>, screen: &Screen) -> Result<Con
         return Ok(ControlPlane::existing(path)?);
     }
     let begun = Instant::now();
-    let assets = tokio::task::spawn_blocking(Assets::find_or_build).await??;
+    let assets = tokio::task::spawn_blocking(assets::find_or_build).await??;
     let cluster = tokio::task::spawn_blocking(move || ControlPlane::start(&assets)).await??;
     let version = cluster.client().await?.apiserver_version().await?.git_version;
     let took = begun.elapsed().as_secs_f32();
@@ -194,13 +196,13 @@ async fn create_site(cluster: &ControlPlane, screen: &Screen) -> Result<Site> {
     Ok(Site::new(cluster.client().await?, "default", "museum"))
 }
 
-fn print_next_steps(cluster: &ControlPlane, operator: &OperatorProcess, screen: &Screen) {
+fn print_next_steps(cluster: &ControlPlane, operator: &OperatorProcess, has_helm: bool, screen: &Screen) {
     screen.title("Try next, in another terminal");
     let kubeconfig = cluster.admin().kubeconfig().display();
     screen.command(&format!("export KUBECONFIG={kubeconfig}"), "");
-    if let Ok(assets) = Assets::find() {
-        // Helm was built as a judge of the tests; not everybody has one of this version.
-        screen.command(&format!("export PATH={}:$PATH", assets.folder().display()), "");
+    // Not everybody has a kubectl or Helm of this version.
+    if let Some(folder) = assets::folder(cluster) {
+        screen.command(&format!("export PATH={}:$PATH", folder.display()), "");
     }
     screen.command(
         r#"kubectl patch vsite museum --type=merge -p '{"spec":{"backend":{"replicas":3}}}'"#,
@@ -218,10 +220,12 @@ fn print_next_steps(cluster: &ControlPlane, operator: &OperatorProcess, screen: 
         "kubectl get vsite museum -o yaml",
         "what the operator says about it",
     );
-    screen.command(
-        "helm history museum; helm get values museum",
-        "the release is Helm's own",
-    );
+    if has_helm {
+        screen.command(
+            "helm history museum; helm get values museum",
+            "the release is Helm's own",
+        );
+    }
     screen.command("kubectl delete vsite museum", "delete it: nothing stays");
     screen.line("");
     screen.note(&format!(

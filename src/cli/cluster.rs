@@ -78,12 +78,8 @@ impl ClusterFlags {
 impl Cluster {
     /// The way to the objects of a kind.
     pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
-        if resource.namespaced {
-            let namespace = namespace.unwrap_or(&self.namespace);
-            Api::namespaced_with(self.client.clone(), namespace, &resource.api)
-        } else {
-            Api::all_with(self.client.clone(), &resource.api)
-        }
+        let namespace = namespace.unwrap_or(&self.namespace);
+        resource.objects(&self.client, Some(namespace))
     }
 
     /// The kind that a user's word means, and the way to its objects. Where several have that name, only those count

@@ -194,12 +194,8 @@ impl<'a> Deployer<'a> {
     }
 
     pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
-        if resource.namespaced {
-            let namespace = namespace.unwrap_or(&self.namespace);
-            Api::namespaced_with(self.client.clone(), namespace, &resource.api)
-        } else {
-            Api::all_with(self.client.clone(), &resource.api)
-        }
+        let namespace = namespace.unwrap_or(&self.namespace);
+        resource.objects(&self.client, Some(namespace))
     }
 
     fn identify(&self, resource: &Resource, object: &RenderedObject) -> ObjectId {

@@ -36,7 +36,7 @@ impl Deployer<'_> {
             if ACCOMPANYING.contains(&resource.api.kind.as_str()) {
                 continue;
             }
-            let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource.api);
+            let api: Api<DynamicObject> = resource.objects(&self.client, Some(namespace));
             let parameters = ListParams::default().limit(500);
             let page = match api.list_metadata(&parameters).await.map_err(RequestError::from) {
                 Ok(page) => page,

@@ -109,7 +109,7 @@ impl Deployer<'_> {
     async fn resources(&self, kinds: &[(ApiKind, Resource)]) -> Result<Vec<Live>, DeployError> {
         let mut found = Vec::new();
         for (kind, resource) in kinds {
-            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource.api);
+            let api: Api<DynamicObject> = resource.objects(&self.client, None);
             let listed = match list_all(&api, ListParams::default()).await {
                 Ok(listed) => listed,
                 // The definition has gone meanwhile.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use steersman_chart::Limits;
 use steersman_chart::template::{TemplateRequest, ValueSources, template};
 use steersman_testkit::corpus::{Case, Corpus, Expectation, root_or_skip};
-use support::TestWorld;
 use support::compare::{Agreement, compare};
+use support::{TestWorld, figure};
 
 /// How many cases must agree: as many as did when this was last raised.
 const FLOOR: usize = 771;
@@ -31,7 +31,7 @@ struct Score {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the figure is what the test is for")]
+#[expect(clippy::print_stdout, reason = "the report is what it is asked for")]
 fn charts_agree_with_helm() {
     let Some(corpus) = root_or_skip() else { return };
     let cases = corpus.cases().expect("the index can be read");
@@ -72,17 +72,17 @@ fn charts_agree_with_helm() {
     let mut score = score.into_inner().expect("no case panicked");
     score.report.sort();
     let agreed = score.bytes + score.semantic + score.errors;
-    println!(
+    figure(&format!(
         "corpus: {agreed} of {} agree ({} byte-equal, {} semantic, {} errors agree)",
         cases.len(),
         score.bytes,
         score.semantic,
         score.errors
-    );
-    println!(
+    ));
+    figure(&format!(
         "corpus: {} of {} errors have Helm's first line, {} its whole text",
         score.error_first_lines, score.errors, score.error_texts
-    );
+    ));
     let mut report = String::new();
     for line in &score.report {
         let _ = writeln!(report, "{line}");

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kube::Client;
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::api::Api;
+use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
 use steersman_chart::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
 use tokio::time::Instant;
 
@@ -33,6 +34,20 @@ pub struct Resource {
     pub api: ApiResource,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
+}
+
+impl Resource {
+    /// The way to the objects of the kind: to those of `namespace`, where the kind has namespaces and one is named, or to
+    /// all.
+    pub fn objects<K>(&self, client: &Client, namespace: Option<&str>) -> Api<K>
+    where
+        K: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    {
+        match namespace.filter(|name| self.namespaced && !name.is_empty()) {
+            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &self.api),
+            None => Api::all_with(client.clone(), &self.api),
+        }
+    }
 }
 
 /// What else a kind is called.

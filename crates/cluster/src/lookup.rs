@@ -219,11 +219,7 @@ impl ClusterWorld {
             return Err(LookupError::UnknownKind(kind));
         };
         let failed = |error| LookupError::request(resource, query, error);
-        let api: Api<DynamicObject> = if resource.namespaced && !query.namespace.is_empty() {
-            Api::namespaced_with(self.client.clone(), query.namespace, &resource.api)
-        } else {
-            Api::all_with(self.client.clone(), &resource.api)
-        };
+        let api: Api<DynamicObject> = resource.objects(&self.client, Some(query.namespace));
         if query.name.is_empty() {
             return self.list(&api, query).await.map_err(failed);
         }

@@ -39,5 +39,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
         }
         next = cause.source();
     }
-    one_line(&text)
+    if text.contains(char::is_control) {
+        return one_line(&text);
+    }
+    text
 }

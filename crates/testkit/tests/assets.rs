@@ -20,8 +20,9 @@ const PROGRAMS: [&str; 5] = [
     "kubectl",
 ];
 
-/// Compiles nothing: writes what it was asked to build and appends the package to a list.
+/// Compiles nothing: has one package to compile, writes what it was asked to build and appends the package to a list.
 const STAND_IN: &str = r#"#!/bin/sh
+[ "$1" != list ] || { echo a/package; exit; }
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
 echo "$1" >> "$STAND_IN_LIST"
 case $1 in */$STAND_IN_FAILS) echo "syntax error: no such thing"; exit 1 ;; esac
@@ -58,7 +59,7 @@ impl World {
             "bash", "cat", "chmod", "cksum", "cut", "dirname", "flock", "grep", "head", "mkdir", "mktemp",
         ]
         .into_iter()
-        .chain(["mv", "rm", "sed", "sh", "sleep", "tail", "env"])
+        .chain(["ln", "mv", "rm", "sed", "sh", "sleep", "tail", "env"])
         {
             let _ = std::os::unix::fs::symlink(which(tool), self.path("bin").join(tool));
         }
@@ -231,6 +232,106 @@ fn complete_kubebuilder_assets_are_used_as_they_are() {
         messages(&output)
     );
     assert!(folder_of(&output).starts_with(world.path("cache")));
+}
+
+#[test]
+fn the_demo_needs_no_helm_and_the_tests_go_on_from_there() {
+    let world = World::with_go();
+    let demo = folder_of(&world.script().args(["--of", "demo"]).output().unwrap());
+    assert_eq!(world.built().len(), 4, "{:?}", world.built());
+    assert_eq!(folder_of(&world.script().output().unwrap()), demo);
+    assert_eq!(
+        world.built().last().map(String::as_str),
+        Some("helm.sh/helm/v4/cmd/helm")
+    );
+    assert_eq!(world.built().len(), 5);
+}
+
+/// What setup-envtest downloads, with an API server of this version.
+fn write_envtest(folder: &Path, version: &str) {
+    fs::create_dir_all(folder).unwrap();
+    write_program(
+        &folder.join("kube-apiserver"),
+        &format!("#!/bin/sh\necho Kubernetes v{version}\n"),
+    );
+    for program in ["etcd", "kubectl"] {
+        write_program(&folder.join(program), "");
+    }
+}
+
+#[test]
+fn the_demo_runs_on_the_newest_envtest_that_is_here() {
+    let world = World::with_go();
+    for version in ["1.9.0", "1.99.2", "1.100.1"] {
+        let folder = format!("data/kubebuilder-envtest/k8s/{version}-linux-amd64");
+        write_envtest(&world.path(&folder), version);
+    }
+    let script = || {
+        let mut script = world.script();
+        script
+            .args(["--of", "demo"])
+            .env("XDG_DATA_HOME", world.path("data"));
+        script
+    };
+    let folder = folder_of(&script().output().unwrap());
+    assert_eq!(world.built(), ["k8s.io/kubernetes/cmd/kube-controller-manager"]);
+    for program in PROGRAMS.into_iter().filter(|program| *program != "helm") {
+        assert!(folder.join(program).exists(), "{program} is missing");
+    }
+    let server = fs::canonicalize(folder.join("kube-apiserver")).unwrap();
+    assert!(
+        server.to_string_lossy().contains("1.100.1-linux"),
+        "{}",
+        server.display()
+    );
+    let again = script().output().unwrap();
+    assert_eq!((folder_of(&again), world.built().len()), (folder, 1));
+
+    // Asked for by name, it goes before newer ones; the tests take nothing but the pinned version.
+    let named = world.path("data/kubebuilder-envtest/k8s/1.99.2-linux-amd64");
+    let folder = folder_of(&script().env("KUBEBUILDER_ASSETS", &named).output().unwrap());
+    let server = fs::canonicalize(folder.join("kube-apiserver")).unwrap();
+    assert_eq!(server, fs::canonicalize(named.join("kube-apiserver")).unwrap());
+    let output = world.script().env("KUBEBUILDER_ASSETS", &named).output().unwrap();
+    assert!(folder_of(&output).starts_with(world.path("cache/steersman/control-plane")));
+}
+
+#[test]
+fn an_envtest_older_than_our_controllers_is_left_alone() {
+    let world = World::with_go();
+    write_envtest(&world.path("envtest"), "1.35.9");
+    let mut script = world.script();
+    script
+        .args(["--of", "demo"])
+        .env("KUBEBUILDER_ASSETS", world.path("envtest"));
+    assert!(folder_of(&script.output().unwrap()).starts_with(world.path("cache/steersman/control-plane")));
+    assert_eq!(world.built().len(), 4, "{:?}", world.built());
+}
+
+#[test]
+fn progress_says_how_far_it_is_and_how_long_it_took_last_time() {
+    let world = World::with_go();
+    let folder = folder_of(&world.script().output().unwrap());
+    fs::write(
+        world.path("cache/steersman/durations"),
+        "control-plane/etcd 71\ncontrol-plane/helm 5\n",
+    )
+    .unwrap();
+    fs::remove_file(folder.join("etcd")).unwrap();
+    let output = world.script().env("STAND_IN_SECONDS", "3").output().unwrap();
+    let text = messages(&output);
+    assert!(
+        text.contains("control plane: 1 of 1 etcd: 0 of 1 packages, 2 s (last time 71 s)"),
+        "{text}"
+    );
+    let durations = fs::read_to_string(world.path("cache/steersman/durations")).unwrap();
+    let mut lines: Vec<_> = durations.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines.len(), 2, "{durations}");
+    assert!(
+        !lines[0].ends_with(" 71") && lines[1] == "control-plane/helm 5",
+        "{durations}"
+    );
 }
 
 #[test]

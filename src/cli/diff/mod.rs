@@ -16,7 +16,7 @@ use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::style::Style;
 use steersman_model::Environment;
 use steersman_operator::dependents::Interests;
-use steersman_operator::reconcile::{ObjectPreview, Preview, ReconcileError, Reconciler, Settings, Shared};
+use steersman_operator::reconcile::{DryRun, ObjectDryRun, ReconcileError, Reconciler, Settings, Shared};
 use steersman_watches::Watches;
 pub(super) use subject::Subject;
 
@@ -53,11 +53,11 @@ pub(super) struct Args {
 /// Prints what would change.
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
     // The exit code 1 says that something would change, so it can't say that something failed.
-    let differs = preview_all(arguments, environment).map_err(Failure::into_trouble)?;
+    let differs = diff_all(arguments, environment).map_err(Failure::into_trouble)?;
     if differs { Err(Failure::Silent) } else { Ok(()) }
 }
 
-fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failure> {
+fn diff_all(arguments: Args, environment: &Environment) -> Result<bool, Failure> {
     let named = Named::read(&arguments.resources)?;
     if named.is_empty() && arguments.files.is_empty() {
         let hint = "name resources of the cluster, or files with -f; `steersman diff --help` has examples";
@@ -82,10 +82,10 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
         for subject in subjects {
             let title = subject.title();
             let shown = if subject.is_selected() {
-                let preview = preview(&cluster, subject).await.map_err(failed)?;
-                differs |= preview.objects.iter().any(ObjectPreview::differs);
-                refused += text::refused(&preview);
-                text::describe(&title, &preview, style)
+                let dry_run = dry_run(&cluster, subject).await.map_err(failed)?;
+                differs |= dry_run.objects.iter().any(ObjectDryRun::differs);
+                refused += text::refused(&dry_run);
+                text::describe(&title, &dry_run, style)
             } else {
                 format!("{title}: is not selected by its watch, so the operator leaves it alone\n\n")
             };
@@ -101,7 +101,7 @@ fn preview_all(arguments: Args, environment: &Environment) -> Result<bool, Failu
 }
 
 /// What the operator would do with a resource.
-pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<Preview, ReconcileError> {
+pub(super) async fn dry_run(cluster: &Cluster, subject: Subject<'_>) -> Result<DryRun, ReconcileError> {
     let stop = CancellationToken::new();
     let shared = Shared::new(
         cluster.client.clone(),
@@ -111,5 +111,5 @@ pub(super) async fn preview(cluster: &Cluster, subject: Subject<'_>) -> Result<P
     );
     let settings = Arc::new(Settings::new(subject.watch));
     let reconciler = Reconciler::new(shared, settings, subject.resource);
-    reconciler.preview(subject.object).await
+    reconciler.dry_run(subject.object).await
 }

@@ -1,4 +1,4 @@
-//! A preview as text: unified diffs with what is secret masked.
+//! A dry run as text: unified diffs with what is secret masked.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use similar::TextDiff;
 
 use crate::cli::style::{Style, Tone, harmless};
-use steersman_operator::reconcile::{Fate, ObjectPreview, Preview};
+use steersman_operator::reconcile::{DryRun, ObjectDryRun, ObjectResult};
 use steersman_operator::status::Redactor;
 
 /// kubectl's annotation with all of an object, values of a Secret included.
@@ -14,59 +14,60 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const MASK: &str = "***";
 
 /// How many objects would not be applied.
-pub(super) fn refused(preview: &Preview) -> usize {
-    let refused = |object: &&ObjectPreview| matches!(object.fate, Fate::Refused(_));
-    preview.objects.iter().filter(refused).count()
+pub(super) fn refused(dry_run: &DryRun) -> usize {
+    let refused = |object: &&ObjectDryRun| matches!(object.result, ObjectResult::Refused(_));
+    dry_run.objects.iter().filter(refused).count()
 }
 
-/// A headline, hooks, what becomes of each object, and a summary.
-pub(super) fn describe(title: &str, preview: &Preview, style: Style) -> String {
+/// All of a dry run.
+pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     let mut text = String::new();
-    let headline = format!("{title}: {}", preview.plan);
+    let headline = format!("{title}: {}", dry_run.decision);
     let _ = writeln!(text, "{}", style.paint(Tone::Bold, &harmless(&headline)));
-    if preview.paused {
+    if dry_run.paused {
         let _ = writeln!(text, "  paused by an annotation, so nothing of this is done yet");
     }
-    for hook in &preview.hooks {
+    for hook in &dry_run.hooks {
         let _ = writeln!(text, "  hook     {}", harmless(hook));
     }
-    for object in preview.objects.iter().filter(|object| shows(object)) {
-        text.push_str(&describe_object(object, &preview.redactor, style));
+    for object in dry_run.objects.iter().filter(|object| shows(object)) {
+        text.push_str(&describe_object(object, &dry_run.redactor, style));
     }
-    let _ = writeln!(text, "{}", summary(preview));
+    let _ = writeln!(text, "{}", summary(dry_run));
     text
 }
 
-fn shows(object: &ObjectPreview) -> bool {
-    object.differs() || object.fate == Fate::Kept
+fn shows(object: &ObjectDryRun) -> bool {
+    object.differs() || object.result == ObjectResult::Kept
 }
 
-fn summary(preview: &Preview) -> String {
+fn summary(dry_run: &DryRun) -> String {
     let (mut created, mut changed, mut deleted, mut same) = (0, 0, 0, 0);
-    for object in &preview.objects {
-        match (&object.fate, &object.live) {
-            (Fate::Applied(_), None) => created += 1,
-            (Fate::Applied(_), Some(_)) if object.differs() => changed += 1,
-            (Fate::Deleted, _) => deleted += 1,
-            (Fate::Applied(_) | Fate::Kept, _) => same += 1,
-            (Fate::Refused(_), _) => {}
+    for object in &dry_run.objects {
+        match (&object.result, &object.live) {
+            (ObjectResult::Applied(_), None) => created += 1,
+            (ObjectResult::Applied(_), Some(_)) if object.differs() => changed += 1,
+            (ObjectResult::Recreated(_), _) => changed += 1,
+            (ObjectResult::Deleted, _) => deleted += 1,
+            (ObjectResult::Applied(_) | ObjectResult::Kept, _) => same += 1,
+            (ObjectResult::Refused(_), _) => {}
         }
     }
-    let refused = match refused(preview) {
+    let refused = match refused(dry_run) {
         0 => String::new(),
         number => format!(", {number} refused"),
     };
     format!("  {created} created, {changed} changed, {deleted} deleted, {same} unchanged{refused}\n")
 }
 
-fn describe_object(object: &ObjectPreview, redactor: &Redactor, style: Style) -> String {
+fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> String {
     let id = harmless(&object.id.to_string());
-    match (&object.fate, &object.live) {
-        (Fate::Applied(after), None) => {
+    match (&object.result, &object.live) {
+        (ObjectResult::Applied(after), None) => {
             let hunks = diff(&id, None, Some(after), redactor, style);
             format!("  {}  {id}\n{hunks}", style.paint(Tone::Good, "created"))
         }
-        (Fate::Applied(after), Some(live)) => {
+        (ObjectResult::Applied(after), Some(live)) => {
             let hunks = diff(&id, Some(live), Some(after), redactor, style);
             let dropped = match object.dropped.as_slice() {
                 [] => String::new(),
@@ -80,9 +81,13 @@ fn describe_object(object: &ObjectPreview, redactor: &Redactor, style: Style) ->
                 style.paint(Tone::Doubtful, "changed")
             )
         }
-        (Fate::Deleted, _) => format!("  {}  {id}\n", style.paint(Tone::Bad, "deleted")),
-        (Fate::Kept, _) => format!("  kept     {id}, as the chart asks for that\n"),
-        (Fate::Refused(reason), _) => {
+        (ObjectResult::Recreated(after), live) => {
+            let hunks = diff(&id, live.as_ref(), Some(after), redactor, style);
+            format!("  {}  {id}\n{hunks}", style.paint(Tone::Bad, "recreated"))
+        }
+        (ObjectResult::Deleted, _) => format!("  {}  {id}\n", style.paint(Tone::Bad, "deleted")),
+        (ObjectResult::Kept, _) => format!("  kept     {id}, as the chart asks for that\n"),
+        (ObjectResult::Refused(reason), _) => {
             let reason = harmless(&redactor.mask(reason)).replace('\n', " ");
             format!("  {}  {id}: {reason}\n", style.paint(Tone::Bad, "refused"))
         }
@@ -181,10 +186,10 @@ mod tests {
     use super::*;
     use steersman_model::ObjectId;
     use steersman_model::Revision;
-    use steersman_operator::reconcile::{Cause, Plan};
+    use steersman_operator::reconcile::{Cause, Decision};
 
-    fn object(live: Option<Value>, fate: Fate, kind: &str) -> ObjectPreview {
-        ObjectPreview {
+    fn object(live: Option<Value>, result: ObjectResult, kind: &str) -> ObjectDryRun {
+        ObjectDryRun {
             id: ObjectId {
                 group: String::new(),
                 kind: kind.to_owned(),
@@ -193,23 +198,23 @@ mod tests {
             },
             live,
             managers: std::collections::BTreeSet::new(),
-            fate,
+            result,
             dropped: Vec::new(),
         }
     }
 
-    fn check(objects: Vec<ObjectPreview>, expect: &Expect) {
-        let preview = Preview {
+    fn check(objects: Vec<ObjectDryRun>, expect: &Expect) {
+        let dry_run = DryRun {
             release: "shop".to_owned(),
             namespace: "default".to_owned(),
-            plan: Plan::Upgrade(Revision(3), Cause::Values),
+            decision: Decision::Upgrade(Revision(3), Cause::Values),
             paused: false,
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
             objects,
             strays: Vec::new(),
             redactor: Redactor::new([], &json!({"password": "canary-1"})),
         };
-        expect.assert_eq(&describe("Web default/shop", &preview, Style::default()));
+        expect.assert_eq(&describe("Web default/shop", &dry_run, Style::default()));
     }
 
     fn map(value: &str) -> Value {
@@ -220,18 +225,22 @@ mod tests {
     fn every_fate_is_told() {
         check(
             vec![
-                object(Some(map("1")), Fate::Applied(map("1")), "ConfigMap"),
-                object(Some(map("1")), Fate::Applied(map("2\nthree")), "ConfigMap"),
-                object(None, Fate::Applied(map("1")), "ConfigMap"),
-                object(Some(map("1")), Fate::Deleted, "Service"),
-                object(Some(map("1")), Fate::Kept, "Volume"),
-                ObjectPreview {
+                object(Some(map("1")), ObjectResult::Applied(map("1")), "ConfigMap"),
+                object(
+                    Some(map("1")),
+                    ObjectResult::Applied(map("2\nthree")),
+                    "ConfigMap",
+                ),
+                object(None, ObjectResult::Applied(map("1")), "ConfigMap"),
+                object(Some(map("1")), ObjectResult::Deleted, "Service"),
+                object(Some(map("1")), ObjectResult::Kept, "Volume"),
+                ObjectDryRun {
                     dropped: vec!["/data/canary-1".to_owned(), "/data/other".to_owned()],
-                    ..object(Some(map("1")), Fate::Applied(json!({})), "Secret")
+                    ..object(Some(map("1")), ObjectResult::Applied(json!({})), "Secret")
                 },
                 object(
                     None,
-                    Fate::Refused("exists with canary-1\u{1b}".to_owned()),
+                    ObjectResult::Refused("exists with canary-1\u{1b}".to_owned()),
                     "Role",
                 ),
             ],
@@ -293,7 +302,7 @@ mod tests {
         check(
             vec![object(
                 Some(secret("Y2FuYXJ5LTQ=", "gone", "canary-1")),
-                Fate::Applied(secret("Y2FuYXJ5LTU=", "new", "none")),
+                ObjectResult::Applied(secret("Y2FuYXJ5LTU=", "new", "none")),
                 "Secret",
             )],
             &expect![[r"
@@ -328,7 +337,7 @@ mod tests {
         let after = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "********"}});
         let before = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "canary-1"}});
         check(
-            vec![object(Some(before), Fate::Applied(after), "ConfigMap")],
+            vec![object(Some(before), ObjectResult::Applied(after), "ConfigMap")],
             &expect![[r"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
                   hook     pre-upgrade Job migrate

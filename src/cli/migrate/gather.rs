@@ -8,14 +8,14 @@ use kube::api::{Api, DynamicObject, ListParams};
 use super::Args;
 use super::finding::{Report, Subject, Weight, changed_fields};
 use crate::cli::cluster::{Cluster, failed};
-use crate::cli::diff::{self, preview};
+use crate::cli::diff::{self, dry_run};
 use crate::cli::{Failure, run};
 use steersman_cluster::client::list_all;
 use steersman_cluster::discovery::Resource;
 use steersman_model::Environment;
 use steersman_model::{ApiKind, chain};
 use steersman_operator::config::Namespaces;
-use steersman_operator::reconcile::{Cause, Fate, ObjectPreview, Plan, Preview};
+use steersman_operator::reconcile::{Cause, Decision, DryRun, ObjectDryRun, ObjectResult};
 use steersman_watches::controls::Controls;
 use steersman_watches::{Watch, Watches};
 
@@ -110,13 +110,12 @@ async fn list(
     resource: &Resource,
     namespaces: &Namespaces,
 ) -> Result<Vec<DynamicObject>, Failure> {
-    let client = || cluster.client.clone();
     let apis: Vec<Api<DynamicObject>> = match namespaces {
         Namespaces::Listed(names) if resource.namespaced => {
-            let in_namespace = |name: &String| Api::namespaced_with(client(), name, &resource.api);
+            let in_namespace = |name: &String| resource.objects(&cluster.client, Some(name));
             names.iter().map(in_namespace).collect()
         }
-        _ => vec![Api::all_with(client(), &resource.api)],
+        _ => vec![resource.objects(&cluster.client, None)],
     };
     let mut found = Vec::new();
     for api in apis {
@@ -147,36 +146,36 @@ async fn look_at_resource(
     for complaint in Controls::read(Some(&annotations)).1 {
         subject.add(Weight::Differs, complaint);
     }
-    match preview(cluster, wanted).await {
-        Ok(preview) => add_preview(&preview, &mut subject),
+    match dry_run(cluster, wanted).await {
+        Ok(dry_run) => tell(&dry_run, &mut subject),
         Err(error) => subject.add(Weight::Problem, chain(&error)),
     }
     subject
 }
 
-fn add_preview(preview: &Preview, subject: &mut Subject) {
-    let (weight, message) = plan(preview.plan);
+fn tell(dry_run: &DryRun, subject: &mut Subject) {
+    let (weight, message) = decision(dry_run.decision);
     subject.add(weight, message);
-    for hook in &preview.hooks {
+    for hook in &dry_run.hooks {
         subject.add(Weight::Differs, format!("hook {hook} would run"));
     }
     let mut managers = BTreeSet::new();
-    for object in &preview.objects {
-        if let Some((weight, message)) = fate(object) {
-            subject.add(weight, preview.redactor.mask(&message));
+    for object in &dry_run.objects {
+        if let Some((weight, message)) = finding(object) {
+            subject.add(weight, dry_run.redactor.mask(&message));
         }
         if let Some(message) = dropped(object) {
-            subject.add(Weight::Differs, preview.redactor.mask(&message));
+            subject.add(Weight::Differs, dry_run.redactor.mask(&message));
         }
         managers.extend(object.managers.iter().map(String::as_str));
     }
-    for stray in &preview.strays {
+    for stray in &dry_run.strays {
         let message = format!(
             "{stray} belongs to the resource, and no revision names it: it would stay until that is deleted"
         );
         subject.add(Weight::Differs, message);
     }
-    let is_ours = matches!(preview.plan, Plan::Keep(_) | Plan::Recover(_));
+    let is_ours = matches!(dry_run.decision, Decision::Keep(_) | Decision::Recover(_));
     if !managers.is_empty() && !is_ours {
         let names: Vec<&str> = managers.into_iter().collect();
         let message = format!(
@@ -188,7 +187,7 @@ fn add_preview(preview: &Preview, subject: &mut Subject) {
 }
 
 /// What an object loses because its fields become ours.
-fn dropped(object: &ObjectPreview) -> Option<String> {
+fn dropped(object: &ObjectDryRun) -> Option<String> {
     let fields = object.dropped.join(", ");
     (!fields.is_empty()).then(|| {
         format!(
@@ -198,43 +197,50 @@ fn dropped(object: &ObjectPreview) -> Option<String> {
     })
 }
 
-fn plan(plan: Plan) -> (Weight, String) {
-    match plan {
-        Plan::TakeOver(revision) => (
+fn decision(decision: Decision) -> (Weight, String) {
+    match decision {
+        Decision::TakeOver(revision) => (
             Weight::Same,
             format!("revision {revision} would be taken over as it is"),
         ),
-        Plan::Keep(revision) => (Weight::Same, format!("revision {revision} is ours already")),
-        Plan::Leave => (Weight::Same, "is being deleted".to_owned()),
-        Plan::Install => (
+        Decision::Keep(revision) => (Weight::Same, format!("revision {revision} is ours already")),
+        Decision::Uninstall => (Weight::Same, "is being deleted".to_owned()),
+        Decision::Install => (
             Weight::Differs,
             "has no release, and one would be installed".to_owned(),
         ),
-        Plan::Upgrade(revision, Cause::TakenOver) => (
+        Decision::Upgrade(revision, Cause::TakenOver) => (
             Weight::Differs,
             format!(
                 "would be upgraded to revision {revision}: chart or values are not those of the last one"
             ),
         ),
-        Plan::Upgrade(revision, _) => (
+        Decision::Upgrade(revision, _) => (
             Weight::Differs,
             format!("would be upgraded to revision {revision}"),
         ),
-        Plan::Recover(revision) => (
+        Decision::Recover(revision) => (
             Weight::Differs,
             format!("revision {revision} would be applied again, as that has not succeeded yet"),
         ),
+        Decision::RollBack(revision) => (Weight::Differs, format!("would go back to revision {revision}")),
     }
 }
 
-fn fate(object: &ObjectPreview) -> Option<(Weight, String)> {
+fn finding(object: &ObjectDryRun) -> Option<(Weight, String)> {
     let id = &object.id;
-    match (&object.fate, &object.live) {
-        (Fate::Refused(reason), _) => Some((Weight::Problem, format!("{id} would be refused: {reason}"))),
-        (Fate::Deleted, _) => Some((Weight::Differs, format!("{id} would be deleted"))),
-        (Fate::Kept, _) => None,
-        (Fate::Applied(_), None) => Some((Weight::Differs, format!("{id} would be created"))),
-        (Fate::Applied(after), Some(live)) => {
+    match (&object.result, &object.live) {
+        (ObjectResult::Refused(reason), _) => {
+            Some((Weight::Problem, format!("{id} would be refused: {reason}")))
+        }
+        (ObjectResult::Recreated(_), _) => Some((
+            Weight::Differs,
+            format!("{id} would be deleted and created again"),
+        )),
+        (ObjectResult::Deleted, _) => Some((Weight::Differs, format!("{id} would be deleted"))),
+        (ObjectResult::Kept, _) => None,
+        (ObjectResult::Applied(_), None) => Some((Weight::Differs, format!("{id} would be created"))),
+        (ObjectResult::Applied(after), Some(live)) => {
             let fields = changed_fields(live, after);
             let is_other = !fields.is_empty();
             is_other.then(|| {

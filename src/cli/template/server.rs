@@ -111,11 +111,7 @@ impl Server {
     ) -> Result<(), String> {
         let own = object.namespace.as_deref().unwrap_or(&release.namespace);
         let namespace = if resource.namespaced { own } else { "" };
-        let api: Api<DynamicObject> = if resource.namespaced {
-            Api::namespaced_with(self.client.clone(), namespace, &resource.api)
-        } else {
-            Api::all_with(self.client.clone(), &resource.api)
-        };
+        let api: Api<DynamicObject> = resource.objects(&self.client, Some(namespace));
         let name = format!("{} {:?} in namespace {namespace:?}", object.api.kind, object.name);
         match self.runtime.block_on(api.get_opt(&object.name)) {
             Ok(None) => Ok(()),

@@ -143,7 +143,7 @@ fn operator_sdk_writes_the_same_and_takes_what_is_written() {
             .lines()
             .filter(|line| !line.trim().is_empty() && !line.contains('#'))
         {
-            // What differs on purpose is in COMPATIBILITY.md.
+            // What differs on purpose is in docs/compatibility/operator-sdk.md.
             let is_meant =
                 line.contains("memory: 64Mi") || line.trim().starts_with("image:") || line.trim() == "-";
             let is_there = ours[path].lines().any(|other| other.trim() == line.trim());

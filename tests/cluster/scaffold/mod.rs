@@ -191,7 +191,7 @@ async fn runs_in_the_cluster(project: &Project<'_>) {
     project.make(&["undeploy"]).succeeded();
 }
 
-/// As the README has it: an operator that watches one namespace, and may do something in that alone.
+/// As docs/how-to/rbac.md has it: an operator that watches one namespace, and may do something in that alone.
 async fn runs_in_one_namespace(project: &Project<'_>) {
     let (name, system, namespace) = (&project.name, project.system(), &project.bench.namespace);
     let folder = project.folder.join("config/namespaced");

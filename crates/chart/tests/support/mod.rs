@@ -5,8 +5,21 @@
 pub(crate) mod compare;
 
 use std::cell::Cell;
+use std::fs::OpenOptions;
+use std::io::Write as _;
 
 use steersman_chart::{Chart, Failure, LookupQuery, Timestamp, Value, World};
+
+/// Prints a figure, and adds it to the file that `STEERSMAN_FIGURES` names: what a passing test prints is not seen.
+#[expect(clippy::print_stdout, reason = "the figure is what the test is for")]
+pub(crate) fn figure(line: &str) {
+    println!("{line}");
+    if let Some(path) = std::env::var_os("STEERSMAN_FIGURES") {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        writeln!(file.expect("the file of figures can be opened"), "{line}")
+            .expect("a figure can be written");
+    }
+}
 
 /// A world without a cluster, whose randomness follows from a seed.
 #[derive(Debug)]

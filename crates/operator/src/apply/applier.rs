@@ -10,12 +10,13 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
-use super::apply_error::ApplyError;
 use super::conflicts::in_words;
-use super::heal::{HealError, heal};
-use super::mend::mend;
-use super::plan::{Planned, identify, missing_kind, plan, unknown_kind};
-use super::takeover::take_over_fields;
+use crate::apply::address::{Planned, identify, missing_kind, plan, unknown_kind};
+use crate::apply::error::ApplyError;
+use crate::apply::ownership::takeover::take_over_fields;
+use crate::apply::repair::heal::{HealError, heal};
+use crate::apply::repair::mend::mend;
+use crate::apply::repair::recreate::Recreation;
 use crate::dependents::Dependents;
 use crate::telemetry::step;
 use steersman_cluster::RequestError;
@@ -296,8 +297,18 @@ impl Applier {
                     });
                 }
                 (Err(error), Some(current)) if error.is_immutable() => {
-                    self.make_way(options, (&api, id), (object, &value), current, error)
-                        .await?;
+                    self.make_way(
+                        Recreation {
+                            options,
+                            api: &api,
+                            id,
+                            object,
+                            value: &value,
+                        },
+                        current,
+                        error,
+                    )
+                    .await?;
                     (uid, new) = (None, Change::Recreated);
                 }
                 (Err(error), Some(uid)) if error.is_list_conflict() || error.is_about_leftovers() => {
@@ -377,12 +388,7 @@ impl Applier {
     }
 
     pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
-        match namespace {
-            Some(namespace) if resource.namespaced => {
-                Api::namespaced_with(self.client.clone(), namespace, &resource.api)
-            }
-            _ => Api::all_with(self.client.clone(), &resource.api),
-        }
+        resource.objects(&self.client, namespace)
     }
 }
 

@@ -9,12 +9,11 @@ use serde_json::Value;
 use steersman_watches::CrdPolicy;
 
 use super::applier::Applier;
-use super::mend::mend;
+use crate::apply::repair::mend::mend;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::FIELD_MANAGER;
 use steersman_model::RenderedObject;
-use steersman_model::kinds_defined_by;
 
 /// How long a definition may take to be in effect.
 pub const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);
@@ -55,8 +54,8 @@ fn detail(reason: &str) -> String {
 }
 
 impl Applier {
-    /// Installs definitions as `policy` says, and waits until the server acts on what was written.
-    /// `true` when anything was.
+    /// Installs definitions, those that are there only where `policy` replaces them, and waits until the server acts on
+    /// what was written. `true` when anything was.
     ///
     /// # Errors
     /// A definition is refused, or not in effect within a minute.
@@ -66,18 +65,8 @@ impl Applier {
         policy: CrdPolicy,
     ) -> Result<bool, CrdError> {
         let mut written = Vec::new();
-        let served = self.discovery.served().await?;
-        let is_served = |object: &RenderedObject| {
-            let kinds = kinds_defined_by(std::slice::from_ref(object));
-            !kinds.is_empty() && kinds.iter().all(|kind| served.resource(kind).is_some())
-        };
         for object in objects {
-            let is_wanted = match policy {
-                CrdPolicy::Create => !is_served(object),
-                CrdPolicy::CreateReplace => true,
-                CrdPolicy::Skip => false,
-            };
-            if is_wanted && self.install_crd(object, policy).await? {
+            if self.install_crd(object, policy).await? {
                 written.push(object.name.clone());
             }
         }
@@ -157,41 +146,6 @@ impl Applier {
             }
         };
         Ok(found.is_none_or(|found| found.metadata.generation != written.metadata.generation))
-    }
-
-    /// Creates those of `definitions` again that objects need and the server no longer has.
-    ///
-    /// # Errors
-    /// As [`Applier::install_crds`].
-    pub async fn restore_crds(
-        &self,
-        definitions: &[RenderedObject],
-        objects: &[RenderedObject],
-        policy: CrdPolicy,
-    ) -> Result<(), CrdError> {
-        let served = self
-            .discovery
-            .served_with(objects.iter().map(|object| &object.api))
-            .await?;
-        let missing: Vec<_> = objects
-            .iter()
-            .map(|object| &object.api)
-            .filter(|api| served.resource(api).is_none())
-            .collect();
-        let needed = |definition: &&RenderedObject| {
-            let kinds = kinds_defined_by(std::slice::from_ref(*definition));
-            missing.iter().any(|api| kinds.contains(api))
-        };
-        let needed: Vec<RenderedObject> = definitions.iter().filter(needed).cloned().collect();
-        // Those that are there are another revision's affair.
-        let policy = match policy {
-            CrdPolicy::CreateReplace => CrdPolicy::Create,
-            policy => policy,
-        };
-        if self.install_crds(&needed, policy).await? {
-            self.discovery.refresh().await?;
-        }
-        Ok(())
     }
 
     /// Waits until the server acts on these definitions.

@@ -4,13 +4,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::Value;
 
-use super::applier::Applier;
-use super::apply_error::ApplyError;
-use super::dropped::{merge_patch, without_dropped};
-use super::leftover::{set_aside, without_leftovers};
-use super::mend::mend;
-use super::plan::{identify, unknown_kind};
-use super::takeover::TakenOver;
+use super::applier::{Applier, ApplyOptions};
+use super::repair::recreate::Recreation;
+use crate::apply::address::{identify, unknown_kind};
+use crate::apply::error::ApplyError;
+use crate::apply::ownership::takeover::TakenOver;
+use crate::apply::repair::dropped::{merge_patch, without_dropped};
+use crate::apply::repair::leftover::{set_aside, without_leftovers};
+use crate::apply::repair::mend::mend;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
 use steersman_cluster::{CHART_LABEL, Owner, Ownership};
@@ -27,8 +28,25 @@ pub struct Tried {
     pub live: Option<Value>,
     /// It as it would be after the apply, or why it would not be applied.
     pub result: Result<Value, ApplyError>,
+    /// Whether it would be deleted and created again to become that.
+    pub recreated: bool,
     /// It as the apply alone would leave it, where fields of a former manager go with it.
     pub without_takeover: Option<Value>,
+}
+
+/// An object whose apply is to be tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The object.
+    pub object: &'a RenderedObject,
+    /// What the server serves.
+    pub served: &'a Served,
+    /// Whether a definition beside it brings its kind.
+    pub is_defined: bool,
+    /// The managers whose fields are taken over before the apply; `None` where nothing is taken over.
+    pub formers: Option<&'a [String]>,
+    /// What the apply does besides.
+    pub options: ApplyOptions<'a>,
 }
 
 impl Applier {
@@ -92,23 +110,21 @@ impl Applier {
 
     /// Has the server apply `object` for `owner` without keeping it. The result of an object whose kind or namespace
     /// does not exist yet, so that the server cannot say, is what would be sent. Where the apply would be preceded by
-    /// a takeover, what Helm or `formers` alone own of the object goes, too; `formers` are none where nothing is taken
-    /// over.
+    /// a takeover, what Helm or the former managers alone own of the object goes, too.
     ///
     /// # Guarantees
     /// Nothing is written.
     ///
     /// # Errors
     /// The object in the cluster can't be read.
-    pub async fn try_apply(
-        &self,
-        owner: &Owner,
-        object: &RenderedObject,
-        served: &Served,
-        is_defined: bool,
-        formers: Option<&[String]>,
-        conflicts: ConflictPolicy,
-    ) -> Result<Tried, ApplyError> {
+    pub async fn try_apply(&self, owner: &Owner, trial: Trial<'_>) -> Result<Tried, ApplyError> {
+        let Trial {
+            object,
+            served,
+            is_defined,
+            formers,
+            options,
+        } = trial;
         let Some(resource) = served.resource(&object.api) else {
             let id = ObjectId {
                 group: object.api.group.clone(),
@@ -125,6 +141,7 @@ impl Applier {
                 id,
                 live: None,
                 result,
+                recreated: false,
                 without_takeover: None,
             });
         };
@@ -152,14 +169,15 @@ impl Applier {
                     id,
                     live: serde_json::to_value(live).ok(),
                     result: Err(error),
+                    recreated: false,
                     without_takeover: None,
                 });
             }
             // What formers manage is taken over before anything is applied.
-            parameters.force = conflicts == ConflictPolicy::Overwrite || formers.is_some();
+            parameters.force = options.conflicts == ConflictPolicy::Overwrite || formers.is_some();
         }
         let answer = try_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
-        let mut without_takeover = None;
+        let (mut without_takeover, mut recreated) = (None, false);
         let result = match answer {
             Ok(applied) => {
                 match try_takeover((&api, &id), live.as_ref(), (&value, &applied), formers).await {
@@ -172,6 +190,18 @@ impl Applier {
             }
             // The namespace comes with the chart, or is not there yet.
             Err(error) if error.is_not_found() && live.is_none() => Ok(value),
+            Err(refusal) if refusal.is_immutable() && live.is_some() => {
+                let recreation = Recreation {
+                    options,
+                    api: &api,
+                    id: &id,
+                    object,
+                    value: &value,
+                };
+                let possible = recreation.check(refusal).await;
+                recreated = possible.is_ok();
+                possible.map(|()| value)
+            }
             Err(source) => Err(ApplyError::Request {
                 attempt: "apply",
                 id: Box::new(id.clone()),
@@ -179,6 +209,7 @@ impl Applier {
             }),
         };
         Ok(Tried {
+            recreated,
             id,
             live: live.and_then(|live| serde_json::to_value(live).ok()),
             result,

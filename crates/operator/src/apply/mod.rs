@@ -5,34 +5,19 @@
 //! not exist is created without force, so that nobody's values are overwritten. Nothing is deleted that does
 //! not carry our mark, and only under its UID.
 
+mod address;
 mod applier;
-mod apply_error;
 mod conflicts;
 mod crds;
-mod dropped;
 mod dry_run;
-mod heal;
-mod hook_error;
-mod hook_order;
-mod hook_progress;
-mod hook_run;
-mod hooks;
-mod leftover;
-mod mend;
-mod moment;
-mod plan;
-mod prune;
-mod recreate;
-mod retain;
-mod sweep;
-mod takeover;
+mod error;
+mod hook;
+mod ownership;
+mod repair;
 
 pub use applier::{Applier, ApplyOptions};
-pub use apply_error::ApplyError;
 pub use crds::{CrdError, ESTABLISH_TIMEOUT, established};
-pub use dry_run::Tried;
-pub use hook_error::HookError;
-pub use moment::Moment;
-pub use prune::{Deletion, PruneError};
-pub use retain::Handover;
-pub use takeover::take_over_fields;
+pub use dry_run::{Trial, Tried};
+pub use error::ApplyError;
+pub use hook::{HookError, HookRun, Moment, hooks_in_order};
+pub use ownership::{Deletion, Handover, PruneError, take_over_fields};

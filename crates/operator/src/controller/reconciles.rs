@@ -58,7 +58,7 @@ impl Controller {
                 // A task of its own: a panic is the end of this reconcile and of nothing else.
                 let work = async move {
                     let outcome = if left {
-                        reconciler.step_back(object, &mut memory).await
+                        reconciler.release_unselected(object, &mut memory).await
                     } else {
                         reconciler.reconcile(object, &mut memory).await
                     };

@@ -38,16 +38,15 @@ impl Controller {
     /// The watched parts of the cluster: some namespaces, or all of it.
     fn scopes(&self) -> Vec<(Option<String>, Api<DynamicObject>)> {
         let client = &self.context.client;
-        let kind = &self.resource.api;
         match &self.context.config.namespaces {
             Namespaces::Listed(names) if self.resource.namespaced => names
                 .iter()
                 .map(|name| {
-                    let api = Api::namespaced_with(client.clone(), name, kind);
+                    let api = self.resource.objects(client, Some(name));
                     (Some(name.clone()), api)
                 })
                 .collect(),
-            _ => vec![(None, Api::all_with(client.clone(), kind))],
+            _ => vec![(None, self.resource.objects(client, None))],
         }
     }
 
@@ -209,7 +208,7 @@ impl Controller {
         let selective = !self.watch.selector.selects_all();
         match self.known.get_mut(key) {
             // One that is being reconciled may be getting its finalizer.
-            Some(known) if selective && (known.memory.is_none() || known.seen.is_held()) => {
+            Some(known) if selective && (known.memory.is_none() || known.seen.has_finalizer()) => {
                 known.left = true;
                 if let Some(route) = known.route.take() {
                     self.shared.dependents.forget(&route);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 
 use super::period::period_of;
-use crate::reconcile::is_held;
+use crate::reconcile::has_finalizer;
 use steersman_model::Digest;
 
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
@@ -52,8 +52,9 @@ impl Seen {
     }
 
     /// Whether it has our finalizer.
-    pub(super) fn is_held(&self) -> bool {
-        self.object().is_some_and(|object| is_held(&object.metadata))
+    pub(super) fn has_finalizer(&self) -> bool {
+        self.object()
+            .is_some_and(|object| has_finalizer(&object.metadata))
     }
 
     /// How often to look at it without a change.

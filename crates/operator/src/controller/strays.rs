@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{Selector, SelectorExt};
 use tokio::sync::mpsc;
 
-use crate::reconcile::{SELECTOR_ANNOTATION, is_held};
+use crate::reconcile::{SELECTOR_ANNOTATION, has_finalizer};
 use crate::schedule::{backoff, jitter};
 use steersman_cluster::RequestError;
 
@@ -64,7 +64,7 @@ fn is_stray(metadata: &ObjectMeta, Hold { selector, former }: &Hold) -> bool {
         .get(SELECTOR_ANNOTATION)
         .map(String::as_str)
         .unwrap_or_default();
-    is_held(metadata)
+    has_finalizer(metadata)
         && (held_under == selector.to_string() || former.contains(held_under))
         && !selector.matches(metadata.labels.as_ref().unwrap_or(&nothing))
 }

@@ -69,10 +69,7 @@ impl Dependents {
     where
         K: kube::Resource<DynamicType = kube::core::ApiResource, Scope = kube::core::DynamicResourceScope>,
     {
-        match &scope.namespace {
-            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource.api),
-            None => Api::all_with(self.client.clone(), &resource.api),
-        }
+        resource.objects(&self.client, scope.namespace.as_deref())
     }
 
     async fn follow<S>(&self, scope: &Scope, mut events: S, listed: &watch::Sender<Listed>)

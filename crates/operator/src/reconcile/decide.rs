@@ -7,14 +7,14 @@ use steersman_watches::drift::DriftMode;
 
 /// What is true, given what was observed.
 ///
-/// The order of the questions is the order of their weight: a pause or a rehearsal goes before
+/// The order of the questions is the order of their weight: a pause or a dry run goes before
 /// everything that could be done; deletion before the rest;
 /// inputs that can't be rendered leave the deployed revision in charge; nothing is written
 /// before the finalizer; another revision goes before the correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
-        guarded,
+        has_finalizer,
         wish,
         last,
         inputs,
@@ -28,19 +28,19 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         DriftMode::Warn => (Vec::new(), drifted),
         DriftMode::Disabled => (Vec::new(), Vec::new()),
     };
-    match (deleting, guarded) {
+    match (deleting, has_finalizer) {
         (true, false) => return ReleaseState::Gone,
         _ if wish == Mode::Pause => return ReleaseState::Paused,
-        _ if wish == Mode::DryRun => return ReleaseState::Rehearsed,
-        (true, true) => return ReleaseState::Leaving,
+        _ if wish == Mode::DryRun => return ReleaseState::DryRun,
+        (true, true) => return ReleaseState::Deleted,
         (false, _) => {}
     }
     let refused = refused == Some(inputs);
     if refused && drifted.is_empty() {
         return ReleaseState::Refused;
     }
-    if !guarded {
-        return ReleaseState::Unguarded;
+    if !has_finalizer {
+        return ReleaseState::MissingFinalizer;
     }
     if refused {
         return ReleaseState::Drifted(drifted);
@@ -63,11 +63,11 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
     match state {
         ReleaseState::Gone
         | ReleaseState::Paused
-        | ReleaseState::Rehearsed
+        | ReleaseState::DryRun
         | ReleaseState::Refused
         | ReleaseState::InSync => None,
-        ReleaseState::Leaving => Some(Action::Uninstall),
-        ReleaseState::Unguarded => Some(Action::Guard),
+        ReleaseState::Deleted => Some(Action::Uninstall),
+        ReleaseState::MissingFinalizer => Some(Action::AddFinalizer),
         ReleaseState::Absent => Some(Action::Install),
         ReleaseState::Interrupted => Some(Action::Recover),
         ReleaseState::OutOfSync(cause) => Some(Action::Upgrade(cause)),
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// A settled release, guarded and deployed from the present inputs.
+    /// A settled release, has_finalizer and deployed from the present inputs.
     fn settled() -> Observed {
         let last = LastRevision {
             revision: Revision(3),
@@ -141,7 +141,7 @@ mod tests {
         };
         Observed {
             deleting: false,
-            guarded: true,
+            has_finalizer: true,
             wish: Mode::Apply,
             last: Some(last),
             inputs: now(),
@@ -180,10 +180,10 @@ mod tests {
                     last: last.clone(),
                     ..settled()
                 };
-                check(leaving.clone(), ReleaseState::Leaving, Some(Action::Uninstall));
+                check(leaving.clone(), ReleaseState::Deleted, Some(Action::Uninstall));
                 check(
                     Observed {
-                        guarded: false,
+                        has_finalizer: false,
                         ..leaving
                     },
                     ReleaseState::Gone,
@@ -197,17 +197,17 @@ mod tests {
     fn a_pause_and_a_rehearsal_hold_everything_up_but_what_is_gone() {
         for (wish, held) in [
             (Mode::Pause, ReleaseState::Paused),
-            (Mode::DryRun, ReleaseState::Rehearsed),
+            (Mode::DryRun, ReleaseState::DryRun),
         ] {
-            for (deleting, guarded) in [(false, false), (false, true), (true, false), (true, true)] {
+            for (deleting, has_finalizer) in [(false, false), (false, true), (true, false), (true, true)] {
                 let observed = Observed {
                     deleting,
-                    guarded,
+                    has_finalizer,
                     wish,
                     drifted: vec![service()],
                     ..settled()
                 };
-                let gone = deleting && !guarded;
+                let gone = deleting && !has_finalizer;
                 let state = if gone { ReleaseState::Gone } else { held.clone() };
                 check(observed, state, None);
             }
@@ -217,12 +217,16 @@ mod tests {
     #[test]
     fn the_finalizer_comes_before_the_first_write() {
         for last in [None, settled().last] {
-            let unguarded = Observed {
-                guarded: false,
+            let unhas_finalizer = Observed {
+                has_finalizer: false,
                 last,
                 ..settled()
             };
-            check(unguarded, ReleaseState::Unguarded, Some(Action::Guard));
+            check(
+                unhas_finalizer,
+                ReleaseState::MissingFinalizer,
+                Some(Action::AddFinalizer),
+            );
         }
     }
 
@@ -369,7 +373,7 @@ mod tests {
         check(
             Observed {
                 last: None,
-                guarded: false,
+                has_finalizer: false,
                 ..refused.clone()
             },
             ReleaseState::Refused,

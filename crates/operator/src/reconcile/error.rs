@@ -75,6 +75,14 @@ pub enum ReconcileError {
 }
 
 impl ReconcileError {
+    /// An error of the correction of drift, where objects can't be applied.
+    pub(super) fn of_drift(self) -> Self {
+        match self {
+            Self::Apply(error) => Self::Drift(error),
+            other => other,
+        }
+    }
+
     /// Where it failed: `first` when no revision was ever deployed.
     pub fn stage(&self, first: bool, deleting: bool) -> FailureStage {
         if self.request().is_some_and(RequestError::is_transient) {

@@ -11,12 +11,12 @@ use super::Reconciler;
 use super::error::ReconcileError;
 use super::memory::Memory;
 use super::noise::is_same_but_for_noise;
-use super::render::{hook_records, manifest};
-use super::session::Session;
+use super::record::{hook_records, manifest};
+use super::session::{Prepared, Session};
 use crate::release::HookRecord;
 use steersman_cluster::lookup::{Answer, ClusterWorld};
 use steersman_model::{DocumentsError, objects_of_manifest, objects_of_text};
-use steersman_model::{Inputs, ReleaseStatus, Revision};
+use steersman_model::{ReleaseStatus, Revision};
 
 impl Reconciler {
     /// Looks again at what the chart has looked up, if that is due. Gives whether the deployed
@@ -28,8 +28,8 @@ impl Reconciler {
     pub(super) async fn lookups_have_changed(
         &self,
         session: &Session,
+        prepared: &Prepared,
         memory: &mut Memory,
-        inputs: Inputs,
     ) -> Result<bool, ReconcileError> {
         let known = memory.known.clone().unwrap_or_default();
         let refused = memory.refusal().map(|refusal| refusal.lookups.clone());
@@ -42,11 +42,11 @@ impl Reconciler {
         }
         let Some(last) = known
             .last
-            .filter(|last| last.status == ReleaseStatus::Deployed && last.inputs == Some(inputs))
+            .filter(|last| last.status == ReleaseStatus::Deployed && last.inputs == Some(prepared.inputs))
         else {
             return Ok(false);
         };
-        if memory.refused(&session.controls, Instant::now()) == Some(inputs) {
+        if memory.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
         let answers = self.ask_again(session, &known.lookups).await;
@@ -62,7 +62,9 @@ impl Reconciler {
             } = answer;
             tracing::info!(release = %session.release, kind, namespace, name, "what the chart looks up has changed");
         }
-        let changed = self.comes_out_differently(session, last.revision).await?;
+        let changed = self
+            .comes_out_differently(session, prepared, last.revision)
+            .await?;
         if !changed && let Some(known) = &mut memory.known {
             known.lookups = answers;
         }
@@ -81,17 +83,22 @@ impl Reconciler {
     async fn comes_out_differently(
         &self,
         session: &Session,
+        prepared: &Prepared,
         revision: Revision,
     ) -> Result<bool, ReconcileError> {
         let Some(stored) = session.history.get(revision).await? else {
             return Ok(true);
         };
-        let operation = if session.first || revision == Revision::FIRST {
+        let operation = if prepared.first || revision == Revision::FIRST {
             Operation::Install
         } else {
             Operation::Upgrade
         };
-        let (rendered, again) = match self.render_twice(session, revision, operation).await {
+        let (rendered, again) = match self
+            .renderer
+            .render_twice(session, prepared, revision, operation)
+            .await
+        {
             Err(error) if error.is_transient() => return Err(error),
             Err(_) => return Ok(true),
             Ok(rendered) => rendered,

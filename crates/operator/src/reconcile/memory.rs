@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use super::fight::Fights;
+use super::drift_backoff::DriftBackoff;
 use super::state::LastRevision;
 use crate::release::{Snapshot, Stored};
 use crate::status::{Failure, Report};
@@ -19,9 +19,9 @@ use steersman_watches::controls::Controls;
 /// templates may have changed.
 const REFUSAL_TIME: Duration = Duration::from_mins(10);
 
-/// A resource is marked as held at most so often within [`GUARD_TIME`].
-const GUARDS: usize = 3;
-const GUARD_TIME: Duration = Duration::from_mins(5);
+/// The finalizer is added at most so often within [`FINALIZER_WINDOW`].
+const FINALIZER_ADDITIONS: usize = 3;
+const FINALIZER_WINDOW: Duration = Duration::from_mins(5);
 
 /// What a chart looks up is looked up again at most so often.
 const LOOKUP_INTERVAL: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ const SETTLING_TIME: Duration = Duration::from_millis(250);
 /// A cache of what the cluster says of one release. Losing it costs a read.
 #[derive(Debug, Default)]
 pub struct Memory {
-    pub(super) known: Option<Known>,
+    pub(super) known: Option<KnownRelease>,
     /// Failures in a row.
     pub failures: u32,
     /// What failed last.
@@ -41,11 +41,11 @@ pub struct Memory {
     refusal: Option<Refusal>,
     /// When was looked again at what the chart looks up.
     looked_at: Option<Instant>,
-    /// When the resource was marked as held.
-    guarded: Vec<Instant>,
+    /// When the finalizer was added.
+    finalizer_added: Vec<Instant>,
     /// What was corrected of late.
-    pub(super) fights: Fights,
-    /// Drift that was told of and is not corrected.
+    pub(super) drift_backoff: DriftBackoff,
+    /// Drift that was warned of and is not corrected.
     pub(super) warned: Vec<ObjectId>,
     /// A deployed revision that the status does not show yet.
     unreported: Option<Unreported>,
@@ -64,7 +64,7 @@ struct Unreported {
 
 /// What the stored revisions say.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Known {
+pub(super) struct KnownRelease {
     /// The newest revision.
     pub(super) last: Option<LastRevision>,
     /// The newest deployed revision.
@@ -88,7 +88,7 @@ pub(super) struct Refusal {
     until: Instant,
 }
 
-impl Known {
+impl KnownRelease {
     /// What these revisions, the oldest first, say.
     pub(super) fn new(revisions: &[Stored]) -> Self {
         let deployed = revisions
@@ -136,7 +136,7 @@ fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<Digest>> {
 
 impl Memory {
     /// A memory of nothing but what the stored revisions say.
-    pub(super) fn of(known: Known) -> Self {
+    pub(super) fn of(known: KnownRelease) -> Self {
         Self {
             known: Some(known),
             ..Self::default()
@@ -222,6 +222,12 @@ impl Memory {
         self.failures = self.failures.saturating_add(1);
     }
 
+    /// Whether no revision was ever deployed, as far as is known.
+    pub(super) fn is_first(&self) -> bool {
+        let last = self.known.as_ref().and_then(|known| known.last.as_ref());
+        !last.is_some_and(|last| last.deployed_before)
+    }
+
     /// What is known must be read again.
     pub(super) fn forget_known(&mut self) {
         self.known = None;
@@ -242,7 +248,7 @@ impl Memory {
     /// A revision was deployed, with these notes, in which secrets are masked.
     pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
         let revision = stored.record.version;
-        self.known = Some(Known {
+        self.known = Some(KnownRelease {
             last: Some(LastRevision {
                 revision,
                 status: ReleaseStatus::Deployed,
@@ -266,7 +272,7 @@ impl Memory {
     /// Objects were applied again.
     pub(super) fn note_corrected(&mut self, changes: &ChangeSet, now: Instant) {
         self.note_applied(changes);
-        self.fights.note(changes.keys(), now);
+        self.drift_backoff.note(changes.keys(), now);
     }
 
     /// Objects are as the deployed revision wants them.
@@ -303,15 +309,16 @@ impl Memory {
         self.refusal = None;
     }
 
-    /// The resource was marked as held.
-    pub(super) fn note_guarded(&mut self, now: Instant) {
-        self.guarded.push(now);
+    /// The finalizer was added.
+    pub(super) fn note_finalizer(&mut self, now: Instant) {
+        self.finalizer_added.push(now);
     }
 
-    /// Whether somebody else keeps changing under which selector the resource is held.
-    pub(super) fn guards_in_vain(&mut self, now: Instant) -> bool {
-        self.guarded.retain(|at| now.duration_since(*at) < GUARD_TIME);
-        self.guarded.len() >= GUARDS
+    /// Whether somebody else keeps changing which watch the finalizer is said to be of.
+    pub(super) fn adds_finalizer_in_vain(&mut self, now: Instant) -> bool {
+        self.finalizer_added
+            .retain(|at| now.duration_since(*at) < FINALIZER_WINDOW);
+        self.finalizer_added.len() >= FINALIZER_ADDITIONS
     }
 
     /// Whether it is time to look again at what the chart looks up; if so, that is noted.

@@ -1,98 +1,114 @@
 //! Observing: from memory where it knows, from the cluster where it does not.
 
 use serde_json::Value;
+use steersman_chart::{Chart, Values};
+use steersman_cluster::Owner;
 use tokio::time::Instant;
 
 use super::Reconciler;
 use super::error::ReconcileError;
-use super::memory::{Known, Memory};
-use super::session::Session;
+use super::memory::{KnownRelease, Memory};
+use super::session::{Prepared, Session};
 use super::state::Observed;
 use crate::release::Stored;
-use crate::status::{Deployed, Health, HealthSummary, ManifestInStatus, Redactor, Report, has_health};
+use crate::status::{Deployed, Health, HealthSummary, Redactor, Report, has_health};
 use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
 use steersman_model::{ObjectId, objects_of_manifest};
 use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 
 impl Reconciler {
-    /// What is true of the resource and its release.
+    /// What is true of the resource and its release. What the release is made of is prepared where it may be needed.
     pub(super) async fn observe(
         &self,
-        session: &mut Session,
+        session: &Session,
+        prepared: &mut Option<Prepared>,
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
-        let deleting = session.deleting();
         let wish = self.wish(session);
-        if !deleting && wish == Mode::Apply && session.inputs.is_none() {
-            session.values = user_values(&session.object.data, &self.settings.override_values)?;
-            session.redactor = Redactor::new([], &Value::Object(session.values.clone()));
-            session.inputs = Some(self.inputs(session));
-        }
-        let inputs = session.inputs.unwrap_or_else(|| self.inputs(session));
         // What these lead to does not hang on the revisions.
-        if deleting || wish != Mode::Apply {
-            let guarded = session.held();
-            return Ok(Observed {
-                deleting,
-                guarded,
-                wish,
-                last: None,
-                inputs,
-                lookups_changed: false,
-                refused: None,
-                drifted: Vec::new(),
-                drift_mode: self.settings.drift.mode,
-            });
+        if session.deleting() || wish != Mode::Apply {
+            return Ok(self.observed(session, wish, session.has_finalizer()));
         }
+        let made = match prepared.take() {
+            Some(prepared) => prepared,
+            None => self.prepare(session)?,
+        };
+        let made = prepared.insert(made);
         if memory.known.is_none() {
-            // Nobody has dealt with a new resource. Should there be revisions that were written this very
-            // moment, writing the first one tells.
-            let (namespace, release) = (&session.owner.release_namespace, &session.release);
-            let revisions = if session.is_new() && !self.shared.presence.may_have(namespace, release) {
-                Vec::new()
-            } else {
-                session.read_anew = true;
-                session.history.load().await?
-            };
-            memory.known = Some(Known::new(&revisions));
-            note_unreported(session, memory, &revisions);
+            self.read_revisions(session, made, memory).await?;
         }
-        let known = memory.known.as_ref();
-        let inputs = known.map_or(inputs, |known| self.reused_inputs(session, known, inputs));
-        session.inputs = Some(inputs);
-        let lookups_changed = self.lookups_have_changed(session, memory, inputs).await?;
+        if let Some(known) = &memory.known {
+            made.inputs = self.reused_inputs(made, known, made.inputs);
+        }
+        made.first = memory.is_first();
+        let lookups_changed = self.lookups_have_changed(session, made, memory).await?;
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
-        session.first = !last.as_ref().is_some_and(|last| last.deployed_before);
         let refused = memory.refused(&session.controls, Instant::now());
+        let has_finalizer = has_finalizer_of_watch(session, memory);
         Ok(Observed {
-            deleting,
-            guarded: is_guarded(session, memory),
-            wish,
             last,
-            inputs,
+            inputs: made.inputs,
             lookups_changed,
             refused,
             drifted,
-            drift_mode: self.settings.drift.mode,
+            ..self.observed(session, wish, has_finalizer)
         })
+    }
+
+    /// What the resource alone says.
+    fn observed(&self, session: &Session, wish: Mode, has_finalizer: bool) -> Observed {
+        Observed {
+            deleting: session.deleting(),
+            has_finalizer,
+            wish,
+            last: None,
+            inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
+            lookups_changed: false,
+            refused: None,
+            drifted: Vec::new(),
+            drift_mode: self.settings.drift.mode,
+        }
+    }
+
+    /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
+    pub(super) fn prepare(&self, session: &Session) -> Result<Prepared, ReconcileError> {
+        let values = user_values(&session.object().data, &self.settings.override_values)?;
+        let secrets = Redactor::new([], &Value::Object(values.clone()));
+        session.redactor.learn(secrets);
+        Ok(Prepared {
+            inputs: inputs(&self.settings.chart, &session.owner, &values),
+            values,
+            first: true,
+        })
+    }
+
+    /// Learns which revisions there are.
+    async fn read_revisions(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        memory: &mut Memory,
+    ) -> Result<(), ReconcileError> {
+        // Nobody has dealt with a new resource. Should there be revisions that were written this very
+        // moment, writing the first one tells.
+        let (namespace, release) = (&session.owner.release_namespace, &session.release);
+        let revisions = if session.is_new() && !self.shared.presence.may_have(namespace, release) {
+            Vec::new()
+        } else {
+            session.journal.note_read();
+            session.history.load().await?
+        };
+        memory.known = Some(KnownRelease::new(&revisions));
+        note_unreported(session, prepared, memory, &revisions);
+        Ok(())
     }
 
     fn wish(&self, session: &Session) -> Mode {
         match session.controls.mode {
             Mode::Apply if self.settings.dry_run => Mode::DryRun,
             wish => wish,
-        }
-    }
-
-    pub(super) fn inputs(&self, session: &Session) -> Inputs {
-        let owner = &session.owner;
-        let identity = [&owner.release, &owner.release_namespace, &owner.uid].map(String::as_str);
-        Inputs {
-            chart: Digest::from_bytes(self.settings.chart.digest().0),
-            values: digest_of_json(&Value::Object(session.values.clone())),
-            identity: Digest::of(identity.join("/").as_bytes()),
         }
     }
 
@@ -128,7 +144,14 @@ impl Reconciler {
     }
 
     /// The report on a release that is as it should be.
-    pub(super) fn deployed(&self, session: &Session, memory: &Memory) -> Report {
+    ///
+    /// # Errors
+    /// The status is to have the manifest, and the revision can't be read.
+    pub(super) async fn deployed(
+        &self,
+        session: &Session,
+        memory: &Memory,
+    ) -> Result<Report, ReconcileError> {
         let known = memory.known.as_ref();
         let objects = known.map(|known| &known.objects);
         let watched = objects
@@ -146,7 +169,7 @@ impl Reconciler {
             });
             (id, verdict)
         });
-        Report::Deployed(Deployed {
+        Ok(Report::Deployed(Deployed {
             release: session.release.clone(),
             revision: known
                 .and_then(|known| known.deployed)
@@ -157,19 +180,19 @@ impl Reconciler {
             app_version: self.settings.chart.app_version().map(str::to_owned),
             notes: memory.unreported_notes().map(str::to_owned),
             health: HealthSummary::new(verdicts),
-            manifest: ManifestInStatus::default(),
-        })
+            manifest: self.manifest_in_status(session, memory).await?,
+        }))
     }
 }
 
 /// A process may have ended after it deployed a revision and before it said so in the status.
-fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored]) {
+fn note_unreported(session: &Session, prepared: &Prepared, memory: &mut Memory, revisions: &[Stored]) {
     let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
         return;
     };
     let shown = session
-        .object
+        .object()
         .data
         .pointer("/status/revision")
         .and_then(Value::as_u64);
@@ -178,21 +201,31 @@ fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored])
     }
     // Without the objects nobody knows what in the notes is secret.
     if let Ok(objects) = objects_of_manifest(&deployed.record.manifest) {
-        let redactor = Redactor::new(&objects, &Value::Object(session.values.clone()));
+        let redactor = Redactor::new(&objects, &Value::Object(prepared.values.clone()));
         memory.note_unreported(redactor.mask(&deployed.record.info.notes));
     }
 }
 
-/// Whether the resource is held as it must be, or somebody else's selector matches it as well:
+/// Whether the finalizer is there as it must be, or somebody else's selector matches the resource as well:
 /// then two operators would write theirs over each other's for ever.
-fn is_guarded(session: &Session, memory: &mut Memory) -> bool {
-    if session.guarded() {
+fn has_finalizer_of_watch(session: &Session, memory: &mut Memory) -> bool {
+    if session.has_finalizer_of_watch() {
         return true;
     }
-    let in_vain = session.held() && memory.guards_in_vain(Instant::now());
+    let in_vain = session.has_finalizer() && memory.adds_finalizer_in_vain(Instant::now());
     if in_vain {
-        let other = session.held_under();
+        let other = session.finalizer_selector();
         tracing::warn!(release = %session.release, other, "the selector of another operator matches the resource, too");
     }
     in_vain
+}
+
+/// What a release would be rendered from.
+pub(super) fn inputs(chart: &Chart, owner: &Owner, values: &Values) -> Inputs {
+    let identity = [&owner.release, &owner.release_namespace, &owner.uid].map(String::as_str);
+    Inputs {
+        chart: Digest::from_bytes(chart.digest().0),
+        values: digest_of_json(&Value::Object(values.clone())),
+        identity: Digest::of(identity.join("/").as_bytes()),
+    }
 }

@@ -1,23 +1,18 @@
 //! What must not be shown of a release.
 
 use serde_json::Value;
-
-use super::session::Session;
-use crate::release::Stored;
-use crate::status::Redactor;
 use steersman_model::RenderedObject;
 
-/// Knows the secrets in the values of the resource, in `objects`, and in what `revisions` are made of and consist of.
+use crate::release::Stored;
+use crate::status::Redactor;
+
+/// The secrets in `objects`, and in what `revisions` are made of and consist of.
 /// A manifest that can't be read names no secret that could be shown.
-pub(super) fn redactor<'a>(
-    session: &Session,
+pub(super) fn secrets_of<'a>(
     revisions: impl IntoIterator<Item = &'a Stored>,
     objects: &[RenderedObject],
 ) -> Redactor {
-    let mut redactor = Redactor::new(objects, &Value::Object(session.values.clone()));
-    if let Some(spec) = session.object.data.get("spec") {
-        redactor.add_values(spec);
-    }
+    let mut redactor = Redactor::new(objects, &Value::Null);
     for stored in revisions {
         if let Some(config) = stored.record.config.clone() {
             redactor.add_values(&Value::Object(config));

@@ -11,7 +11,7 @@ pub struct Observed {
     /// Whether the resource is being deleted.
     pub deleting: bool,
     /// Whether it carries our finalizer.
-    pub guarded: bool,
+    pub has_finalizer: bool,
     /// What is wished for.
     pub wish: Mode,
     /// The last revision; `None` when there is none.
@@ -48,14 +48,14 @@ pub enum ReleaseState {
     Gone,
     /// The resource is to be left alone, whatever else is true.
     Paused,
-    /// Whatever is to be done, it is only to be said.
-    Rehearsed,
-    /// The resource is being deleted and waits for us.
-    Leaving,
+    /// What would be done is only shown.
+    DryRun,
+    /// The resource is being deleted, and its finalizer is ours to remove.
+    Deleted,
     /// These inputs have failed without a trace, and the deployed objects are as they should be.
     Refused,
     /// There would be objects whose deletion nobody waits for.
-    Unguarded,
+    MissingFinalizer,
     /// There is no revision.
     Absent,
     /// The last revision was written down for these inputs, and not deployed.
@@ -91,7 +91,7 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Put the finalizer on the resource.
-    Guard,
+    AddFinalizer,
     /// Render and apply the first revision.
     Install,
     /// Render and apply another revision.
@@ -102,6 +102,6 @@ pub enum Action {
     CorrectDrift(Vec<ObjectId>),
     /// Say that these objects are not as the manifest of the deployed revision wants them.
     WarnOfDrift(Vec<ObjectId>),
-    /// Delete everything and let the resource go.
+    /// Delete everything, or orphan it where the resource says so, and remove the finalizer.
     Uninstall,
 }

@@ -15,7 +15,7 @@ const MAX_FIELDS: usize = 20;
 
 /// What a reconcile would do.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DryRun {
+pub struct DryRunStatus {
     /// In one line, secrets masked.
     pub summary: String,
     /// The hooks that would run.
@@ -40,6 +40,8 @@ pub enum WouldChange {
     Created,
     /// Values at these JSON pointers would be others.
     Changed(Vec<String>),
+    /// It would be deleted and made again, as it can't be changed in place.
+    Recreated,
     /// It would be deleted.
     Deleted,
     /// It would not be applied, for this reason, secrets masked.
@@ -52,13 +54,14 @@ impl WouldChange {
         match self {
             Self::Created => "created",
             Self::Changed(_) => "changed",
+            Self::Recreated => "recreated",
             Self::Deleted => "deleted",
             Self::Refused(_) => "refused",
         }
     }
 }
 
-impl DryRun {
+impl DryRunStatus {
     fn to_json(&self, generation: Option<i64>) -> Value {
         let objects = self.objects.iter().take(MAX_OBJECTS).map(|object| {
             let mut entry = Map::new();
@@ -80,7 +83,7 @@ impl DryRun {
                 WouldChange::Refused(reason) => {
                     entry.insert("message".to_owned(), reason.as_str().into());
                 }
-                WouldChange::Created | WouldChange::Deleted => {}
+                WouldChange::Created | WouldChange::Recreated | WouldChange::Deleted => {}
             }
             Value::Object(entry)
         });
@@ -96,7 +99,7 @@ impl DryRun {
 }
 
 /// The status with the result of a dry run; everything else stays as it is.
-pub(super) fn dry_run_status(current: &Value, dry_run: &DryRun, generation: Option<i64>) -> Value {
+pub(super) fn dry_run_status(current: &Value, dry_run: &DryRunStatus, generation: Option<i64>) -> Value {
     let mut next = current.as_object().cloned().unwrap_or_default();
     next.insert(FIELD.to_owned(), dry_run.to_json(generation));
     Value::Object(next)
@@ -163,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_result_stands_beside_what_is_known_and_goes_again() {
-        let dry_run = DryRun {
+        let dry_run = DryRunStatus {
             summary: "would be installed".to_owned(),
             hooks: vec![],
             objects: vec![],

@@ -17,11 +17,11 @@ mod report;
 mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
-pub use dry_run::{DryRun, WouldBe, WouldChange, differing_fields};
+pub use dry_run::{DryRunStatus, WouldBe, WouldChange, differing_fields};
 pub use events::{EventKind, Events};
 pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;
 pub use next::next_status;
 pub use patch::{StatusError, write_status};
-pub use redact::{Redactor, is_secret_key};
+pub use redact::{LearningRedactor, Redactor, is_secret_key};
 pub use report::{Deployed, Failure, FailureStage, ManifestInStatus, Report};

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::dry_run::DryRun;
+use super::dry_run::DryRunStatus;
 use super::health::HealthSummary;
 use steersman_model::{ReleaseName, Revision};
 
@@ -18,7 +18,7 @@ pub enum Report {
     /// Nothing was done, as the resource asks for.
     Paused,
     /// Nothing was done; this would have been.
-    DryRun(DryRun),
+    DryRun(DryRunStatus),
 }
 
 /// A deployed revision.

@@ -1,23 +1,32 @@
 //! Objects that somebody else has changed or deleted.
 
+use jiff::Timestamp;
+use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
 use tokio::time::Instant;
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::memory::Memory;
-use super::super::render::definitions;
-use super::super::secrets::redactor;
-use super::super::session::Session;
-use crate::apply::{ApplyOptions, Handover};
+use crate::reconcile::Settings;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::executor::Executor;
+use crate::reconcile::memory::Memory;
+use crate::reconcile::plan::{Plan, only};
+use crate::reconcile::recorder::Recorder;
+use crate::reconcile::secrets::secrets_of;
+use crate::reconcile::session::Session;
 use crate::release::Stored;
 use crate::status::EventKind;
-use steersman_model::{Change, ChangeSet, ObjectId, objects_of_manifest};
 
-impl Reconciler {
-    /// Applies `objects` again, from the manifest of the deployed revision.
-    pub(in super::super) async fn correct_drift(
+/// Applies objects again, from the manifest of the deployed revision.
+pub(crate) struct CorrectDrift<'a> {
+    pub(crate) executor: &'a Executor,
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) settings: &'a Settings,
+    pub(crate) now: fn() -> Timestamp,
+}
+
+impl CorrectDrift<'_> {
+    pub(crate) async fn run(
         &self,
-        session: &mut Session,
+        session: &Session,
         memory: &mut Memory,
         objects: &[ObjectId],
     ) -> Result<(), ReconcileError> {
@@ -31,59 +40,26 @@ impl Reconciler {
             memory.forget_known();
             return Ok(());
         };
-        let rendered = objects_of_manifest(&stored.record.manifest)?;
-        session.redactor = redactor(session, [&stored], &[]);
-        let definitions = definitions(&self.settings.chart.crds())?;
-        self.shared
-            .applier
-            .restore_crds(&definitions, &rendered, self.settings.crds)
-            .await?;
-        let affected = rendered.iter().filter(|object| {
-            objects
-                .iter()
-                .any(|id| id.group == object.api.group && id.kind == object.api.kind)
-        });
-        let unserved = self.shared.applier.first_unserved(affected).await?;
-        let drifted = self.shared.applier.identities(&session.owner, rendered).await?;
-        let drifted = drifted
-            .into_iter()
-            .filter(|(id, _)| objects.contains(id))
-            .map(|(_, object)| object)
-            .collect::<Vec<_>>();
-        let applier = &self.shared.applier;
-        let rules = &self.settings.drift.ignore;
-        let before = drifted.clone();
-        let drifted = applier
-            .leave_to_others(&session.owner, rules, drifted, before, Handover::Make)
-            .await
-            .map_err(ReconcileError::Drift)?;
-        let options = ApplyOptions {
-            conflicts: self.settings.conflicts,
-            ..ApplyOptions::default()
+        session.redactor.learn(secrets_of([&stored], &[]));
+        let mut plan = Plan::keep(self.settings, &stored)?;
+        self.executor.define(&plan).await?;
+        let is_affected = |id: &ObjectId, object: &RenderedObject| {
+            id.group == object.api.group && id.kind == object.api.kind
         };
-        let changes = applier
-            .apply_with(&session.owner, drifted, options)
-            .await
-            .map_err(ReconcileError::Drift)?;
-        session.corrected += changes.len();
+        let affected = plan.objects.iter();
+        let affected = affected.filter(|object| objects.iter().any(|id| is_affected(id, object)));
+        let unserved = self.executor.applier.first_unserved(affected).await?;
+        let named = self.executor.identities(session, plan.objects).await?;
+        plan.objects = only(named, objects);
+        plan.replaced.clone_from(&plan.objects);
+        let changes = self.executor.carry_out(session, &plan).await;
+        let changes = changes.map_err(ReconcileError::of_drift)?;
+        session.journal.note_corrected(changes.len());
         memory.note_corrected(&changes, Instant::now());
         if update_digests(&mut stored, &changes) {
-            session.history.update(&stored, (self.shared.now)()).await?;
+            session.history.update(&stored, (self.now)()).await?;
         }
-        for (id, applied) in &changes {
-            let what = if applied.change == Change::Created {
-                "deleted"
-            } else {
-                "changed"
-            };
-            tracing::info!(release = %session.release, object = %id, "corrected drift: the object was {what}");
-            self.event(
-                session,
-                EventKind::Normal,
-                "DriftCorrected",
-                &format!("{id} was {what} and is restored"),
-            );
-        }
+        self.announce(session, &changes);
         // What can be healed is; what lacks its definition waits for that.
         if let Some(error) = unserved {
             return Err(ReconcileError::Drift(error));
@@ -92,28 +68,38 @@ impl Reconciler {
         Ok(())
     }
 
+    fn announce(&self, session: &Session, changes: &ChangeSet) {
+        for (id, applied) in changes {
+            let what = if applied.change == Change::Created {
+                "deleted"
+            } else {
+                "changed"
+            };
+            tracing::info!(release = %session.release, object = %id, "corrected drift: the object was {what}");
+            let message = format!("{id} was {what} and is restored");
+            self.recorder
+                .event(session, EventKind::Normal, "DriftCorrected", &message);
+        }
+    }
+
     /// Says which objects are not as the release wants them, where that is not corrected.
-    pub(in super::super) fn warn_of_drift(
-        &self,
-        session: &Session,
-        memory: &mut Memory,
-        objects: Vec<ObjectId>,
-    ) {
+    pub(crate) fn warn_of_drift(&self, session: &Session, memory: &mut Memory, objects: Vec<ObjectId>) {
         if memory.warned == objects {
             return;
         }
         for id in &objects {
             let message = format!("{id} was changed or deleted, and is left so");
             tracing::warn!(release = %session.release, object = %id, "drift: {message}");
-            self.event(session, EventKind::Warning, "DriftDetected", &message);
+            self.recorder
+                .event(session, EventKind::Warning, "DriftDetected", &message);
         }
         memory.warned = objects;
     }
 
     /// Somebody undoes every correction.
-    pub(in super::super) async fn warn_of_fight(&self, session: &Session, objects: &[ObjectId]) {
+    pub(crate) async fn warn_of_backoff(&self, session: &Session, objects: &[ObjectId]) {
         let Some(first) = objects.first() else { return };
-        let writer = match self.shared.applier.last_writer(first).await {
+        let writer = match self.executor.applier.last_writer(first).await {
             Some(writer) => format!("{writer:?}"),
             None => "another writer".to_owned(),
         };
@@ -123,7 +109,8 @@ impl Reconciler {
             named.join(", ")
         );
         tracing::warn!(release = %session.release, "{message}");
-        self.event(session, EventKind::Warning, "DriftFight", &message);
+        self.recorder
+            .event(session, EventKind::Warning, "DriftFight", &message);
     }
 }
 

@@ -1,97 +1,113 @@
 //! What installation, upgrade and recovery have in common: a revision that is written down is
 //! brought into effect.
 
-use steersman_chart::Operation;
+use jiff::Timestamp;
+use steersman_model::{ChangeSet, Inputs, ReleaseStatus, Revision, chain};
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::memory::{Memory, was_ever_deployed};
-use super::super::render::{definitions, manifest};
-use super::super::secrets::redactor;
-use super::super::session::Session;
-use crate::apply::{ApplyOptions, Deletion, Handover, Moment};
+use super::retention::make_room;
+use super::roll_back::RollBack;
+use crate::reconcile::Settings;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::executor::Executor;
+use crate::reconcile::memory::Memory;
+use crate::reconcile::plan::{NewRevision, Plan, PruneScope, in_effect};
+use crate::reconcile::record::record;
+use crate::reconcile::recorder::Recorder;
+use crate::reconcile::secrets::secrets_of;
+use crate::reconcile::session::{Prepared, Session};
 use crate::release::{Snapshot, Stored};
 use crate::status::{EventKind, is_secret_key};
 use crate::telemetry::step;
-use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject, chain, objects_of_manifest};
-use steersman_model::{Inputs, ReleaseStatus, Revision};
 
-impl Reconciler {
-    /// Renders the next revision after `earlier`, writes it down, and brings it into effect.
-    pub(in super::super) async fn roll_out(
+/// Writes revisions down and brings them into effect.
+#[derive(Clone, Copy)]
+pub(crate) struct Deploy<'a> {
+    pub(crate) executor: &'a Executor,
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) roll_back: RollBack<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) now: fn() -> Timestamp,
+}
+
+/// A revision that is written down, with what it does.
+pub(crate) struct Pending {
+    pub(crate) stored: Stored,
+    pub(crate) plan: Plan,
+    /// Whether no revision was ever deployed before it.
+    pub(crate) first: bool,
+}
+
+impl Deploy<'_> {
+    /// Writes `new` down after `earlier`, and brings it into effect.
+    pub(crate) async fn new_revision(
         &self,
-        session: &mut Session,
+        session: &Session,
+        prepared: &Prepared,
         memory: &mut Memory,
+        new: NewRevision,
         mut earlier: Vec<Stored>,
     ) -> Result<Revision, ReconcileError> {
-        let Some(inputs) = session.inputs else {
-            return Err(ReconcileError::Renderer);
-        };
-        let revision = earlier
-            .last()
-            .map_or(Revision::FIRST, |last| last.record.version.next());
-        session.first = !was_ever_deployed(&earlier);
-        let operation = if session.first {
-            Operation::Install
-        } else {
-            Operation::Upgrade
-        };
-        let rendered = self.render(session, revision, operation).await?;
-        let manifest = manifest(&rendered);
-        let objects = objects_of_manifest(&manifest)?;
-        session.redactor = redactor(session, in_effect(&earlier), &objects);
-        for hook in &rendered.hooks {
-            session.redactor.add_manifest(&hook.manifest.text);
-        }
-
-        let definitions = definitions(&rendered.crds)?;
-        let installed = self.shared.applier.install_crds(&definitions, self.settings.crds);
-        if step("define").of(installed).await? {
-            self.shared.discovery.refresh().await?;
-        }
-        self.shared.applier.check(&session.owner, &objects).await?;
+        learn(session, &new, &earlier);
+        self.executor.define(&new.plan).await?;
+        let applier = &self.executor.applier;
+        applier.check(&session.owner, &new.plan.objects).await?;
 
         self.event_overrides(session);
         let first_deployed = earlier.first().and_then(|first| first.record.info.first_deployed);
-        let record = self.record(session, revision, &rendered, manifest, first_deployed);
+        let chart = &self.settings.chart;
+        let record = record(session, prepared, chart, &new, first_deployed, (self.now)());
         let status = record.info.status;
-        let snapshot = Snapshot {
-            inputs: Some(inputs),
-            lookups: session.looked_up(),
-            ..Snapshot::default()
-        };
         let mut stored = Stored {
             record,
-            snapshot,
+            snapshot: Snapshot {
+                inputs: Some(prepared.inputs),
+                lookups: session.journal.lookups(),
+                ..Snapshot::default()
+            },
             managers: Vec::new(),
             parts: None,
         };
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
-        let surplus = self.make_room(session, &earlier, &mut stored).await?;
-        let written = session.history.create(&stored, (self.shared.now)());
+        let keep = self.settings.releases.history_max;
+        let surplus = make_room(self.executor, session, keep, &earlier, &mut stored).await?;
+        let written = session.history.create(&stored, (self.now)());
         step("store").of(written).await?;
-        memory.note_pending(revision, status, inputs);
+        let NewRevision {
+            mut plan,
+            revision,
+            first,
+            ..
+        } = new;
+        memory.note_pending(revision, status, prepared.inputs);
         for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
             session.history.delete(&old).await?;
         }
-        self.deploy(session, memory, stored, objects, &earlier).await?;
+        plan.prune = PruneScope::new(in_effect(&earlier), &stored.snapshot.abandoned);
+        let pending = Pending { stored, plan, first };
+        self.deploy(session, prepared, memory, pending, &earlier).await?;
         Ok(revision)
     }
 
     /// Brings a revision that is written down into effect: hooks, objects, prune, hooks.
-    pub(in super::super) async fn deploy(
+    pub(crate) async fn deploy(
         &self,
-        session: &mut Session,
+        session: &Session,
+        prepared: &Prepared,
         memory: &mut Memory,
-        mut stored: Stored,
-        objects: Vec<RenderedObject>,
+        pending: Pending,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let inputs = stored.snapshot.inputs.or(session.inputs);
-        match self.take_effect(session, &stored, objects, earlier).await {
+        let Pending {
+            mut stored,
+            plan,
+            first,
+        } = pending;
+        let inputs = stored.snapshot.inputs.unwrap_or(prepared.inputs);
+        match self.executor.carry_out(session, &plan).await {
             Ok(changes) => {
-                let written = self.conclude(session, memory, stored, inputs, &changes, earlier);
+                let pending = Pending { stored, plan, first };
+                let written = self.conclude(session, memory, pending, inputs, &changes, earlier);
                 step("store").of(written).await
             }
             Err(error) => {
@@ -101,14 +117,16 @@ impl Reconciler {
                 {
                     stored.record.info.status = ReleaseStatus::Failed;
                     stored.record.info.description = session.redactor.mask(&chain(&error));
-                    if let Err(unwritten) = session.history.update(&stored, (self.shared.now)()).await {
+                    if let Err(unwritten) = session.history.update(&stored, (self.now)()).await {
                         session.log_error("failed to mark the revision as failed", &chain(&unwritten));
-                    } else if let Some(inputs) = inputs {
+                    } else {
                         memory.note_pending(stored.record.version, ReleaseStatus::Failed, inputs);
                     }
                 }
                 if self.is_to_be_undone(session, &error) {
-                    self.undo(session, memory, &stored, earlier).await;
+                    self.roll_back
+                        .undo(session, memory, &stored, earlier, first)
+                        .await;
                 }
                 Err(error)
             }
@@ -122,143 +140,20 @@ impl Reconciler {
             && !error.is_interruption()
     }
 
-    async fn take_effect(
-        &self,
-        session: &Session,
-        stored: &Stored,
-        objects: Vec<RenderedObject>,
-        earlier: &[Stored],
-    ) -> Result<ChangeSet, ReconcileError> {
-        let hooks = stored.record.hooks.as_deref().unwrap_or_default();
-        let (before, after, operation) = if session.first {
-            let operation = &session.controls.install;
-            (Moment::PreInstall, Moment::PostInstall, operation)
-        } else {
-            let operation = &session.controls.upgrade;
-            (Moment::PreUpgrade, Moment::PostUpgrade, operation)
-        };
-        let hooks = if operation.hooks_disabled { &[] } else { hooks };
-        let applier = &self.shared.applier;
-        let timeout = self.settings.releases.hook_timeout;
-        let revision = stored.record.version;
-        applier
-            .run_hooks(&session.owner, hooks, (revision, before), timeout)
-            .await?;
-        let formers = former_managers(earlier);
-        let options = ApplyOptions {
-            formers: &formers,
-            recreate: session.controls.upgrade_force,
-            conflicts: self.settings.conflicts,
-        };
-        let objects = self
-            .leave_to_others(session, objects, earlier, Handover::Make)
-            .await?;
-        let changes = applier.apply_with(&session.owner, objects, options).await?;
-        let abandoned = &stored.snapshot.abandoned;
-        self.prune(session, &changes, abandoned, in_effect(earlier))
-            .await?;
-        applier
-            .run_hooks(&session.owner, hooks, (revision, after), timeout)
-            .await?;
-        Ok(changes)
-    }
-
-    /// `objects` with what is left to others as it is.
-    pub(in super::super) async fn leave_to_others(
-        &self,
-        session: &Session,
-        objects: Vec<RenderedObject>,
-        earlier: &[Stored],
-        handover: Handover,
-    ) -> Result<Vec<RenderedObject>, ReconcileError> {
-        let Some(former) = in_effect(earlier).first() else {
-            return Ok(objects);
-        };
-        // A manifest that can't be read tells nothing.
-        let before = objects_of_manifest(&former.record.manifest).unwrap_or_default();
-        let rules = &self.settings.drift.ignore;
-        let applier = &self.shared.applier;
-        Ok(applier
-            .leave_to_others(&session.owner, rules, objects, before, handover)
-            .await?)
-    }
-
-    /// Deletes what is abandoned and what `revisions` name, but what is desired. What is to be kept stays
-    /// without our marks.
-    pub(super) async fn prune<'a>(
-        &self,
-        session: &Session,
-        desired: &ChangeSet,
-        abandoned: &[ObjectId],
-        revisions: impl IntoIterator<Item = &'a Stored> + Send,
-    ) -> Result<(), ReconcileError> {
-        let mut orphans: Vec<ObjectId> = abandoned
-            .iter()
-            .filter(|id| !desired.contains_key(id))
-            .cloned()
-            .collect();
-        for (id, object) in self.inventory(session, revisions).await? {
-            if desired.contains_key(&id) || orphans.contains(&id) {
-                continue;
-            }
-            if object.is_kept() {
-                self.shared.applier.disown(&session.owner, &id).await?;
-                tracing::info!(release = %session.release, object = %id, "kept, as the chart wants it");
-                continue;
-            }
-            orphans.push(id);
-        }
-        orphans.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
-        if orphans.is_empty() {
-            return Ok(());
-        }
-        let step = step("prune").objects(orphans.len());
-        step.of(self.delete_orphans(session, orphans)).await
-    }
-
-    async fn delete_orphans(&self, session: &Session, orphans: Vec<ObjectId>) -> Result<(), ReconcileError> {
-        for id in orphans {
-            match self.shared.applier.delete(&session.owner, &id).await? {
-                Deletion::NotOurs(reason) => {
-                    tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
-                }
-                Deletion::Accepted => tracing::debug!(release = %session.release, object = %id, "pruned"),
-                Deletion::Gone => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The objects that the manifests of `revisions` name. What can't be read there is left
-    /// out: nothing is deleted on the word of a damaged record.
-    pub(in super::super) async fn inventory<'a>(
-        &self,
-        session: &Session,
-        revisions: impl IntoIterator<Item = &'a Stored> + Send,
-    ) -> Result<Vec<(ObjectId, RenderedObject)>, ReconcileError> {
-        let mut objects = Vec::new();
-        for stored in revisions {
-            match objects_of_manifest(&stored.record.manifest) {
-                Ok(found) => objects.extend(found),
-                Err(error) => {
-                    let revision = stored.record.version;
-                    tracing::warn!(release = %session.release, %revision, error = %chain(&error), "a stored manifest can't be read");
-                }
-            }
-        }
-        Ok(self.shared.applier.identities(&session.owner, objects).await?)
-    }
-
+    /// The revision is deployed, and the one before it superseded.
     async fn conclude(
         &self,
-        session: &mut Session,
+        session: &Session,
         memory: &mut Memory,
-        mut stored: Stored,
-        inputs: Option<Inputs>,
+        pending: Pending,
+        inputs: Inputs,
         changes: &ChangeSet,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let now = (self.shared.now)();
+        let now = (self.now)();
+        let Pending {
+            mut stored, first, ..
+        } = pending;
         // In this order: a crash in between leaves no two deployed revisions, and this one is
         // found not deployed and applied again.
         for former in earlier
@@ -270,7 +165,7 @@ impl Reconciler {
             session.history.update(&former, now).await?;
         }
         stored.record.info.status = ReleaseStatus::Deployed;
-        let (operation, complete) = if session.first {
+        let (operation, complete) = if first {
             (&session.controls.install, "Install complete")
         } else {
             (&session.controls.upgrade, "Upgrade complete")
@@ -278,36 +173,22 @@ impl Reconciler {
         let description = operation.description.as_deref().unwrap_or(complete);
         description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
-            inputs,
+            inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
             ..Snapshot::new(changes)
         };
-        let surplus = self.make_room(session, earlier, &mut stored).await?;
+        let keep = self.settings.releases.history_max;
+        let surplus = make_room(self.executor, session, keep, earlier, &mut stored).await?;
         session.history.update(&stored, now).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
-        memory.note_deployed(&stored, inputs, notes);
+        memory.note_deployed(&stored, Some(inputs), notes);
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {
             session.history.delete(old).await?;
         }
-        self.tell_of(session, changes);
-        session.first = false;
+        self.executor.note_changes(session, changes);
         Ok(())
-    }
-
-    /// Says in events what was done to objects that the server did not take as they are.
-    pub(super) fn tell_of(&self, session: &Session, changes: &ChangeSet) {
-        for (id, applied) in changes {
-            if applied.change == Change::Recreated {
-                let message = format!("{id} could not be changed in place; it was deleted and created again");
-                self.event(session, EventKind::Warning, "ObjectRecreated", &message);
-            }
-            for note in &applied.mended {
-                let message = session.redactor.mask(&format!("{id}: {note}; mend the chart"));
-                self.event(session, EventKind::Warning, "ObjectMended", &message);
-            }
-        }
     }
 
     /// helm-operator's warning about values that the watch overrides. What comes from the environment is
@@ -323,19 +204,14 @@ impl Reconciler {
                 session.redactor.mask(value)
             };
             let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
-            self.event(session, EventKind::Warning, "OverrideValuesInUse", &message);
+            self.recorder
+                .event(session, EventKind::Warning, "OverrideValuesInUse", &message);
         }
     }
 
     /// Says in an event that a revision is deployed, and in the log as soon as the status shows it: who
     /// waits for the line finds the release there. `first` tells an installation from an upgrade.
-    pub(in super::super) fn announce(
-        &self,
-        session: &Session,
-        memory: &mut Memory,
-        first: bool,
-        revision: Revision,
-    ) {
+    pub(super) fn announce(&self, session: &Session, memory: &mut Memory, first: bool, revision: Revision) {
         let (line, reason) = if first {
             ("Installed release", "ReleaseInstalled")
         } else {
@@ -349,24 +225,15 @@ impl Reconciler {
             chart.name(),
             chart.version()
         );
-        self.event(session, EventKind::Normal, reason, &message);
+        self.recorder.event(session, EventKind::Normal, reason, &message);
     }
 }
 
-/// The revisions whose objects may be live: the last one that was in effect and all after it.
-pub(in super::super) fn in_effect(revisions: &[Stored]) -> &[Stored] {
-    let was = |stored: &Stored| {
-        matches!(
-            stored.record.info.status,
-            ReleaseStatus::Deployed | ReleaseStatus::Superseded
-        )
-    };
-    let start = revisions.iter().rposition(was).unwrap_or_default();
-    revisions.get(start..).unwrap_or_default()
-}
-
-/// The field managers of others by which live objects of the release may have been written.
-pub(in super::super) fn former_managers(revisions: &[Stored]) -> Vec<String> {
-    let former = in_effect(revisions).iter().flat_map(Stored::former_managers);
-    former.collect()
+/// What is secret in the revision, and in those that it takes the place of, is masked from now on.
+fn learn(session: &Session, new: &NewRevision, earlier: &[Stored]) {
+    let mut secrets = secrets_of(in_effect(earlier), &new.plan.objects);
+    for hook in &new.rendered.hooks {
+        secrets.add_manifest(&hook.manifest.text);
+    }
+    session.redactor.learn(secrets);
 }

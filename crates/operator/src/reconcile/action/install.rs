@@ -1,27 +1,38 @@
 //! The first revision.
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::memory::Memory;
-use super::super::session::Session;
+use super::deploy::Deploy;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::memory::Memory;
+use crate::reconcile::plan::Planner;
+use crate::reconcile::session::{Prepared, Session};
 use crate::release::HistoryError;
 
-impl Reconciler {
-    /// Renders and applies the first revision.
-    pub(in super::super) async fn install(
+/// Renders and applies the first revision.
+pub(crate) struct Install<'a> {
+    pub(crate) planner: Planner<'a>,
+    pub(crate) deploy: Deploy<'a>,
+}
+
+impl Install<'_> {
+    pub(crate) async fn run(
         &self,
-        session: &mut Session,
+        session: &Session,
+        prepared: &Prepared,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
-        let revision = match self.roll_out(session, memory, Vec::new()).await {
+        let new = self.planner.new_revision(session, prepared, &[], None).await?;
+        let deployed = self
+            .deploy
+            .new_revision(session, prepared, memory, new, Vec::new());
+        let revision = match deployed.await {
             Err(ReconcileError::History(HistoryError::Taken { .. })) => {
                 // There are revisions that nothing told of: Helm's, or those of a lost resource.
                 memory.forget_known();
                 return Ok(());
             }
-            rolled_out => rolled_out?,
+            deployed => deployed?,
         };
-        self.announce(session, memory, true, revision);
+        self.deploy.announce(session, memory, true, revision);
         Ok(())
     }
 }

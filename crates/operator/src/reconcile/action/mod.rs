@@ -1,13 +1,24 @@
-//! The actions, one file each.
+//! What a reconcile does, an action a file. Each has what it needs as fields.
 
 mod correct_drift;
-pub(super) mod deploy;
+mod deploy;
 mod install;
-mod let_go;
+mod orphan;
 mod recover;
+mod release_unselected;
 mod retention;
 mod roll_back;
-mod step_back;
 mod take_over;
 mod uninstall;
 mod upgrade;
+
+pub(super) use correct_drift::CorrectDrift;
+pub(super) use deploy::Deploy;
+pub(super) use install::Install;
+pub(super) use orphan::OrphanObjects;
+pub(super) use recover::Recover;
+pub(super) use release_unselected::ReleaseUnselected;
+pub(super) use roll_back::RollBack;
+pub(super) use take_over::TakeOver;
+pub(super) use uninstall::Uninstall;
+pub(super) use upgrade::Upgrade;

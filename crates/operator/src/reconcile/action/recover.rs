@@ -1,20 +1,23 @@
 //! A revision that was written down and is not in effect: after a crash, or after a failure.
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::memory::{Memory, was_ever_deployed};
-use super::super::render::definitions;
-use super::super::secrets::redactor;
-use super::super::session::Session;
-use super::deploy::in_effect;
-use steersman_model::objects_of_manifest;
+use super::deploy::{Deploy, Pending};
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::memory::{Memory, was_ever_deployed};
+use crate::reconcile::plan::{Plan, in_effect};
+use crate::reconcile::secrets::secrets_of;
+use crate::reconcile::session::{Prepared, Session};
 
-impl Reconciler {
-    /// Brings the last revision into effect from its stored manifest, without a rendering: the
-    /// same revision, whatever is random in the chart.
-    pub(in super::super) async fn recover(
+/// Brings the last revision into effect from its stored manifest, without a rendering: the
+/// same revision, whatever is random in the chart.
+pub(crate) struct Recover<'a> {
+    pub(crate) deploy: Deploy<'a>,
+}
+
+impl Recover<'_> {
+    pub(crate) async fn run(
         &self,
-        session: &mut Session,
+        session: &Session,
+        prepared: &Prepared,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
         let mut revisions = session.history.load().await?;
@@ -31,19 +34,18 @@ impl Reconciler {
             memory.forget_known();
             return Ok(());
         };
-        session.first = !was_ever_deployed(&revisions);
-        let objects = objects_of_manifest(&stored.record.manifest)?;
+        let first = !was_ever_deployed(&revisions);
         let earlier = in_effect(&revisions).iter();
-        session.redactor = redactor(session, earlier.chain([&stored]), &objects);
-        let definitions = definitions(&self.settings.chart.crds())?;
-        self.shared
-            .applier
-            .restore_crds(&definitions, &objects, self.settings.crds)
-            .await?;
+        session.redactor.learn(secrets_of(earlier.chain([&stored]), &[]));
+        let settings = self.deploy.settings;
+        let plan = Plan::recover(settings, &session.controls, first, &stored, &revisions)?;
+        self.deploy.executor.define(&plan).await?;
         let revision = stored.record.version;
-        let first = session.first;
-        self.deploy(session, memory, stored, objects, &revisions).await?;
-        self.announce(session, memory, first, revision);
+        let pending = Pending { stored, plan, first };
+        self.deploy
+            .deploy(session, prepared, memory, pending, &revisions)
+            .await?;
+        self.deploy.announce(session, memory, first, revision);
         Ok(())
     }
 }

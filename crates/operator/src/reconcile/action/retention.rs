@@ -1,60 +1,59 @@
 //! Which revisions are kept, and what must be remembered of those that are not.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::session::Session;
-use super::deploy::in_effect;
+use steersman_model::{ObjectId, ReleaseStatus, Revision};
+
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::executor::Executor;
+use crate::reconcile::plan::{in_effect, objects_named_by};
+use crate::reconcile::session::Session;
 use crate::release::{Stored, surplus};
-use steersman_model::ObjectId;
-use steersman_model::{ReleaseStatus, Revision};
 
-impl Reconciler {
-    /// The revisions among `earlier` that have to go for `stored` to have a place in the history.
-    /// What only they name is added to its snapshot, so that the inventory stays complete: the
-    /// snapshot must be written before they are deleted.
-    pub(super) async fn make_room(
-        &self,
-        session: &Session,
-        earlier: &[Stored],
-        stored: &mut Stored,
-    ) -> Result<Vec<Revision>, ReconcileError> {
-        let deployed = stored.record.info.status == ReleaseStatus::Deployed;
-        let mut hook_objects: BTreeSet<ObjectId> = earlier
-            .iter()
-            .flat_map(|former| former.snapshot.hook_objects.iter().cloned())
-            .collect();
-        let mut abandoned: BTreeSet<ObjectId> = in_effect(earlier)
-            .iter()
-            .flat_map(|former| former.snapshot.abandoned.iter().cloned())
-            .collect();
-        let gone = match self.settings.releases.history_max {
-            None => Vec::new(),
-            Some(keep) => {
-                let mut all: Vec<_> = earlier.iter().map(|former| state(former, deployed)).collect();
-                all.push(state(stored, false));
-                surplus(&all, stored.record.version, keep)
-            }
-        };
-        let goes = |former: &&Stored| gone.contains(&former.record.version);
-        for former in earlier.iter().filter(goes) {
-            let hooks = former.record.hooks.as_deref().unwrap_or_default();
-            let left = self.shared.applier.left_by_hooks(&session.owner, hooks).await?;
-            hook_objects.extend(left);
+/// The revisions among `earlier` that have to go for `stored` to have a place in the history, of which `keep` are kept.
+/// What only they name is added to its snapshot, so that the inventory stays complete: the
+/// snapshot must be written before they are deleted.
+pub(super) async fn make_room(
+    executor: &Executor,
+    session: &Session,
+    keep: Option<NonZeroUsize>,
+    earlier: &[Stored],
+    stored: &mut Stored,
+) -> Result<Vec<Revision>, ReconcileError> {
+    let deployed = stored.record.info.status == ReleaseStatus::Deployed;
+    let mut hook_objects: BTreeSet<ObjectId> = earlier
+        .iter()
+        .flat_map(|former| former.snapshot.hook_objects.iter().cloned())
+        .collect();
+    let mut abandoned: BTreeSet<ObjectId> = in_effect(earlier)
+        .iter()
+        .flat_map(|former| former.snapshot.abandoned.iter().cloned())
+        .collect();
+    let gone = match keep {
+        None => Vec::new(),
+        Some(keep) => {
+            let mut all: Vec<_> = earlier.iter().map(|former| state(former, deployed)).collect();
+            all.push(state(stored, false));
+            surplus(&all, stored.record.version, keep)
         }
-        let named = self
-            .inventory(session, in_effect(earlier).iter().filter(goes))
-            .await?;
-        let deletable = named.into_iter().filter(|(_, object)| !object.is_kept());
-        abandoned.extend(deletable.map(|(id, _)| id));
-        // A revision in effect has nothing left to delete.
-        if !deployed {
-            stored.snapshot.abandoned = abandoned.into_iter().collect();
-        }
-        stored.snapshot.hook_objects = hook_objects.into_iter().collect();
-        Ok(gone)
+    };
+    let goes = |former: &&Stored| gone.contains(&former.record.version);
+    for former in earlier.iter().filter(goes) {
+        let hooks = former.record.hooks.as_deref().unwrap_or_default();
+        let left = executor.applier.left_by_hooks(&session.owner, hooks).await?;
+        hook_objects.extend(left);
     }
+    let named = objects_named_by(in_effect(earlier).iter().filter(goes));
+    let named = executor.identities(session, named).await?;
+    let deletable = named.into_iter().filter(|(_, object)| !object.is_kept());
+    abandoned.extend(deletable.map(|(id, _)| id));
+    // A revision in effect has nothing left to delete.
+    if !deployed {
+        stored.snapshot.abandoned = abandoned.into_iter().collect();
+    }
+    stored.snapshot.hook_objects = hook_objects.into_iter().collect();
+    Ok(gone)
 }
 
 /// `superseded` says that a deployed one is about not to be any longer.

@@ -1,27 +1,43 @@
 //! Undoing what a failed revision has done, where the user wants that.
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::memory::Memory;
-use super::super::session::{Remedy, Session};
+use jiff::Timestamp;
+use steersman_model::{ReleaseStatus, chain};
+
 use super::correct_drift::update_digests;
-use super::deploy::in_effect;
-use crate::apply::{ApplyOptions, Handover, Moment};
+use super::uninstall::Uninstall;
+use crate::apply::Moment;
+use crate::reconcile::Settings;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::executor::Executor;
+use crate::reconcile::journal::Remedy;
+use crate::reconcile::memory::Memory;
+use crate::reconcile::plan::{Plan, objects_named_by};
+use crate::reconcile::recorder::Recorder;
+use crate::reconcile::session::Session;
 use crate::release::Stored;
 use crate::status::EventKind;
-use steersman_model::ReleaseStatus;
-use steersman_model::{chain, objects_of_manifest};
 
-impl Reconciler {
+/// Goes back to what was in effect before a revision failed.
+#[derive(Clone, Copy)]
+pub(crate) struct RollBack<'a> {
+    pub(crate) executor: &'a Executor,
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) uninstall: Uninstall<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) now: fn() -> Timestamp,
+}
+
+impl RollBack<'_> {
     /// Brings the deployed revision among `earlier` into effect again, or, when no revision ever
     /// was, removes what `failed` has installed. The history stays as it is: the one revision is
     /// deployed, the other failed.
     pub(super) async fn undo(
         &self,
-        session: &mut Session,
+        session: &Session,
         memory: &mut Memory,
         failed: &Stored,
         earlier: &[Stored],
+        first: bool,
     ) {
         let deployed = earlier
             .iter()
@@ -29,9 +45,9 @@ impl Reconciler {
         let (attempt, undone) = match deployed {
             Some(good) => (
                 format!("rolled back to revision {}", good.record.version),
-                self.roll_back(session, memory, good, failed, earlier).await,
+                self.restore(session, memory, good, failed, earlier).await,
             ),
-            None if session.first => (
+            None if first => (
                 "what it has installed is removed".to_owned(),
                 self.remove(session, failed, earlier).await,
             ),
@@ -40,7 +56,8 @@ impl Reconciler {
         let text = match &undone {
             Ok(()) => {
                 session.log("Rolled back release");
-                self.event(session, EventKind::Normal, "ReleaseRolledBack", &attempt);
+                self.recorder
+                    .event(session, EventKind::Normal, "ReleaseRolledBack", &attempt);
                 attempt
             }
             Err(error) => {
@@ -49,13 +66,13 @@ impl Reconciler {
                 format!("and it can't be undone: {cause}")
             }
         };
-        session.remedy = Some(Remedy {
+        session.journal.note_remedy(Remedy {
             text,
             done: undone.is_ok(),
         });
     }
 
-    async fn roll_back(
+    async fn restore(
         &self,
         session: &Session,
         memory: &mut Memory,
@@ -63,36 +80,11 @@ impl Reconciler {
         failed: &Stored,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let objects = objects_of_manifest(&good.record.manifest)?;
-        let hooks = match &good.record.hooks {
-            Some(hooks) if !session.controls.upgrade.hooks_disabled => hooks.as_slice(),
-            _ => &[],
-        };
-        let (applier, owner) = (&self.shared.applier, &session.owner);
-        let timeout = self.settings.releases.hook_timeout;
-        let revision = failed.record.version;
-        applier
-            .run_hooks(owner, hooks, (revision, Moment::PreRollback), timeout)
-            .await?;
-        let options = ApplyOptions {
-            recreate: session.controls.rollback_force,
-            conflicts: self.settings.conflicts,
-            ..ApplyOptions::default()
-        };
-        let (rules, before) = (&self.settings.drift.ignore, objects.clone());
-        let objects = applier
-            .leave_to_others(owner, rules, objects, before, Handover::Make)
-            .await?;
-        let changes = applier.apply_with(owner, objects, options).await?;
-        let abandoned = &failed.snapshot.abandoned;
-        let revisions = in_effect(earlier).iter().chain(std::iter::once(failed));
-        self.prune(session, &changes, abandoned, revisions).await?;
-        applier
-            .run_hooks(owner, hooks, (revision, Moment::PostRollback), timeout)
-            .await?;
+        let plan = Plan::roll_back(self.settings, &session.controls, good, failed, earlier)?;
+        let changes = self.executor.carry_out(session, &plan).await?;
         let mut good = good.clone();
         if update_digests(&mut good, &changes) {
-            session.history.update(&good, (self.shared.now)()).await?;
+            session.history.update(&good, (self.now)()).await?;
         }
         memory.note_applied(&changes);
         Ok(())
@@ -105,21 +97,27 @@ impl Reconciler {
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
         let hooks = failed.record.hooks.as_deref().unwrap_or_default();
-        self.run_uninstall_hooks(session, Some(failed), Moment::PreDelete)
+        let uninstall = &self.uninstall;
+        uninstall
+            .run_hooks(session, Some(failed), Moment::PreDelete)
             .await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
-        let objects = self.inventory(session, revisions.clone()).await?;
+        let named = objects_named_by(revisions.clone());
+        let objects = self.executor.identities(session, named).await?;
         let named = objects.iter().filter(|(_, object)| !object.is_kept());
         let named = named.map(|(id, _)| id.clone());
         let abandoned = revisions.flat_map(|stored| stored.snapshot.abandoned.iter().cloned());
-        let deleted = self.delete_all(session, named.chain(abandoned).collect()).await?;
-        let blockers = self.wait_until_gone(session, deleted).await?;
+        let deleted = uninstall
+            .delete_all(session, named.chain(abandoned).collect())
+            .await?;
+        let blockers = uninstall.wait_until_gone(session, deleted).await?;
         if !blockers.is_empty() {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }
-        self.run_uninstall_hooks(session, Some(failed), Moment::PostDelete)
+        uninstall
+            .run_hooks(session, Some(failed), Moment::PostDelete)
             .await?;
-        self.shared.applier.remove_hooks(&session.owner, hooks).await?;
+        self.executor.applier.remove_hooks(&session.owner, hooks).await?;
         Ok(())
     }
 }

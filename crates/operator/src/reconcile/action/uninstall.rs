@@ -2,65 +2,69 @@
 
 use std::time::Duration;
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::secrets::redactor;
-use super::super::session::Session;
-use crate::apply::{Deletion, HookError, Moment};
+use jiff::Timestamp;
+use steersman_model::{ObjectId, ReleaseStatus, chain};
+
+use crate::apply::{Deletion, HookError, HookRun, Moment};
+use crate::dependents::Dependents;
+use crate::reconcile::Settings;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::executor::Executor;
+use crate::reconcile::plan::objects_named_by;
+use crate::reconcile::recorder::Recorder;
+use crate::reconcile::secrets::secrets_of;
+use crate::reconcile::session::Session;
 use crate::release::{HistoryError, HookRecord, Stored};
 use crate::status::EventKind;
 use crate::telemetry::step;
-use steersman_model::ReleaseStatus;
-use steersman_model::{ObjectId, chain};
-use steersman_watches::controls::DeletionPolicy;
 
 /// Most objects are gone at once; one reconcile waits this long for them.
 const WAIT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-impl Reconciler {
-    /// Deletes everything that the release's revisions name, but what is to be kept, waits until it is gone, unless the
-    /// resource asks not to, and lets the resource go. What is still there, with what holds it, is
-    /// the answer.
-    pub(in super::super) async fn uninstall(
-        &self,
-        session: &mut Session,
-    ) -> Result<Vec<String>, ReconcileError> {
-        match session.deletion_policy() {
-            DeletionPolicy::Delete => {}
-            DeletionPolicy::Orphan => {
-                self.let_go(session).await?;
-                return Ok(Vec::new());
-            }
-            DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
-        }
+/// Deletes a release.
+#[derive(Clone, Copy)]
+pub(crate) struct Uninstall<'a> {
+    pub(crate) executor: &'a Executor,
+    pub(crate) dependents: &'a Dependents,
+    pub(crate) recorder: &'a Recorder,
+    pub(crate) settings: &'a Settings,
+    pub(crate) now: fn() -> Timestamp,
+}
+
+impl Uninstall<'_> {
+    /// Deletes everything that the release's revisions name, but what is to be kept, and waits until it is gone, unless
+    /// the resource asks not to. What is still there, with what holds it, is the answer; where that is nothing, nothing
+    /// of the release is left.
+    pub(crate) async fn run(&self, session: &Session) -> Result<Vec<String>, ReconcileError> {
         let (mut revisions, unreadable) = match session.history.load_readable().await {
             // The release is another resource's; this one never had any.
             Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
             loaded => loaded?,
         };
-        session.redactor = redactor(session, &revisions, &[]);
+        session.redactor.learn(secrets_of(&revisions, &[]));
         // What carries our mark goes too, should its revision have been lost.
-        let marked = self.shared.dependents.owned(&session.owner.uid);
+        let marked = self.dependents.owned(&session.owner.uid);
         let (kept, marked): (Vec<_>, Vec<_>) = marked.into_iter().partition(|(_, live)| live.kept);
         let mut kept: Vec<ObjectId> = kept.into_iter().map(|(id, _)| id).collect();
         let mut ids: Vec<ObjectId> = marked.into_iter().map(|(id, _)| id).collect();
         if !unreadable.is_empty() {
-            self.tell_unreadable(session, &unreadable);
-            ids.extend(self.shared.applier.all_marked(&session.owner).await?);
+            self.warn_of_unreadable(session, &unreadable);
+            ids.extend(self.executor.applier.all_marked(&session.owner).await?);
         }
         if revisions.is_empty() {
             session.log("Release not found");
         }
-        self.begin(session, &mut revisions).await?;
-        let objects = self.inventory(session, &revisions).await?;
+        self.run_hooks_before(session, &mut revisions).await?;
+        let named = objects_named_by(&revisions);
+        let objects = self.executor.identities(session, named).await?;
         for (id, object) in objects {
             if object.is_kept() { &mut kept } else { &mut ids }.push(id);
         }
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         ids.extend(abandoned.cloned());
         for id in kept.iter().filter(|id| !ids.contains(id)) {
-            self.shared.applier.disown(&session.owner, id).await?;
+            self.executor.applier.disown(&session.owner, id).await?;
         }
         let delete = step("delete").objects(ids.len());
         let deleted = delete.of(self.delete_all(session, ids)).await?;
@@ -75,7 +79,7 @@ impl Reconciler {
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        self.run_uninstall_hooks(session, revisions.last(), Moment::PostDelete)
+        self.run_hooks(session, revisions.last(), Moment::PostDelete)
             .await?;
         self.remove_hooks(session, &revisions).await?;
         for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
@@ -85,13 +89,12 @@ impl Reconciler {
         if !revisions.is_empty() {
             session.log("Uninstalled release");
         }
-        session.release_hold().await?;
         Ok(Vec::new())
     }
 
     /// Some revisions can't be read: what is found by its mark goes nevertheless, and the rest is
     /// the user's to look for.
-    fn tell_unreadable(&self, session: &Session, unreadable: &[HistoryError]) {
+    fn warn_of_unreadable(&self, session: &Session, unreadable: &[HistoryError]) {
         let reasons: Vec<String> = unreadable.iter().map(|error| chain(error)).collect();
         let message = format!(
             "not every revision can be read; what carries the resource's UID is deleted, what was never marked may \
@@ -99,12 +102,13 @@ impl Reconciler {
             reasons.join("; ")
         );
         tracing::warn!(release = %session.release, "{message}");
-        self.event(session, EventKind::Warning, "HistoryUnreadable", &message);
+        self.recorder
+            .event(session, EventKind::Warning, "HistoryUnreadable", &message);
     }
 
     /// Deletes what hooks of any revision have left.
     async fn remove_hooks(&self, session: &Session, revisions: &[Stored]) -> Result<(), ReconcileError> {
-        let (applier, owner) = (&self.shared.applier, &session.owner);
+        let (applier, owner) = (&self.executor.applier, &session.owner);
         for stored in revisions.iter().rev() {
             applier.remove_hooks(owner, hooks_of(Some(stored))).await?;
         }
@@ -115,24 +119,27 @@ impl Reconciler {
     }
 
     /// Runs the hooks that come before the first deletion, once.
-    async fn begin(&self, session: &Session, revisions: &mut [Stored]) -> Result<(), ReconcileError> {
+    async fn run_hooks_before(
+        &self,
+        session: &Session,
+        revisions: &mut [Stored],
+    ) -> Result<(), ReconcileError> {
         let Some(last) = revisions.last_mut() else {
             return Ok(());
         };
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
-        self.run_uninstall_hooks(session, Some(last), Moment::PreDelete)
-            .await?;
+        self.run_hooks(session, Some(last), Moment::PreDelete).await?;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
-        match session.history.update(last, (self.shared.now)()).await {
+        match session.history.update(last, (self.now)()).await {
             Err(HistoryError::Request { source, .. }) if source.is_namespace_terminating() => Ok(()),
             written => Ok(written?),
         }
     }
 
-    pub(super) async fn run_uninstall_hooks(
+    pub(super) async fn run_hooks(
         &self,
         session: &Session,
         last: Option<&Stored>,
@@ -141,12 +148,13 @@ impl Reconciler {
         let Some(last) = last.filter(|_| !session.controls.uninstall.hooks_disabled) else {
             return Ok(());
         };
-        let (hooks, revision) = (hooks_of(Some(last)), last.record.version);
-        let timeout = self.settings.releases.hook_timeout;
-        let applier = &self.shared.applier;
-        let ran = applier
-            .run_hooks(&session.owner, hooks, (revision, moment), timeout)
-            .await;
+        let hooks = HookRun {
+            hooks: hooks_of(Some(last)),
+            revision: last.record.version,
+            moment,
+            timeout: self.settings.releases.hook_timeout,
+        };
+        let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
         unless_terminating(session, ran)
     }
 
@@ -156,7 +164,7 @@ impl Reconciler {
         session: &Session,
         mut ids: Vec<ObjectId>,
     ) -> Result<Vec<ObjectId>, ReconcileError> {
-        let applier = &self.shared.applier;
+        let applier = &self.executor.applier;
         ids.sort();
         ids.dedup();
         ids.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
@@ -180,7 +188,7 @@ impl Reconciler {
         session: &Session,
         mut waiting: Vec<ObjectId>,
     ) -> Result<Vec<String>, ReconcileError> {
-        let applier = &self.shared.applier;
+        let applier = &self.executor.applier;
         let deadline = tokio::time::Instant::now() + WAIT;
         loop {
             let mut blockers = Vec::new();
@@ -191,7 +199,7 @@ impl Reconciler {
                     still.push(id);
                 }
             }
-            let stopping = self.shared.dependents.is_stopping();
+            let stopping = self.dependents.is_stopping();
             if blockers.is_empty() || stopping || tokio::time::Instant::now() >= deadline {
                 return Ok(blockers);
             }

@@ -1,32 +1,47 @@
 //! Another revision.
 
-use super::super::Reconciler;
-use super::super::error::ReconcileError;
-use super::super::memory::Memory;
-use super::super::secrets::redactor;
-use super::super::session::Session;
-use super::super::state::Cause;
-use super::deploy::in_effect;
+use super::deploy::Deploy;
+use super::take_over::TakeOver;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::memory::Memory;
+use crate::reconcile::plan::{self, Planner, in_effect};
+use crate::reconcile::secrets::secrets_of;
+use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::state::Cause;
 
-impl Reconciler {
-    /// Renders and applies another revision, because of `cause`. A revision of somebody else's that
-    /// already is what another one would be is taken over instead.
-    pub(in super::super) async fn upgrade(
+/// Renders and applies another revision. A revision of somebody else's that already is what another one would be is taken
+/// over instead.
+pub(crate) struct Upgrade<'a> {
+    pub(crate) planner: Planner<'a>,
+    pub(crate) deploy: Deploy<'a>,
+    pub(crate) take_over: TakeOver<'a>,
+}
+
+impl Upgrade<'_> {
+    pub(crate) async fn run(
         &self,
-        session: &mut Session,
+        session: &Session,
+        prepared: &Prepared,
         memory: &mut Memory,
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
-        self.reuse_values(session, &earlier);
-        session.redactor = redactor(session, in_effect(&earlier), &[]);
-        if cause == Cause::TakenOver && self.take_over(session, memory, &earlier).await? {
-            return Ok(());
-        }
-        let first = session.first;
-        let revision = self.roll_out(session, memory, earlier).await?;
+        let settings = self.planner.settings;
+        let prepared = &prepared.with_reused_values(session, settings, &earlier);
+        session.redactor.learn(secrets_of(in_effect(&earlier), &[]));
+        let new = match self.planner.upgrade(session, prepared, &earlier, cause).await? {
+            plan::Upgrade::NewRevision(new) => *new,
+            plan::Upgrade::TakeOver(plan) => {
+                return self
+                    .take_over
+                    .run(session, prepared, memory, &plan, &earlier)
+                    .await;
+            }
+        };
+        let deployed = self.deploy.new_revision(session, prepared, memory, new, earlier);
+        let revision = deployed.await?;
         tracing::debug!(release = %session.release, ?cause, "upgraded");
-        self.announce(session, memory, first, revision);
+        self.deploy.announce(session, memory, prepared.first, revision);
         Ok(())
     }
 }

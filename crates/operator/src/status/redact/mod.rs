@@ -1,6 +1,7 @@
 //! Masking the values of Secrets in texts that are shown.
 
 mod forms;
+mod learning;
 mod secret_key;
 
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use steersman_gotemplate::Value as GoValue;
 
 use forms::{for_each_form, lines};
+pub use learning::LearningRedactor;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
 use steersman_model::{RenderedObject, objects_of_text, split};

@@ -1,0 +1,87 @@
+//! Why an object could not be applied.
+
+use super::crds::CrdError;
+use crate::apply::repair::heal::HealError;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_model::{ApiKind, ObjectId};
+
+/// An object could not be applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No such kind is served, and the chart does not define it.
+    #[error("{origin}: no matches for kind `{}` in version `{}`; its definition must be installed first", api.kind, api.api_version())]
+    UnknownKind {
+        /// The template.
+        origin: String,
+        /// The kind.
+        api: ApiKind,
+    },
+    /// Two documents are one object.
+    #[error("{origin}: {id} is rendered twice")]
+    Duplicate {
+        /// The template of the second.
+        origin: String,
+        /// The object.
+        id: Box<ObjectId>,
+    },
+    /// The object is somebody else's.
+    #[error(
+        "{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}"
+    )]
+    Foreign {
+        /// The object.
+        id: Box<ObjectId>,
+        /// By which of Helm's rules.
+        reason: String,
+    },
+    /// A field can't be changed.
+    #[error("failed to apply {id}: {fields} can't be changed in place; {advice}")]
+    Immutable {
+        /// The object.
+        id: Box<ObjectId>,
+        /// The fields, as the server names them.
+        fields: String,
+        /// What helps.
+        advice: &'static str,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// Others manage fields that the chart renders, and are not to be overruled.
+    #[error(
+        "failed to apply {id}: {fields}; leave it to them (`driftDetection.ignore` of the watch), or let the chart \
+         have it (`conflicts: overwrite`)"
+    )]
+    Conflict {
+        /// The object.
+        id: Box<ObjectId>,
+        /// The fields, and who manages them.
+        fields: String,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// The server refused a request.
+    #[error("failed to {attempt} {id}")]
+    Request {
+        /// What was attempted.
+        attempt: &'static str,
+        /// The object.
+        id: Box<ObjectId>,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// A definition was applied but is not in effect.
+    #[error(transparent)]
+    Crd(#[from] CrdError),
+    /// What keeps an object from being applied could not be taken out of it.
+    #[error("failed to make {id} ready to be applied")]
+    Heal {
+        /// The object.
+        id: Box<ObjectId>,
+        /// Why.
+        source: HealError,
+    },
+}

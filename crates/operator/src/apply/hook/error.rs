@@ -1,0 +1,120 @@
+//! Why a hook failed.
+
+use std::time::Duration;
+
+use crate::apply::ownership::PruneError;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_model::DocumentsError;
+use steersman_model::ObjectId;
+
+/// A hook failed.
+#[derive(Debug, thiserror::Error)]
+pub enum HookError {
+    /// The hook is no object.
+    #[error("failed to read {moment} hook")]
+    Document {
+        /// When it was to run.
+        moment: &'static str,
+        /// Why.
+        source: DocumentsError,
+    },
+    /// The server can't be asked for its kinds.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// No such kind is served.
+    #[error("{moment} hook {path}: no matches for kind `{kind}`")]
+    UnknownKind {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// An object of that name is somebody else's.
+    #[error("{moment} hook {path}: {id} exists and is not of this release; {reason}")]
+    Foreign {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: Box<ObjectId>,
+        /// By which rule.
+        reason: String,
+    },
+    /// The hook ran before, and is not to be deleted.
+    #[error(
+        "{moment} hook {path}: {id} exists already, {state}; delete it to have it run again, or add \
+         before-hook-creation to its delete policy"
+    )]
+    Exists {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: Box<ObjectId>,
+        /// What became of it.
+        state: String,
+    },
+    /// The server refused a request.
+    #[error("{moment} hook {path}: failed to {attempt} {id}")]
+    Request {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// What was attempted.
+        attempt: &'static str,
+        /// The object.
+        id: Box<ObjectId>,
+        /// What the server said.
+        source: RequestError,
+    },
+    /// An earlier run of the hook can't be deleted.
+    #[error("{moment} hook {path}: the earlier one can't be deleted")]
+    Delete {
+        /// When it was to run.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// Why.
+        source: PruneError,
+    },
+    /// The hook ran and failed.
+    #[error("{moment} hook {path}: {id} failed: {reason}")]
+    Failed {
+        /// When it ran.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: Box<ObjectId>,
+        /// What its status says.
+        reason: String,
+    },
+    /// The process is to stop; the hook goes on, and the next process waits for it.
+    #[error("{moment} hook {path}: interrupted, as the operator stops")]
+    Interrupted {
+        /// When it ran.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+    },
+    /// The hook did not come to an end.
+    #[error("{moment} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
+    Timeout {
+        /// When it ran.
+        moment: &'static str,
+        /// Its template.
+        path: String,
+        /// The object.
+        id: Box<ObjectId>,
+        /// How long it was waited for.
+        timeout: Duration,
+        /// What it was doing.
+        state: String,
+    },
+}

@@ -1,0 +1,218 @@
+//! Hooks: objects that a chart wants at a moment of a release's life.
+
+mod error;
+mod moment;
+mod order;
+mod progress;
+mod run;
+
+pub use error::HookError;
+pub use moment::Moment;
+
+use std::time::Duration;
+
+use super::applier::Applier;
+use crate::apply::address::identify;
+use crate::apply::ownership::Deletion;
+use crate::release::HookRecord;
+use crate::telemetry::step;
+pub use order::hooks_in_order;
+use order::{FAILED, SUCCEEDED, has_policy, is_ours_to_run};
+use run::Run;
+use steersman_cluster::Owner;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_model::ObjectId;
+use steersman_model::Revision;
+use steersman_model::objects_of_text;
+
+/// Between attempts to delete what a hook has left. After the last one it stays until the hook runs again, or the release
+/// goes.
+const CLEAN_UP_PAUSES: [Duration; 3] = [
+    Duration::from_millis(100),
+    Duration::from_millis(500),
+    Duration::from_secs(2),
+];
+
+/// More than any process lives.
+const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
+
+/// The hooks of a revision at a moment of its life.
+#[derive(Clone, Copy, Debug)]
+pub struct HookRun<'a> {
+    /// All of the revision's; those of other moments are left out.
+    pub hooks: &'a [HookRecord],
+    /// The revision that they run for.
+    pub revision: Revision,
+    /// When they run.
+    pub moment: Moment,
+    /// How long each may take; `None` is as long as it likes.
+    pub timeout: Option<Duration>,
+}
+
+impl Applier {
+    /// Runs the hooks of a moment, one after the other by weight, each to its end.
+    ///
+    /// A Job or Pod that was started for this revision, and has not failed, is not started again, whatever its policy:
+    /// the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
+    /// way, as it can't run again. What is no Job or Pod is made what the chart says.
+    ///
+    /// # Errors
+    /// The first hook that fails or takes longer than the timeout, if there is one. Hooks before it
+    /// are deleted as their policies say.
+    pub async fn run_hooks(&self, owner: &Owner, run: HookRun<'_>) -> Result<usize, HookError> {
+        let due = hooks_in_order(run.hooks, run.moment);
+        if due.is_empty() {
+            return Ok(0);
+        }
+        let step = step("hooks").event(run.moment.as_str());
+        step.of(self.run_due(owner, &due, run)).await
+    }
+
+    async fn run_due(
+        &self,
+        owner: &Owner,
+        due: &[&HookRecord],
+        HookRun {
+            revision,
+            moment,
+            timeout,
+            ..
+        }: HookRun<'_>,
+    ) -> Result<usize, HookError> {
+        let timeout = timeout.unwrap_or(FOREVER);
+        let mut done: Vec<Run<'_>> = Vec::new();
+        let mut outcome = Ok(());
+        for hook in due {
+            for run in self.prepare(owner, hook, moment.as_str()).await? {
+                let step = step("hook").object(&run.id);
+                outcome = step.of(self.run_one(owner, &run, revision, timeout)).await;
+                if let Err(error) = &outcome {
+                    if matches!(error, HookError::Failed { .. } | HookError::Timeout { .. }) {
+                        self.clean_up(owner, &run, FAILED).await;
+                    }
+                    break;
+                }
+                done.push(run);
+            }
+            if outcome.is_err() {
+                break;
+            }
+        }
+        for run in done.iter().rev() {
+            self.clean_up(owner, run, SUCCEEDED).await;
+        }
+        outcome.map(|()| done.len())
+    }
+
+    /// Deletes what hooks have left behind, apart from what is to be kept and definitions of kinds.
+    ///
+    /// Garbage collection does not reach objects in other namespaces or in none. Hooks that only
+    /// `helm test` runs were never ours to run, and their kinds may be out of reach.
+    ///
+    /// # Errors
+    /// The first object that can't be read or deleted.
+    pub async fn remove_hooks(&self, owner: &Owner, hooks: &[HookRecord]) -> Result<(), HookError> {
+        for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
+            let left = match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
+                // The objects of a kind went with its definition, which may have been the release's own.
+                Err(HookError::UnknownKind { .. }) => continue,
+                prepared => prepared?,
+            };
+            for run in left {
+                if !run.is_to_go() {
+                    continue;
+                }
+                if let Deletion::NotOurs(reason) = self
+                    .delete(owner, &run.id)
+                    .await
+                    .map_err(|source| run.delete_failed(source))?
+                {
+                    tracing::warn!(object = %run.id, %reason, "hook left in place");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The objects of `hooks` that no garbage collector reaches when the owner goes.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn left_by_hooks(
+        &self,
+        owner: &Owner,
+        hooks: &[HookRecord],
+    ) -> Result<Vec<ObjectId>, DiscoveryError> {
+        let Some(namespace) = &owner.namespace else {
+            return Ok(Vec::new());
+        };
+        let mut left = Vec::new();
+        for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
+            match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
+                Ok(runs) => left.extend(runs.into_iter().filter(Run::is_to_go).map(|run| run.id)),
+                Err(HookError::Discovery(error)) => return Err(error),
+                Err(error) => {
+                    tracing::debug!(hook = %hook.path, error = %steersman_model::chain(&error), "a stored hook can't be read");
+                }
+            }
+        }
+        left.retain(|id| id.namespace.as_ref() != Some(namespace));
+        Ok(left)
+    }
+
+    async fn prepare<'a>(
+        &self,
+        owner: &Owner,
+        hook: &'a HookRecord,
+        moment: &'static str,
+    ) -> Result<Vec<Run<'a>>, HookError> {
+        let objects = objects_of_text(&hook.path, &hook.manifest)
+            .map_err(|source| HookError::Document { moment, source })?;
+        let served = self
+            .discovery
+            .served_with(objects.iter().map(|object| &object.api))
+            .await?;
+        let prepared = objects.into_iter().map(|object| {
+            let resource = served
+                .resource(&object.api)
+                .cloned()
+                .ok_or_else(|| HookError::UnknownKind {
+                    moment,
+                    path: hook.path.clone(),
+                    kind: object.api.to_string(),
+                })?;
+            let id = identify(&object, &resource, &owner.release_namespace);
+            Ok(Run {
+                moment,
+                hook,
+                id,
+                object,
+                resource,
+            })
+        });
+        prepared.collect()
+    }
+
+    /// What a policy leaves behind when it can't be carried out is no failure of the release.
+    async fn clean_up(&self, owner: &Owner, run: &Run<'_>, policy: &str) {
+        if !has_policy(run.hook, policy) || run.id.kind == "CustomResourceDefinition" {
+            return;
+        }
+        for pause in CLEAN_UP_PAUSES.map(Some).into_iter().chain([None]) {
+            let error = match self.delete(owner, &run.id).await {
+                Ok(Deletion::NotOurs(reason)) => {
+                    tracing::warn!(object = %run.id, %reason, "hook left in place");
+                    return;
+                }
+                Ok(_) => return,
+                Err(error) => error,
+            };
+            match pause {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => {
+                    tracing::warn!(object = %run.id, error = %steersman_model::chain(&error), "failed to delete hook");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Which hooks run at a moment, in which order, and what their policies say.
+
+use super::moment::Moment;
+use crate::release::HookRecord;
+
+/// The policy of a hook that is deleted before it runs.
+pub(in crate::apply) const BEFORE_CREATION: &str = "before-hook-creation";
+/// The policy of a hook that is deleted when it has succeeded.
+pub(in crate::apply) const SUCCEEDED: &str = "hook-succeeded";
+/// The policy of a hook that is deleted when it has failed.
+pub(in crate::apply) const FAILED: &str = "hook-failed";
+
+/// Whether the operator runs the hook at any time.
+pub(in crate::apply) fn is_ours_to_run(hook: &HookRecord) -> bool {
+    Moment::ALL
+        .iter()
+        .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
+}
+
+/// Helm's order: by weight, then by name; the stored order is by kind.
+pub fn hooks_in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
+    let mut chosen: Vec<_> = hooks
+        .iter()
+        .filter(|hook| hook.events.iter().any(|event| event == moment.as_str()))
+        .collect();
+    chosen.sort_by(|a, b| (a.weight, &a.name).cmp(&(b.weight, &b.name)));
+    chosen
+}
+
+/// A hook without a policy is deleted before it is created again.
+pub(in crate::apply) fn has_policy(hook: &HookRecord, policy: &str) -> bool {
+    if hook.delete_policies.is_empty() {
+        return policy == BEFORE_CREATION;
+    }
+    hook.delete_policies.iter().any(|given| given == policy)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn hook(name: &str, weight: i64, events: &[&str], policies: &[&str]) -> HookRecord {
+        HookRecord {
+            name: name.to_owned(),
+            kind: "Job".to_owned(),
+            path: format!("web/templates/{name}.yaml"),
+            manifest: String::new(),
+            events: events.iter().map(|&event| event.to_owned()).collect(),
+            weight,
+            delete_policies: policies.iter().map(|&policy| policy.to_owned()).collect(),
+            last_run: json!({}),
+        }
+    }
+
+    #[test]
+    fn hooks_of_a_moment_run_by_weight_and_name() {
+        let hooks = [
+            hook("c", 0, &["pre-install"], &[]),
+            hook("b", 5, &["pre-install", "pre-upgrade"], &[]),
+            hook("a", 0, &["pre-install"], &[]),
+            hook("d", -1, &["post-install"], &[]),
+        ];
+        let names = |moment| {
+            hooks_in_order(&hooks, moment)
+                .iter()
+                .map(|hook| hook.name.as_str())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names(Moment::PreInstall), ["a", "c", "b"]);
+        assert_eq!(names(Moment::PreUpgrade), ["b"]);
+        assert_eq!(names(Moment::PostDelete), [""; 0]);
+    }
+
+    #[test]
+    fn a_hook_without_a_policy_is_deleted_before_it_is_created() {
+        assert!(has_policy(&hook("a", 0, &[], &[]), BEFORE_CREATION));
+        assert!(!has_policy(&hook("a", 0, &[], &[SUCCEEDED]), BEFORE_CREATION));
+    }
+}

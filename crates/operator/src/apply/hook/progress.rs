@@ -1,0 +1,113 @@
+//! How far a hook is, and how it has ended.
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+use steersman_model::one_line;
+
+/// The longest part of a failed pod's words that is told: the kubelet's own limit, so that no secret is cut
+/// before it is masked.
+const MAX_WORDS: usize = 4096;
+
+/// How the first container of a pod that failed has ended.
+pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
+    let status = pod.status.as_ref()?;
+    let init = status.init_container_statuses.iter().flatten();
+    let containers = init.chain(status.container_statuses.iter().flatten());
+    let (container, end) = containers
+        .filter_map(|container| Some((container, container.state.as_ref()?.terminated.as_ref()?)))
+        .find(|(_, end)| end.exit_code != 0)?;
+    let message = one_line(
+        end.message
+            .as_deref()
+            .or(end.reason.as_deref())
+            .unwrap_or_default(),
+    );
+    let message: String = message.chars().take(MAX_WORDS).collect();
+    let pod = pod.metadata.name.as_deref().unwrap_or_default();
+    Some(format!(
+        "container {} of pod {pod} ended with {}: {message}",
+        container.name, end.exit_code
+    ))
+}
+
+/// How far a hook is.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::apply) enum Progress {
+    /// It has succeeded.
+    Done,
+    /// It goes on; the text says what it does.
+    Running(String),
+    /// It has failed; the text says why.
+    Failed(String),
+}
+
+/// What the status of a Job or a Pod says.
+pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Value) -> Progress {
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    if kind == "Pod" {
+        return match text("/status/phase") {
+            "Succeeded" => Progress::Done,
+            "Failed" => Progress::Failed(text("/status/message").to_owned()),
+            "" => Progress::Running("not started".to_owned()),
+            phase => Progress::Running(phase.to_owned()),
+        };
+    }
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    for condition in conditions.into_iter().flatten() {
+        let field = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+        match (field("type"), field("status")) {
+            ("Complete", "True") => return Progress::Done,
+            ("Failed", "True") => {
+                return Progress::Failed(format!("{}: {}", field("reason"), field("message")));
+            }
+            _ => {}
+        }
+    }
+    if metadata.deletion_timestamp.is_some() {
+        return Progress::Failed("it is being deleted".to_owned());
+    }
+    let active = object
+        .pointer("/status/active")
+        .and_then(Value::as_i64)
+        .unwrap_or_default();
+    Progress::Running(format!("{active} pods active"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn jobs_and_pods_come_to_an_end() {
+        let job = |status: Value| progress("Job", &ObjectMeta::default(), &json!({ "status": status }));
+        assert_eq!(
+            job(json!({"active": 1})),
+            Progress::Running("1 pods active".to_owned())
+        );
+        assert_eq!(
+            job(json!({"conditions": [{"type": "Complete", "status": "True"}]})),
+            Progress::Done
+        );
+        assert_eq!(
+            job(
+                json!({"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "late"}]})
+            ),
+            Progress::Failed("DeadlineExceeded: late".to_owned())
+        );
+        let pod = progress(
+            "Pod",
+            &ObjectMeta::default(),
+            &json!({"status": {"phase": "Succeeded"}}),
+        );
+        assert_eq!(pod, Progress::Done);
+    }
+}

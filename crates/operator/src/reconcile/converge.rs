@@ -1,0 +1,293 @@
+//! The loop of one reconcile: observe, decide, act, until nothing is to be done.
+
+use std::time::Duration;
+
+use steersman_watches::controls::DeletionPolicy;
+use tokio::time::Instant;
+
+use super::action::{
+    CorrectDrift, Deploy, Install, OrphanObjects, Recover, RollBack, TakeOver, Uninstall, Upgrade,
+};
+use super::error::ReconcileError;
+use super::memory::Memory;
+use super::plan::Planner;
+use super::session::{Prepared, Session};
+use super::state::{Action, Cause, ReleaseState};
+use super::{Next, Reconciler, next_action, release_state};
+use crate::status::Report;
+use crate::telemetry::step;
+use steersman_model::ObjectId;
+
+/// One observation leads to at most so many actions before the resource is looked at afresh.
+const MAX_ACTIONS: usize = 5;
+/// How soon to look again at what blocks an uninstallation, if nothing happens before.
+const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+
+/// What a reconcile has come to.
+pub(super) struct Converged {
+    /// The session, with the resource as it is now.
+    pub(super) session: Session,
+    /// What the release is made of; `None` where nobody asked.
+    pub(super) prepared: Option<Prepared>,
+    /// What to report, and when to look again; `None` where there is nobody to report to.
+    pub(super) result: Result<Option<(Report, Next)>, ReconcileError>,
+}
+
+/// What follows an action.
+enum Step {
+    /// Another look.
+    Again,
+    /// The end of this reconcile.
+    End(Option<(Report, Next)>),
+}
+
+impl Step {
+    fn report(report: Report, next: Next) -> Self {
+        Self::End(Some((report, next)))
+    }
+}
+
+impl Reconciler {
+    /// Acts until nothing is to be done.
+    pub(super) async fn converge(&self, mut session: Session, memory: &mut Memory) -> Converged {
+        let mut prepared = None;
+        let result = self.act(&mut session, &mut prepared, memory).await;
+        Converged {
+            session,
+            prepared,
+            result,
+        }
+    }
+
+    async fn act(
+        &self,
+        session: &mut Session,
+        prepared: &mut Option<Prepared>,
+        memory: &mut Memory,
+    ) -> Result<Option<(Report, Next)>, ReconcileError> {
+        let mut acted = false;
+        for _ in 0..MAX_ACTIONS {
+            let observing = self.observe(session, prepared, memory);
+            let state = release_state(step("observe").of(observing).await?);
+            let settled = self.settled(session, memory, &state).await?;
+            if let Some(end) = settled {
+                return Ok(end);
+            }
+            let Some(action) = next_action(state) else {
+                memory.warned.clear();
+                if !acted {
+                    log_unchanged(session, memory);
+                }
+                let report = self.deployed(session, memory).await?;
+                return Ok(Some((report, Next::Period)));
+            };
+            log_deployed(session, memory);
+            if action == Action::AddFinalizer {
+                let written = session.add_finalizer().await?;
+                session.accept(written);
+                memory.note_finalizer(Instant::now());
+                continue;
+            }
+            acted = true;
+            let done = self.take(session, prepared.as_ref(), memory, action).await;
+            if let Some(prepared) = prepared
+                && memory.known.is_some()
+            {
+                prepared.first = memory.is_first();
+            }
+            match done? {
+                Step::Again => {}
+                Step::End(end) => return Ok(end),
+            }
+        }
+        let report = self.deployed(session, memory).await?;
+        Ok(Some((report, Next::Retry(None))))
+    }
+
+    /// The end of a reconcile that does nothing because of the state alone.
+    async fn settled(
+        &self,
+        session: &Session,
+        memory: &Memory,
+        state: &ReleaseState,
+    ) -> Result<Option<Option<(Report, Next)>>, ReconcileError> {
+        Ok(match state {
+            ReleaseState::Gone => Some(None),
+            ReleaseState::Paused => Some(Some((Report::Paused, Next::Never))),
+            ReleaseState::DryRun => Some(Some((self.report_dry_run(session).await?, Next::Period))),
+            ReleaseState::Refused => memory.refusal().map(|refusal| {
+                let report = Report::Failed(refusal.failure.clone());
+                Some((report, Next::Period))
+            }),
+            _ => None,
+        })
+    }
+
+    /// Takes one action.
+    async fn take(
+        &self,
+        session: &mut Session,
+        prepared: Option<&Prepared>,
+        memory: &mut Memory,
+        action: Action,
+    ) -> Result<Step, ReconcileError> {
+        match (action, prepared) {
+            (Action::Uninstall, _) => return step("uninstall").of(self.uninstall(session)).await,
+            (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
+            (Action::WarnOfDrift(objects), _) => {
+                self.correction().warn_of_drift(session, memory, objects);
+                let report = self.deployed(session, memory).await?;
+                return Ok(Step::report(report, Next::Period));
+            }
+            (Action::Install, Some(prepared)) => {
+                let install = self.install();
+                step("install").of(install.run(session, prepared, memory)).await?;
+            }
+            (Action::Upgrade(cause), Some(prepared)) => {
+                self.upgrade(session, prepared, memory, cause).await?;
+            }
+            (Action::Recover, Some(prepared)) => {
+                let recover = Recover {
+                    deploy: self.deploy(),
+                };
+                step("recover").of(recover.run(session, prepared, memory)).await?;
+            }
+            // The finalizer is added before, and what is to be rendered was prepared with the observation.
+            (Action::AddFinalizer | Action::Install | Action::Upgrade(_) | Action::Recover, _) => {}
+        }
+        Ok(Step::Again)
+    }
+
+    async fn upgrade(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        memory: &mut Memory,
+        cause: Cause,
+    ) -> Result<(), ReconcileError> {
+        let upgrade = Upgrade {
+            planner: self.planner(),
+            deploy: self.deploy(),
+            take_over: TakeOver {
+                executor: &self.executor,
+                recorder: &self.recorder,
+            },
+        };
+        step("upgrade")
+            .of(upgrade.run(session, prepared, memory, cause))
+            .await
+    }
+
+    async fn correct_drift(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+        objects: Vec<ObjectId>,
+    ) -> Result<Step, ReconcileError> {
+        let turn = memory.drift_backoff.turn(objects, Instant::now());
+        let new = memory.drift_backoff.not_warned_of(&turn.waiting);
+        let correction = self.correction();
+        correction.warn_of_backoff(session, &new).await;
+        if turn.due.is_empty() {
+            let report = self.deployed(session, memory).await?;
+            return Ok(Step::report(report, Next::After(turn.pause)));
+        }
+        let work = correction.run(session, memory, &turn.due);
+        step("correct_drift").of(work).await?;
+        Ok(Step::Again)
+    }
+
+    /// Deletes the release, or orphans it, and removes the finalizer when nothing is left that it waits for.
+    async fn uninstall(&self, session: &mut Session) -> Result<Step, ReconcileError> {
+        match session.deletion_policy() {
+            DeletionPolicy::Delete => {
+                let blockers = self.uninstallation().run(session).await?;
+                if !blockers.is_empty() {
+                    let report = Report::Uninstalling(blockers);
+                    return Ok(Step::report(report, Next::After(UNINSTALL_POLL)));
+                }
+            }
+            DeletionPolicy::Orphan => {
+                let orphan = OrphanObjects {
+                    executor: &self.executor,
+                    dependents: &self.shared.dependents,
+                    recorder: &self.recorder,
+                };
+                orphan.run(session).await?;
+            }
+            DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
+        }
+        if let Some(written) = session.remove_finalizer().await? {
+            session.accept(written);
+        }
+        Ok(Step::End(None))
+    }
+
+    pub(super) fn planner(&self) -> Planner<'_> {
+        Planner {
+            renderer: &self.renderer,
+            settings: &self.settings,
+        }
+    }
+
+    fn install(&self) -> Install<'_> {
+        Install {
+            planner: self.planner(),
+            deploy: self.deploy(),
+        }
+    }
+
+    fn deploy(&self) -> Deploy<'_> {
+        Deploy {
+            executor: &self.executor,
+            recorder: &self.recorder,
+            roll_back: RollBack {
+                executor: &self.executor,
+                recorder: &self.recorder,
+                uninstall: self.uninstallation(),
+                settings: &self.settings,
+                now: self.shared.now,
+            },
+            settings: &self.settings,
+            now: self.shared.now,
+        }
+    }
+
+    fn correction(&self) -> CorrectDrift<'_> {
+        CorrectDrift {
+            executor: &self.executor,
+            recorder: &self.recorder,
+            settings: &self.settings,
+            now: self.shared.now,
+        }
+    }
+
+    fn uninstallation(&self) -> Uninstall<'_> {
+        Uninstall {
+            executor: &self.executor,
+            dependents: &self.shared.dependents,
+            recorder: &self.recorder,
+            settings: &self.settings,
+            now: self.shared.now,
+        }
+    }
+}
+
+/// Says in the log what was not said yet of a deployed revision.
+pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
+    if let Some(line) = memory.unsaid() {
+        session.log(line);
+    }
+}
+
+/// helm-operator's word for a release that is as it should be. It is news when the release was read,
+/// as after a start, or when a failure is over; otherwise it comes each period, and at each sign of
+/// life of an object.
+fn log_unchanged(session: &Session, memory: &Memory) {
+    const LINE: &str = "Reconciled release";
+    if session.journal.has_read() || memory.failures > 0 {
+        session.log(LINE);
+    } else if !memory.is_unreported() {
+        session.log_debug(LINE);
+    }
+}

@@ -1,0 +1,164 @@
+//! What a reconcile would do, without doing it: its plan, and what the server says to it.
+
+mod object;
+mod server;
+mod status;
+
+use kube::api::DynamicObject;
+use steersman_model::{ObjectId, Revision};
+use steersman_watches::controls::Mode;
+use steersman_watches::drift::DriftMode;
+
+pub use object::{ObjectDryRun, ObjectResult};
+
+use super::error::ReconcileError;
+use super::memory::{KnownRelease, Memory, was_ever_deployed};
+use super::plan::{Decision, Plan, Upgrade, in_effect};
+use super::secrets::secrets_of;
+use super::session::{Prepared, Session};
+use super::state::{Action, Observed};
+use super::{Reconciler, next_action, release_state};
+use crate::release::Stored;
+use crate::status::Redactor;
+use server::DryRunner;
+
+/// What a reconcile of a custom resource would do.
+#[derive(Debug)]
+pub struct DryRun {
+    /// The release's name, which is the resource's.
+    pub release: String,
+    /// The release's namespace.
+    pub namespace: String,
+    /// What the plan is to the release.
+    pub decision: Decision,
+    /// Whether annotations keep it from being done.
+    pub paused: bool,
+    /// The hooks that would run, in order, such as `pre-upgrade Job web-migrate`.
+    pub hooks: Vec<String>,
+    /// The objects that the release has or would have.
+    pub objects: Vec<ObjectDryRun>,
+    /// Objects that carry the marks of the release's resource and that no revision names.
+    pub strays: Vec<ObjectId>,
+    /// Masks the secrets of the release as it is and as it would be.
+    pub redactor: Redactor,
+}
+
+impl Reconciler {
+    /// What a reconcile of `object` would do. The object need not be in the cluster, but it has a UID.
+    ///
+    /// # Guarantees
+    /// Nothing is written: the server only tries.
+    ///
+    /// # Errors
+    /// The chart can't be rendered with the values of the object, or the cluster does not answer.
+    pub async fn dry_run(&self, object: DynamicObject) -> Result<DryRun, ReconcileError> {
+        let session = Session::new(&self.shared, &self.settings, &self.resource, object);
+        let session = session.map_err(|(_, error)| error)?;
+        let revisions = session.history.load().await?;
+        let prepared = self.prepare(&session)?;
+        let mut prepared = prepared.with_reused_values(&session, &self.settings, &revisions);
+        prepared.first = !was_ever_deployed(&revisions);
+        let known = KnownRelease::new(&revisions);
+        let action = self.foresee(&session, &prepared, &known).await?;
+        let (decision, plan) = self.plan(&session, &prepared, &known, &revisions, action).await?;
+        let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
+        let secrets = secrets_of(in_effect(&revisions), planned.unwrap_or_default());
+        session.redactor.learn(secrets);
+        let runner = DryRunner {
+            applier: &self.executor.applier,
+            discovery: &self.shared.discovery,
+            settings: &self.settings,
+        };
+        let objects = match &plan {
+            Some(plan) => runner.objects(&session, plan).await?,
+            None => Vec::new(),
+        };
+        let strays = runner.strays(&session, &objects).await?;
+        Ok(DryRun {
+            release: session.release.to_string(),
+            namespace: session.owner.release_namespace.clone(),
+            decision,
+            paused: session.controls.mode == Mode::Pause,
+            hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
+            objects,
+            strays,
+            redactor: session.redactor.snapshot(),
+        })
+    }
+
+    /// The action that the decision table has for the resource, if nothing keeps it from being taken. Drift is left to
+    /// the server to tell.
+    async fn foresee(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        known: &KnownRelease,
+    ) -> Result<Option<Action>, ReconcileError> {
+        let mut memory = Memory::of(known.clone());
+        let lookups_changed = self.lookups_have_changed(session, prepared, &mut memory).await?;
+        Ok(next_action(release_state(Observed {
+            deleting: session.deleting(),
+            has_finalizer: true,
+            wish: Mode::Apply,
+            last: known.last.clone(),
+            inputs: prepared.inputs,
+            lookups_changed,
+            refused: None,
+            drifted: Vec::new(),
+            drift_mode: self.settings.drift.mode,
+        })))
+    }
+
+    /// The plan of an action, as the action itself would make it; `None` where no revision is brought into effect.
+    async fn plan(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        known: &KnownRelease,
+        revisions: &[Stored],
+        action: Option<Action>,
+    ) -> Result<(Decision, Option<Plan>), ReconcileError> {
+        let planner = self.planner();
+        let last = known.last.as_ref().map_or(Revision::FIRST, |last| last.revision);
+        let stored = |revision| revisions.iter().find(|stored| stored.record.version == revision);
+        let plan = match action {
+            Some(Action::Uninstall) => return Ok((Decision::Uninstall, None)),
+            Some(Action::Install) => {
+                planner
+                    .new_revision(session, prepared, revisions, None)
+                    .await?
+                    .plan
+            }
+            Some(Action::Upgrade(cause)) => {
+                match planner.upgrade(session, prepared, revisions, cause).await? {
+                    Upgrade::NewRevision(new) => new.plan,
+                    Upgrade::TakeOver(plan) => *plan,
+                }
+            }
+            Some(Action::Recover) => match revisions.split_last() {
+                Some((stored, earlier)) => {
+                    let controls = &session.controls;
+                    Plan::recover(
+                        &self.settings,
+                        controls,
+                        !was_ever_deployed(earlier),
+                        stored,
+                        earlier,
+                    )?
+                }
+                None => return Ok((Decision::Recover(last), None)),
+            },
+            _ => {
+                let deployed = known.deployed.unwrap_or(last);
+                match stored(deployed) {
+                    Some(stored) if self.settings.drift.mode == DriftMode::Enabled => {
+                        Plan::keep(&self.settings, stored)?
+                    }
+                    // What has drifted stays so.
+                    _ => return Ok((Decision::Keep(deployed), None)),
+                }
+            }
+        };
+        Ok((plan.decision, Some(plan)))
+    }
+}

@@ -1,0 +1,140 @@
+//! What the server says to a plan: each request of it is tried, and none has an effect.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use steersman_cluster::discovery::{Discovery, Served};
+use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
+use steersman_watches::CrdPolicy;
+
+use super::object::ObjectDryRun;
+use crate::apply::{Applier, Handover, Trial, Tried};
+use crate::reconcile::Settings;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::plan::{Orphan, Plan, orphans};
+use crate::reconcile::session::Session;
+
+/// So many objects are asked about at a time.
+const PARALLEL: usize = 4;
+
+/// Asks the server about plans.
+pub(super) struct DryRunner<'a> {
+    pub(super) applier: &'a Applier,
+    pub(super) discovery: &'a Arc<Discovery>,
+    pub(super) settings: &'a Settings,
+}
+
+impl DryRunner<'_> {
+    /// What would become of each object that is planned or was.
+    pub(super) async fn objects(
+        &self,
+        session: &Session,
+        plan: &Plan,
+    ) -> Result<Vec<ObjectDryRun>, ReconcileError> {
+        let kinds = plan.objects.iter().map(|object| &object.api);
+        let served = self.discovery.served_with(kinds).await?;
+        let definitions = plan.definitions.due(&plan.objects, &served);
+        let mut objects = Vec::new();
+        for definition in &definitions {
+            objects.push(self.definition(plan, definition).await?);
+        }
+        let tried = self.try_all(session, plan, &served, &definitions).await?;
+        let desired: BTreeSet<ObjectId> = tried.iter().map(|tried| tried.id.clone()).collect();
+        objects.extend(tried.into_iter().map(ObjectDryRun::of_tried));
+        objects.extend(self.orphans(session, plan, &desired).await?);
+        Ok(objects)
+    }
+
+    async fn try_all(
+        &self,
+        session: &Session,
+        plan: &Plan,
+        served: &Served,
+        definitions: &[RenderedObject],
+    ) -> Result<Vec<Tried>, ReconcileError> {
+        let mut defined = kinds_defined_by(&plan.objects);
+        defined.extend(kinds_defined_by(definitions));
+        let (objects, replaced) = (plan.objects.clone(), plan.replaced.clone());
+        let rules = &self.settings.drift.ignore;
+        let left = self
+            .applier
+            .leave_to_others(&session.owner, rules, objects, replaced, Handover::DryRun)
+            .await?;
+        let requests = left.iter().map(|object| {
+            let trial = Trial {
+                object,
+                served,
+                is_defined: defined.contains(&object.api),
+                formers: plan.formers.as_deref(),
+                options: plan.options(),
+            };
+            self.applier.try_apply(&session.owner, trial).boxed()
+        });
+        let requests: Vec<_> = requests.collect();
+        let tried = futures::stream::iter(requests).buffered(PARALLEL);
+        Ok(tried.try_collect().await?)
+    }
+
+    /// What would become of a definition in the chart's `crds/` folder that is written.
+    async fn definition(
+        &self,
+        plan: &Plan,
+        definition: &RenderedObject,
+    ) -> Result<ObjectDryRun, ReconcileError> {
+        let id = ObjectId {
+            group: definition.api.group.clone(),
+            kind: definition.api.kind.clone(),
+            namespace: None,
+            name: definition.name.clone(),
+        };
+        let replaced = match plan.definitions.policy {
+            CrdPolicy::CreateReplace => self.applier.try_replace_crd(definition).await?,
+            CrdPolicy::Create | CrdPolicy::Skip => None,
+        };
+        Ok(match replaced {
+            Some((live, value)) => ObjectDryRun::of_definition(id, Some(live), value),
+            None => ObjectDryRun::of_definition(id, None, definition.value.clone()),
+        })
+    }
+
+    /// What the plan prunes, as far as it is there and ours.
+    async fn orphans(
+        &self,
+        session: &Session,
+        plan: &Plan,
+        desired: &BTreeSet<ObjectId>,
+    ) -> Result<Vec<ObjectDryRun>, ReconcileError> {
+        let named = plan.prune.named.clone();
+        let named = self.applier.identities(&session.owner, named).await?;
+        let mut found = Vec::new();
+        for Orphan { id, kept } in orphans(named, &plan.prune.abandoned, desired) {
+            if let Some(live) = self.applier.live(&session.owner, &id).await? {
+                found.push(ObjectDryRun::of_orphan(id, live, kept));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Objects of the kinds of the release, in its namespace, that belong to its resource and are not `known`.
+    pub(super) async fn strays(
+        &self,
+        session: &Session,
+        known: &[ObjectDryRun],
+    ) -> Result<Vec<ObjectId>, ReconcileError> {
+        let kinds: BTreeSet<(&str, &str)> = known
+            .iter()
+            .map(|object| (object.id.group.as_str(), object.id.kind.as_str()))
+            .collect();
+        let mut strays = Vec::new();
+        for (group, kind) in kinds {
+            let found = self.applier.marked(&session.owner, group, kind).await?;
+            strays.extend(
+                found
+                    .into_iter()
+                    .filter(|id| known.iter().all(|object| object.id != *id)),
+            );
+        }
+        Ok(strays)
+    }
+}

@@ -1,0 +1,78 @@
+//! A dry run in the status of a resource that asks for no more than that.
+
+use steersman_model::chain;
+
+use super::{DryRun, ObjectDryRun, ObjectResult};
+use crate::reconcile::Reconciler;
+use crate::reconcile::error::ReconcileError;
+use crate::reconcile::session::Session;
+use crate::status::{DryRunStatus, Report, WouldBe, WouldChange, differing_fields};
+
+impl Reconciler {
+    /// What would be done with the release, for the status; and for the log, when it is news.
+    ///
+    /// # Guarantees
+    /// Nothing is written: the server only tries.
+    ///
+    /// # Errors
+    /// The server does not answer. What a reconcile would fail of is part of the report.
+    pub(in crate::reconcile) async fn report_dry_run(
+        &self,
+        session: &Session,
+    ) -> Result<Report, ReconcileError> {
+        let dry_run = match self.dry_run(session.object().clone()).await {
+            Ok(dry_run) => status_of(&dry_run),
+            Err(error) if error.is_transient() => return Err(error),
+            Err(error) => DryRunStatus {
+                summary: format!("would fail: {}", session.redactor.mask(&chain(&error))),
+                hooks: Vec::new(),
+                objects: Vec::new(),
+            },
+        };
+        let status = session.object().data.get("status");
+        let said = status.and_then(|status| status.pointer("/dryRun/summary"));
+        if said.and_then(serde_json::Value::as_str) != Some(dry_run.summary.as_str()) {
+            tracing::info!(release = %session.release, "dry run: {}", dry_run.summary);
+            for WouldBe { id, change } in &dry_run.objects {
+                tracing::info!(release = %session.release, object = %id, "dry run: would be {}", change.as_str());
+            }
+        }
+        Ok(Report::DryRun(dry_run))
+    }
+}
+
+fn status_of(dry_run: &DryRun) -> DryRunStatus {
+    let objects: Vec<WouldBe> = dry_run
+        .objects
+        .iter()
+        .filter_map(|object| would_be(object, dry_run))
+        .collect();
+    let count = match objects.len() {
+        0 => "no object would change".to_owned(),
+        1 => "1 object would change".to_owned(),
+        count => format!("{count} objects would change"),
+    };
+    DryRunStatus {
+        summary: format!("release {} {}; {count}", dry_run.release, dry_run.decision),
+        hooks: dry_run.hooks.clone(),
+        objects,
+    }
+}
+
+fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<WouldBe> {
+    if !object.differs() {
+        return None;
+    }
+    let change = match (&object.result, &object.live) {
+        (ObjectResult::Applied(_), None) => WouldChange::Created,
+        (ObjectResult::Applied(value), Some(live)) => WouldChange::Changed(differing_fields(live, value)),
+        (ObjectResult::Recreated(_), _) => WouldChange::Recreated,
+        (ObjectResult::Deleted, _) => WouldChange::Deleted,
+        (ObjectResult::Refused(reason), _) => WouldChange::Refused(dry_run.redactor.mask(reason)),
+        (ObjectResult::Kept, _) => return None,
+    };
+    Some(WouldBe {
+        id: object.id.clone(),
+        change,
+    })
+}

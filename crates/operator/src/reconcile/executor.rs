@@ -1,0 +1,155 @@
+//! Carrying a plan out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use steersman_cluster::discovery::Discovery;
+use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
+
+use super::Settings;
+use super::error::ReconcileError;
+use super::plan::{Extent, Orphan, Plan, PruneScope, orphans};
+use super::recorder::Recorder;
+use super::session::Session;
+use crate::apply::{Applier, Deletion, Handover, HookRun};
+use crate::status::EventKind;
+use crate::telemetry::step;
+
+/// Does what plans say.
+#[derive(Clone)]
+pub(super) struct Executor {
+    pub(super) applier: Applier,
+    pub(super) discovery: Arc<Discovery>,
+    pub(super) recorder: Recorder,
+    pub(super) settings: Arc<Settings>,
+}
+
+impl Executor {
+    /// Installs the definitions of a plan, and waits until the server acts on them.
+    pub(super) async fn define(&self, plan: &Plan) -> Result<(), ReconcileError> {
+        let Plan {
+            definitions, objects, ..
+        } = plan;
+        let served = match definitions.extent {
+            Extent::All => self.discovery.served().await?,
+            Extent::Missing => {
+                let kinds = objects.iter().map(|object| &object.api);
+                self.discovery.served_with(kinds).await?
+            }
+        };
+        let due = definitions.due(objects, &served);
+        let installed = self.applier.install_crds(&due, definitions.policy);
+        if step("define").of(installed).await? {
+            self.discovery.refresh().await?;
+        }
+        Ok(())
+    }
+
+    /// Hooks, objects, what goes, hooks: in this order, up to the first failure.
+    ///
+    /// # Guarantees
+    /// Nothing is deleted before everything is applied.
+    ///
+    /// # Cancellation
+    /// Safe at any await: carrying the same plan out again converges.
+    pub(super) async fn carry_out(
+        &self,
+        session: &Session,
+        plan: &Plan,
+    ) -> Result<ChangeSet, ReconcileError> {
+        let owner = &session.owner;
+        let hooks = |moment| HookRun {
+            hooks: &plan.hooks.records,
+            revision: plan.hooks.revision,
+            moment,
+            timeout: self.settings.releases.hook_timeout,
+        };
+        self.applier.run_hooks(owner, hooks(plan.hooks.before)).await?;
+        let objects = self.left_to_others(session, plan).await?;
+        let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
+        self.prune(session, &plan.prune, &changes).await?;
+        self.applier.run_hooks(owner, hooks(plan.hooks.after)).await?;
+        Ok(changes)
+    }
+
+    /// The plan's objects with what is left to others as it is in the cluster.
+    async fn left_to_others(
+        &self,
+        session: &Session,
+        plan: &Plan,
+    ) -> Result<Vec<RenderedObject>, ReconcileError> {
+        if plan.replaced.is_empty() {
+            return Ok(plan.objects.clone());
+        }
+        let (objects, replaced) = (plan.objects.clone(), plan.replaced.clone());
+        let rules = &self.settings.drift.ignore;
+        let left = self
+            .applier
+            .leave_to_others(&session.owner, rules, objects, replaced, Handover::Make);
+        Ok(left.await?)
+    }
+
+    /// Deletes what of `scope` was not applied. What is to be kept stays without our marks.
+    async fn prune(
+        &self,
+        session: &Session,
+        scope: &PruneScope,
+        applied: &ChangeSet,
+    ) -> Result<(), ReconcileError> {
+        if scope.is_empty() {
+            return Ok(());
+        }
+        let named = self.identities(session, scope.named.clone()).await?;
+        let desired: BTreeSet<ObjectId> = applied.keys().cloned().collect();
+        let (kept, gone): (Vec<Orphan>, Vec<Orphan>) = orphans(named, &scope.abandoned, &desired)
+            .into_iter()
+            .partition(|orphan| orphan.kept);
+        for Orphan { id, .. } in kept {
+            self.applier.disown(&session.owner, &id).await?;
+            tracing::info!(release = %session.release, object = %id, "kept, as the chart wants it");
+        }
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let step = step("prune").objects(gone.len());
+        step.of(self.delete_orphans(session, gone)).await
+    }
+
+    async fn delete_orphans(&self, session: &Session, orphans: Vec<Orphan>) -> Result<(), ReconcileError> {
+        for Orphan { id, .. } in orphans {
+            match self.applier.delete(&session.owner, &id).await? {
+                Deletion::NotOurs(reason) => {
+                    tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
+                }
+                Deletion::Accepted => tracing::debug!(release = %session.release, object = %id, "pruned"),
+                Deletion::Gone => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Which objects these are. Those of kinds that nobody serves are left out: nothing of them is there.
+    pub(super) async fn identities(
+        &self,
+        session: &Session,
+        objects: Vec<RenderedObject>,
+    ) -> Result<Vec<(ObjectId, RenderedObject)>, ReconcileError> {
+        Ok(self.applier.identities(&session.owner, objects).await?)
+    }
+
+    /// Says in events what was done to objects that the server did not take as they are.
+    pub(super) fn note_changes(&self, session: &Session, changes: &ChangeSet) {
+        for (id, applied) in changes {
+            if applied.change == Change::Recreated {
+                let message = format!("{id} could not be changed in place; it was deleted and created again");
+                self.recorder
+                    .event(session, EventKind::Warning, "ObjectRecreated", &message);
+            }
+            for note in &applied.mended {
+                let message = session.redactor.mask(&format!("{id}: {note}; mend the chart"));
+                self.recorder
+                    .event(session, EventKind::Warning, "ObjectMended", &message);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What one reconcile has done and learnt so far.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use steersman_cluster::lookup::Answer;
+
+/// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
+#[derive(Debug, Default)]
+pub(super) struct Journal(Mutex<Notes>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    lookups: Vec<Answer>,
+    corrected: usize,
+    read_anew: bool,
+    remedy: Option<Remedy>,
+}
+
+/// What was done about a failed revision.
+#[derive(Clone, Debug)]
+pub(super) struct Remedy {
+    /// For people.
+    pub(super) text: String,
+    /// Whether nothing of the revision is in effect any longer.
+    pub(super) done: bool,
+}
+
+impl Journal {
+    /// The answers that the last rendering got, whatever came of it.
+    pub(super) fn note_lookups(&self, answers: Vec<Answer>) {
+        self.lock().lookups = answers;
+    }
+
+    /// What the last rendering has looked up; empty where nothing was rendered.
+    pub(super) fn lookups(&self) -> Vec<Answer> {
+        self.lock().lookups.clone()
+    }
+
+    /// So many more objects were put back.
+    pub(super) fn note_corrected(&self, objects: usize) {
+        self.lock().corrected += objects;
+    }
+
+    /// How many objects were put back.
+    pub(super) fn corrected(&self) -> usize {
+        self.lock().corrected
+    }
+
+    /// The revisions were read from the cluster.
+    pub(super) fn note_read(&self) {
+        self.lock().read_anew = true;
+    }
+
+    /// Whether the revisions were read from the cluster, not from memory.
+    pub(super) fn has_read(&self) -> bool {
+        self.lock().read_anew
+    }
+
+    /// A failed revision was undone, or that was tried.
+    pub(super) fn note_remedy(&self, remedy: Remedy) {
+        self.lock().remedy = Some(remedy);
+    }
+
+    /// What was done about a revision that failed in this reconcile.
+    pub(super) fn remedy(&self) -> Option<Remedy> {
+        self.lock().remedy.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,54 @@
+//! What a plan is to the release.
+
+use std::fmt;
+
+use steersman_model::Revision;
+
+use crate::reconcile::state::Cause;
+
+/// What a plan is to the release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The first revision would be installed.
+    Install,
+    /// Another revision would follow.
+    Upgrade(Revision, Cause),
+    /// The revision, which Helm or helm-operator deployed, would become ours as it is.
+    TakeOver(Revision),
+    /// The last revision would be brought into effect, from its stored manifest.
+    Recover(Revision),
+    /// The revision is deployed, and only what others have changed would be put back.
+    Keep(Revision),
+    /// The revision, which was deployed before another one failed, would be applied again.
+    RollBack(Revision),
+    /// The resource is being deleted.
+    Uninstall,
+}
+
+impl fmt::Display for Decision {
+    /// What goes on after the release's name: `would be upgraded to revision 2, as …`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Install => f.write_str("would be installed"),
+            Self::Upgrade(revision, cause) => {
+                let why = match cause {
+                    Cause::TakenOver => "the last one is not the operator's",
+                    Cause::Identity => "the last one is of another resource of this name",
+                    Cause::Chart => "the chart has changed",
+                    Cause::Values => "the values have changed",
+                    Cause::Lookups => "what the chart looks up has changed",
+                    Cause::NotDeployed => "the last one is not deployed",
+                };
+                write!(f, "would be upgraded to revision {revision}, as {why}")
+            }
+            Self::TakeOver(revision) => write!(f, "revision {revision} would be taken over as it is"),
+            Self::Recover(revision) => write!(
+                f,
+                "revision {revision} would be applied, as that has not succeeded yet"
+            ),
+            Self::Keep(revision) => write!(f, "revision {revision} would stay"),
+            Self::RollBack(revision) => write!(f, "would go back to revision {revision}"),
+            Self::Uninstall => f.write_str("is being deleted"),
+        }
+    }
+}

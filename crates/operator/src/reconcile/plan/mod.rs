@@ -1,0 +1,244 @@
+//! What a revision will do, computed once: the executor carries it out, a dry run shows it.
+//!
+//! ```text
+//! what the chart renders, or a stored manifest --Plan--> definitions, hooks, objects, hooks, what goes
+//! Plan --Executor::carry_out--> ChangeSet            executor.rs   requests that change something
+//! Plan --ask_server-----------> ObjectDryRun, ...    dry_run/      the same plan, and what the server says to it
+//! ```
+//!
+//! A plan is pure. What the server alone decides is no part of it: whether an object differs, can't be changed in place,
+//! is somebody else's, or is there at all. A dry run asks for that; carrying the plan out finds it.
+
+mod decision;
+mod definitions;
+mod planner;
+mod prune;
+
+use steersman_chart::Rendered;
+use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};
+use steersman_watches::ConflictPolicy;
+use steersman_watches::controls::Controls;
+
+pub use decision::Decision;
+pub(crate) use definitions::{Definitions, Extent};
+pub(crate) use planner::{NewRevision, Planner, Upgrade};
+pub(crate) use prune::{Orphan, PruneScope, objects_named_by, orphans};
+
+use super::Settings;
+use super::error::ReconcileError;
+use crate::apply::{ApplyOptions, Moment, hooks_in_order};
+use crate::release::{HookRecord, Stored};
+
+/// What a revision will do.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// What it is to the release.
+    pub(crate) decision: Decision,
+    /// The definitions in `crds/` folders, which come before everything.
+    pub(crate) definitions: Definitions,
+    pub(crate) hooks: Hooks,
+    /// What is applied, in this order.
+    pub(crate) objects: Vec<RenderedObject>,
+    /// The objects that these take the place of: values at ignored paths stay where they are rendered as before.
+    pub(crate) replaced: Vec<RenderedObject>,
+    /// The field managers of others whose fields become ours; `None` where nothing is taken over.
+    pub(crate) formers: Option<Vec<String>>,
+    /// Whether what can't be changed in place is deleted and created again.
+    pub(crate) recreate: bool,
+    pub(crate) conflicts: ConflictPolicy,
+    pub(crate) prune: PruneScope,
+}
+
+/// The hooks of a revision that run.
+#[derive(Debug)]
+pub(crate) struct Hooks {
+    /// The revision that they run for: a hook that has run for it does not run again.
+    pub(crate) revision: Revision,
+    pub(crate) before: Moment,
+    pub(crate) after: Moment,
+    pub(crate) records: Vec<HookRecord>,
+}
+
+impl Hooks {
+    /// None.
+    fn none(revision: Revision) -> Self {
+        Self {
+            revision,
+            before: Moment::PreUpgrade,
+            after: Moment::PostUpgrade,
+            records: Vec::new(),
+        }
+    }
+
+    /// Those of a first revision, or of another one, unless the resource wants none.
+    fn of_revision(revision: Revision, first: bool, records: Vec<HookRecord>, controls: &Controls) -> Self {
+        let (before, after, operation) = if first {
+            (Moment::PreInstall, Moment::PostInstall, &controls.install)
+        } else {
+            (Moment::PreUpgrade, Moment::PostUpgrade, &controls.upgrade)
+        };
+        let records = if operation.hooks_disabled {
+            Vec::new()
+        } else {
+            records
+        };
+        Self {
+            revision,
+            before,
+            after,
+            records,
+        }
+    }
+
+    /// In the order in which they run, such as `pre-upgrade Job web-migrate`.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let moments = [self.before, self.after];
+        let due = moments.into_iter().flat_map(|moment| {
+            let hooks = hooks_in_order(&self.records, moment);
+            hooks
+                .into_iter()
+                .map(move |hook| format!("{} {} {}", moment.as_str(), hook.kind, hook.name))
+        });
+        due.collect()
+    }
+}
+
+impl Plan {
+    /// What the applier is told.
+    pub(crate) fn options(&self) -> ApplyOptions<'_> {
+        ApplyOptions {
+            formers: self.formers.as_deref().unwrap_or_default(),
+            recreate: self.recreate,
+            conflicts: self.conflicts,
+        }
+    }
+
+    /// The last revision again, from its stored manifest, as it was not brought into effect. `earlier` are the revisions
+    /// before it.
+    pub(crate) fn recover(
+        settings: &Settings,
+        controls: &Controls,
+        first: bool,
+        stored: &Stored,
+        earlier: &[Stored],
+    ) -> Result<Self, ReconcileError> {
+        let objects = objects_of_manifest(&stored.record.manifest)?;
+        let hooks = stored.record.hooks.clone().unwrap_or_default();
+        let revision = stored.record.version;
+        Ok(Self {
+            decision: Decision::Recover(revision),
+            definitions: Definitions::missing(&settings.chart.crds(), settings.crds)?,
+            hooks: Hooks::of_revision(revision, first, hooks, controls),
+            replaced: replaced(earlier),
+            objects,
+            formers: Some(former_managers(earlier)),
+            recreate: controls.upgrade_force,
+            conflicts: settings.conflicts,
+            prune: PruneScope::new(in_effect(earlier), &stored.snapshot.abandoned),
+        })
+    }
+
+    /// The deployed revision as it is, where others have changed or deleted its objects.
+    pub(crate) fn keep(settings: &Settings, stored: &Stored) -> Result<Self, ReconcileError> {
+        let objects = objects_of_manifest(&stored.record.manifest)?;
+        let revision = stored.record.version;
+        Ok(Self {
+            decision: Decision::Keep(revision),
+            definitions: Definitions::missing(&settings.chart.crds(), settings.crds)?,
+            hooks: Hooks::none(revision),
+            replaced: objects.clone(),
+            objects,
+            formers: None,
+            recreate: false,
+            conflicts: settings.conflicts,
+            prune: PruneScope::default(),
+        })
+    }
+
+    /// The deployed revision `good` again, after `failed` could not be brought into effect.
+    pub(crate) fn roll_back(
+        settings: &Settings,
+        controls: &Controls,
+        good: &Stored,
+        failed: &Stored,
+        earlier: &[Stored],
+    ) -> Result<Self, ReconcileError> {
+        let objects = objects_of_manifest(&good.record.manifest)?;
+        let records = match &good.record.hooks {
+            Some(hooks) if !controls.upgrade.hooks_disabled => hooks.clone(),
+            _ => Vec::new(),
+        };
+        Ok(Self {
+            decision: Decision::RollBack(good.record.version),
+            definitions: Definitions::none(),
+            hooks: Hooks {
+                revision: failed.record.version,
+                before: Moment::PreRollback,
+                after: Moment::PostRollback,
+                records,
+            },
+            replaced: objects.clone(),
+            objects,
+            formers: None,
+            recreate: controls.rollback_force,
+            conflicts: settings.conflicts,
+            prune: PruneScope::new(
+                in_effect(earlier).iter().chain(std::iter::once(failed)),
+                &failed.snapshot.abandoned,
+            ),
+        })
+    }
+
+    /// The last revision as it is: somebody else's, and what the chart renders now.
+    fn take_over(
+        settings: &Settings,
+        stored: &Stored,
+        rendered: &Rendered,
+        objects: Vec<RenderedObject>,
+    ) -> Result<Self, ReconcileError> {
+        let revision = stored.record.version;
+        Ok(Self {
+            decision: Decision::TakeOver(revision),
+            definitions: Definitions::missing(&rendered.crds, settings.crds)?,
+            hooks: Hooks::none(revision),
+            replaced: objects.clone(),
+            objects,
+            formers: Some(stored.former_managers()),
+            recreate: false,
+            conflicts: settings.conflicts,
+            prune: PruneScope::default(),
+        })
+    }
+}
+
+/// The objects of the revision that was in effect last. A manifest that can't be read names none.
+fn replaced(earlier: &[Stored]) -> Vec<RenderedObject> {
+    let former = in_effect(earlier).first();
+    former
+        .and_then(|stored| objects_of_manifest(&stored.record.manifest).ok())
+        .unwrap_or_default()
+}
+
+/// The revisions whose objects may be live: the last one that was in effect and all after it.
+pub(crate) fn in_effect(revisions: &[Stored]) -> &[Stored] {
+    let was = |stored: &Stored| {
+        matches!(
+            stored.record.info.status,
+            ReleaseStatus::Deployed | ReleaseStatus::Superseded
+        )
+    };
+    let start = revisions.iter().rposition(was).unwrap_or_default();
+    revisions.get(start..).unwrap_or_default()
+}
+
+/// The field managers of others by which live objects of the release may have been written.
+fn former_managers(revisions: &[Stored]) -> Vec<String> {
+    let former = in_effect(revisions).iter().flat_map(Stored::former_managers);
+    former.collect()
+}
+
+/// Those of `objects` that are `ids`; which object is which, the server says.
+pub(crate) fn only(objects: Vec<(ObjectId, RenderedObject)>, ids: &[ObjectId]) -> Vec<RenderedObject> {
+    let chosen = objects.into_iter().filter(|(id, _)| ids.contains(id));
+    chosen.map(|(_, object)| object).collect()
+}

@@ -1,0 +1,125 @@
+//! What goes when a revision has come into effect. Pure.
+
+use std::collections::BTreeSet;
+
+use steersman_chart::manifest::uninstall_order;
+use steersman_model::{ObjectId, RenderedObject, chain, objects_of_manifest};
+
+use crate::release::Stored;
+
+/// What may be live and is perhaps wanted no longer.
+#[derive(Debug, Default)]
+pub(crate) struct PruneScope {
+    /// The objects that stored manifests name.
+    pub(crate) named: Vec<RenderedObject>,
+    /// What only revisions named that are gone.
+    pub(crate) abandoned: Vec<ObjectId>,
+}
+
+/// What nobody wants any longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Orphan {
+    pub(crate) id: ObjectId,
+    /// Whether the chart wants it to outlive its release: it stays, without our marks.
+    pub(crate) kept: bool,
+}
+
+impl PruneScope {
+    /// What `revisions`, whose objects may be live, name or have noted as abandoned, and what is `abandoned` besides.
+    pub(crate) fn new<'a>(
+        revisions: impl IntoIterator<Item = &'a Stored> + Clone,
+        abandoned: &[ObjectId],
+    ) -> Self {
+        let noted = revisions.clone().into_iter();
+        let noted = noted.flat_map(|stored| &stored.snapshot.abandoned);
+        let all: BTreeSet<ObjectId> = noted.chain(abandoned).cloned().collect();
+        Self {
+            named: objects_named_by(revisions),
+            abandoned: all.into_iter().collect(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.abandoned.is_empty()
+    }
+}
+
+/// The objects that the manifests of `revisions` name. What can't be read there is left out: nothing is deleted on the
+/// word of a damaged record.
+pub(crate) fn objects_named_by<'a>(revisions: impl IntoIterator<Item = &'a Stored>) -> Vec<RenderedObject> {
+    let mut objects = Vec::new();
+    for stored in revisions {
+        match objects_of_manifest(&stored.record.manifest) {
+            Ok(found) => objects.extend(found),
+            Err(error) => {
+                let (release, revision) = (&stored.record.name, stored.record.version);
+                tracing::warn!(release, %revision, error = %chain(&error), "a stored manifest can't be read");
+            }
+        }
+    }
+    objects
+}
+
+/// What of `named` and `abandoned` is not `desired`, in the order in which it goes.
+pub(crate) fn orphans(
+    named: Vec<(ObjectId, RenderedObject)>,
+    abandoned: &[ObjectId],
+    desired: &BTreeSet<ObjectId>,
+) -> Vec<Orphan> {
+    let mut orphans: Vec<Orphan> = Vec::new();
+    let abandoned = abandoned.iter().map(|id| (id.clone(), false));
+    let named = named.into_iter().map(|(id, object)| (id, object.is_kept()));
+    for (id, kept) in abandoned.chain(named) {
+        if !desired.contains(&id) && orphans.iter().all(|orphan| orphan.id != id) {
+            orphans.push(Orphan { id, kept });
+        }
+    }
+    orphans.sort_by(|a, b| uninstall_order(&a.id.kind, &b.id.kind));
+    orphans
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn named(kind: &str, name: &str, policy: Option<&str>) -> (ObjectId, RenderedObject) {
+        let annotations = policy.map(|policy| json!({"helm.sh/resource-policy": policy}));
+        let document = json!({"apiVersion": "v1", "kind": kind,
+            "metadata": {"name": name, "annotations": annotations}});
+        let object = RenderedObject::from_document("t", &document).unwrap().remove(0);
+        (id(kind, name), object)
+    }
+
+    fn id(kind: &str, name: &str) -> ObjectId {
+        ObjectId {
+            group: String::new(),
+            kind: kind.to_owned(),
+            namespace: Some("ns".to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn what_is_desired_stays_and_the_rest_goes_in_helms_order() {
+        let named = vec![
+            named("Namespace", "a", None),
+            named("ConfigMap", "kept", Some("keep")),
+            named("Service", "b", None),
+            named("ConfigMap", "wanted", None),
+            named("Service", "b", None),
+        ];
+        let desired = BTreeSet::from([id("ConfigMap", "wanted")]);
+        let orphans = orphans(
+            named,
+            &[id("Secret", "lost"), id("ConfigMap", "wanted")],
+            &desired,
+        );
+        let shown: Vec<(&str, bool)> = orphans.iter().map(|o| (o.id.name.as_str(), o.kept)).collect();
+        assert_eq!(
+            shown,
+            [("b", false), ("kept", true), ("lost", false), ("a", false)]
+        );
+    }
+}

@@ -1,0 +1,21 @@
+//! Events of a resource.
+
+use jiff::Timestamp;
+
+use super::session::Session;
+use crate::status::{EventKind, Events};
+
+/// Says in events what happens to resources.
+#[derive(Clone)]
+pub(super) struct Recorder {
+    pub(super) events: Events,
+    pub(super) now: fn() -> Timestamp,
+}
+
+impl Recorder {
+    /// An event of the session's resource. `message` has its secrets masked.
+    pub(super) fn event(&self, session: &Session, kind: EventKind, reason: &str, message: &str) {
+        self.events
+            .send(&session.reference(), kind, reason, message, (self.now)());
+    }
+}

@@ -1,0 +1,155 @@
+//! Rendering, on a thread that may block.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use kube::Client;
+use serde_json::Value;
+use steersman_chart::{
+    Chart, Limits, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput, Rendered,
+};
+use steersman_cluster::TRACE;
+use steersman_cluster::discovery::Discovery;
+use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
+use steersman_model::Revision;
+use steersman_watches::world::RENDER_TIMEOUT;
+use tokio::runtime::Handle;
+
+use super::error::ReconcileError;
+use super::session::{Prepared, Session};
+use crate::status::Redactor;
+
+/// Renders the chart of a watch, with what the cluster says to its templates.
+#[derive(Clone)]
+pub(super) struct Renderer {
+    pub(super) client: Client,
+    pub(super) discovery: Arc<Discovery>,
+    pub(super) chart: Chart,
+}
+
+impl Renderer {
+    /// Renders the chart for a revision.
+    pub(super) async fn render(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        revision: Revision,
+        operation: Operation,
+    ) -> Result<Rendered, ReconcileError> {
+        let rendering = self.render_once_or_twice(session, prepared, revision, operation, false);
+        Ok(rendering.await?.0)
+    }
+
+    /// Renders the chart for a revision, and once more, at another time and with the same answers to what it looks
+    /// up: what differs is random. `None` where the second rendering fails.
+    pub(super) async fn render_twice(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        revision: Revision,
+        operation: Operation,
+    ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
+        self.render_once_or_twice(session, prepared, revision, operation, true)
+            .await
+    }
+
+    async fn render_once_or_twice(
+        &self,
+        session: &Session,
+        prepared: &Prepared,
+        revision: Revision,
+        operation: Operation,
+        twice: bool,
+    ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
+        let chart = self.chart.clone();
+        let values = prepared.values.clone();
+        let release = ReleaseInfo {
+            name: session.release.to_string(),
+            namespace: session.owner.release_namespace.clone(),
+            revision: revision.0,
+            operation,
+        };
+        let served = self.discovery.served_lately().await?;
+        let client = self.client.clone();
+        let discovery = Arc::clone(&self.discovery);
+        let runtime = Handle::current();
+        let span = tracing::info_span!(target: TRACE, "render", chart = chart.name());
+        let owner = session.owner.clone();
+        let redactor = session.redactor.snapshot();
+        let rendering = tokio::task::spawn_blocking(move || {
+            let _entered = span.entered();
+            let started = Instant::now();
+            let mut world = ClusterWorld::new(client, discovery, runtime).remembering(owner);
+            if twice {
+                world = world.repeating();
+            }
+            let expired = || started.elapsed() > RENDER_TIMEOUT;
+            let input = RenderInput {
+                release: &release,
+                values: &values,
+                capabilities: served.capabilities(),
+                world: &world,
+                limits: Limits::default(),
+                expired: Some(&expired),
+                skip_schema_validation: false,
+                subchart_notes: false,
+            };
+            let rendered = chart.render(&input);
+            let rendered = rendered.map_err(|error| explained(error, &chart, &input, &world, redactor));
+            let rendered = rendered.map(|rendered| {
+                let later = ShiftedClock(&world);
+                let again = RenderInput {
+                    world: &later,
+                    ..input
+                };
+                (rendered, twice.then(|| chart.render(&again).ok()).flatten())
+            });
+            (rendered, world.answers())
+        });
+        let (rendered, answers) = rendering.await.map_err(|_| ReconcileError::Renderer)?;
+        session.journal.note_lookups(answers);
+        rendered
+    }
+}
+
+/// Why a rendering failed, without a value that the chart would have put into a Secret.
+fn explained(
+    error: RenderError,
+    chart: &Chart,
+    input: &RenderInput<'_>,
+    world: &ClusterWorld,
+    mut redactor: Redactor,
+) -> ReconcileError {
+    let failure = world.take_failure();
+    if failure.is_none()
+        && matches!(
+            error.kind(),
+            RenderErrorKind::Template | RenderErrorKind::Manifest
+        )
+    {
+        let salvage = chart.salvage(input);
+        for text in &salvage.outputs {
+            redactor.add_manifest(text);
+        }
+        if salvage.lacks_secrets {
+            redactor.add_all(&Value::Object(input.values.clone()));
+        }
+    }
+    for secret in world.secrets() {
+        redactor.add_object(&secret);
+    }
+    match failure {
+        Some(source) => {
+            let words = error.to_string();
+            let place = words.strip_suffix(source.words().as_str());
+            let place = place.map_or("a template looks something up", |place| {
+                place.trim_end_matches([':', ' '])
+            });
+            ReconcileError::Lookup {
+                place: redactor.mask(place),
+                source,
+            }
+        }
+        None => error.without_values().reworded(|text| redactor.mask(text)).into(),
+    }
+}

@@ -1,0 +1,144 @@
+//! What became of a reconcile, in the status of its resource.
+
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use steersman_model::chain;
+use tokio::time::Instant;
+
+use super::error::ReconcileError;
+use super::memory::Memory;
+use super::session::{Prepared, Session};
+use super::{Next, Outcome, Reconciler};
+use crate::status::{EventKind, Failure, Report, StatusError, next_status, write_status};
+
+/// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
+const HANDLED_FIELD: &str = "lastHandledReconcileAt";
+/// How soon to try again to say that a name can't be a release's.
+const UNREPORTED_PAUSE: Duration = Duration::from_secs(10);
+
+impl Reconciler {
+    /// What is reported of a failure, and when it is tried again.
+    pub(super) fn failure(
+        &self,
+        session: &Session,
+        prepared: Option<&Prepared>,
+        memory: &mut Memory,
+        error: &ReconcileError,
+    ) -> (Report, Next) {
+        let inputs = prepared.map(|prepared| prepared.inputs);
+        let first = prepared.is_none_or(|prepared| prepared.first);
+        memory.note_failure(inputs);
+        if error.is_stale() {
+            memory.forget_known();
+        }
+        let mut message = session.redactor.mask(&chain(error));
+        let remedy = session.journal.remedy();
+        let undone = remedy.as_ref().is_some_and(|remedy| remedy.done);
+        if let Some(remedy) = &remedy {
+            message = format!("{message}; {}", remedy.text);
+        }
+        let failure = Failure {
+            stage: error.stage(first, session.deleting()),
+            message,
+            stalled: error.needs_change() || undone,
+        };
+        session.log_error("Release failed", &failure.message);
+        let reason = if failure.stalled {
+            "ReleaseStalled"
+        } else {
+            "ReleaseFailed"
+        };
+        self.recorder
+            .event(session, EventKind::Warning, reason, &failure.message);
+        let refused = error.is_stalled() || undone;
+        let next = if refused {
+            Next::Period
+        } else {
+            Next::Retry(error.retry_after())
+        };
+        if refused && let Some(inputs) = inputs {
+            let lookups = session.journal.lookups();
+            memory.refuse(
+                inputs,
+                session.controls.clone(),
+                failure.clone(),
+                lookups,
+                Instant::now(),
+            );
+        }
+        (Report::Failed(failure), next)
+    }
+
+    pub(super) async fn report(
+        &self,
+        session: &Session,
+        report: &Report,
+    ) -> Result<Option<DynamicObject>, StatusError> {
+        let metadata = &session.object().metadata;
+        let current = session
+            .object()
+            .data
+            .get("status")
+            .cloned()
+            .unwrap_or(Value::Null);
+        let mut next = next_status(&current, report, session.generation, (self.shared.now)());
+        if let (Some(handled), Some(next)) = (&session.controls.reconcile_at, next.as_object_mut()) {
+            next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
+        }
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        let written = write_status(&session.api, name, uid, &current, &next).await;
+        if let Err(error) = &written {
+            session.log_error("failed to report", &chain(error));
+        }
+        written
+    }
+
+    /// A resource whose name can't be a release's.
+    pub(super) async fn report_unusable(&self, object: DynamicObject, error: &ReconcileError) -> Outcome {
+        let metadata = &object.metadata;
+        let namespace = metadata.namespace.as_deref();
+        let api = self.resource.objects(&self.shared.client, namespace);
+        let failure = Failure {
+            stage: error.stage(true, false),
+            message: chain(error),
+            stalled: true,
+        };
+        let current = object.data.get("status").cloned().unwrap_or(Value::Null);
+        let next = next_status(
+            &current,
+            &Report::Failed(failure),
+            metadata.generation,
+            (self.shared.now)(),
+        );
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let uid = metadata.uid.as_deref().unwrap_or_default();
+        tracing::error!(name, error = %chain(error), "Release failed");
+        let about = ObjectReference {
+            api_version: Some(self.resource.api.api_version.clone()),
+            kind: Some(self.resource.api.kind.clone()),
+            name: metadata.name.clone(),
+            namespace: metadata.namespace.clone(),
+            uid: metadata.uid.clone(),
+            ..ObjectReference::default()
+        };
+        let now = (self.shared.now)();
+        let events = &self.shared.events;
+        events.send(&about, EventKind::Warning, "ReleaseStalled", &chain(error), now);
+        let (next, object) = match write_status(&api, name, uid, &current, &next).await {
+            Ok(written) => (Next::Period, written),
+            Err(StatusError(error)) => {
+                let pause = error.retry_after().unwrap_or(UNREPORTED_PAUSE);
+                (Next::Retry(Some(pause)), None)
+            }
+        };
+        Outcome {
+            next,
+            object,
+            ..Outcome::of(next)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! What reconcilers are given: handles that they share, and how a kind is released.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use kube::Client;
+use kube::core::Selector;
+use steersman_chart::Chart;
+use steersman_cluster::discovery::Discovery;
+use steersman_watches::drift::DriftDetection;
+use steersman_watches::{ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::apply::Applier;
+use crate::config::ReleasePolicy;
+use crate::dependents::{Dependents, Interests};
+use crate::release::Presence;
+use crate::status::Events;
+
+/// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
+const CLUSTER_RELEASE_NAMESPACE: &str = "default";
+
+/// What all reconcilers share.
+#[derive(Clone)]
+pub struct Shared {
+    /// The API server.
+    pub client: Client,
+    /// What it serves.
+    pub discovery: Arc<Discovery>,
+    /// What is live of our releases.
+    pub dependents: Arc<Dependents>,
+    /// Which releases have revisions.
+    pub presence: Arc<Presence>,
+    /// Writes objects.
+    pub applier: Applier,
+    /// Writes events.
+    pub events: Events,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+impl Shared {
+    /// What reconcilers with these interests share, with `stop` as the end of the watches on their objects.
+    pub fn new(
+        client: Client,
+        interests: Interests,
+        namespaces: BTreeSet<String>,
+        stop: CancellationToken,
+    ) -> Self {
+        let discovery = Arc::new(Discovery::new(client.clone()));
+        let presence = Presence::new(client.clone(), namespaces.clone(), stop.clone());
+        let dependents = Arc::new(Dependents::new(client.clone(), interests, namespaces, stop));
+        Self {
+            presence: Arc::new(presence),
+            applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
+            events: Events::new(client.clone()),
+            now: Timestamp::now,
+            client,
+            discovery,
+            dependents,
+        }
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+/// How the custom resources of one kind are released.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which custom resources are meant.
+    pub selector: Selector,
+    /// Under which selectors the operator has held others before.
+    pub former_selectors: BTreeSet<String>,
+    /// The chart.
+    pub chart: Chart,
+    /// Values on top of the spec, as with `--set-string`.
+    pub override_values: std::collections::BTreeMap<String, String>,
+    /// What releases keep, wait for, and do when they fail.
+    pub releases: ReleasePolicy,
+    /// The namespace of releases whose custom resource has none.
+    pub cluster_release_namespace: String,
+    /// What is done about the definitions in the chart's `crds/` folder.
+    pub crds: CrdPolicy,
+    /// What is done about fields that others manage.
+    pub conflicts: ConflictPolicy,
+    /// What is done about values that others have changed.
+    pub drift: DriftDetection,
+    /// What is done as helm-operator does it, on request.
+    pub compat: HelmOperatorCompat,
+    /// Whether what would be done is only said.
+    pub dry_run: bool,
+    /// Whether events hide the override values.
+    pub suppress_override_values: bool,
+    /// The keys of override values that come from the environment.
+    pub overrides_from_environment: BTreeSet<String>,
+}
+
+impl Settings {
+    /// What a watch says, and Helm's own defaults for the rest.
+    pub fn new(watch: &Watch) -> Self {
+        Self {
+            selector: watch.selector.clone(),
+            former_selectors: BTreeSet::new(),
+            chart: watch.chart.clone(),
+            override_values: watch.override_values.clone(),
+            releases: ReleasePolicy::default(),
+            cluster_release_namespace: watch
+                .release_namespace
+                .clone()
+                .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
+            crds: watch.crds,
+            conflicts: watch.conflicts,
+            drift: watch.drift.clone(),
+            compat: watch.compat,
+            dry_run: false,
+            suppress_override_values: false,
+            overrides_from_environment: watch.overrides_from_environment.clone(),
+        }
+    }
+}
