@@ -12,7 +12,7 @@ use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
 use super::Failure;
 use super::image::{ImageFlags, created};
 use super::progress;
-use programs::Given;
+use programs::ProgramFlag;
 use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
@@ -50,7 +50,7 @@ pub(super) struct Args {
     platform: Vec<Platform>,
     /// Static program for a platform; can be repeated [default: the program that runs now]
     #[arg(long, value_name = "[PLATFORM=]FILE")]
-    binary: Vec<Given>,
+    binary: Vec<ProgramFlag>,
     /// Leave out the project: an image that a Dockerfile builds upon
     #[arg(long)]
     base: bool,

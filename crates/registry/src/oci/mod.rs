@@ -22,7 +22,7 @@ use super::index::newest_first;
 use super::settings::Settings;
 use credentials::Credentials;
 pub use digest::image_digest;
-pub use push::{PushError, Pushing, push};
+pub use push::{PushError, PushStep, push};
 pub(super) use reference::Reference;
 
 /// The largest manifest or list of tags that is read.
