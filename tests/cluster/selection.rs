@@ -276,6 +276,7 @@ async fn what_a_narrower_selector_no_longer_matches_is_let_go() {
 
     // With a start in between. Another operator knows nothing of the former selector.
     let operator = bench.operator_with(&flags).await;
+    wait_for_line(&operator, "Successfully acquired lease").await;
     operator.stop().await.unwrap();
     bench.watches(&watch(&bench, both));
     let stranger = bench.ready_operator().await;
