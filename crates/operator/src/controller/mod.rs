@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::context::Context;
-use crate::reconcile::{Reconciler, Settings, Shared};
+use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
 use crate::schedule::Queue;
 use kind::wait_for_kind;
 use missing_permissions::tell_missing;
@@ -70,12 +70,12 @@ pub(crate) async fn control(
         let (watch, resource) = (watch.clone(), resource.clone());
         async move { tell_missing(&permissions, &shared.client, &shared.discovery, &watch, &resource).await }
     });
-    let settings = Settings {
+    let settings = ReconcileSettings {
         releases: context.config.releases,
         dry_run: context.config.dry_run,
         suppress_override_values: context.config.suppress_override_values,
         former_selectors: former_selectors.clone(),
-        ..Settings::new(&watch)
+        ..ReconcileSettings::new(&watch)
     };
     let limit = watch
         .max_concurrent_reconciles

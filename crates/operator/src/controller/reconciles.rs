@@ -8,8 +8,8 @@ use tracing::Instrument as _;
 
 use super::seen::Seen;
 use super::{Controller, Key};
-use crate::metrics;
-use crate::reconcile::{Memory, Next, Outcome};
+use crate::metrics::ResultLabel;
+use crate::reconcile::{Memory, Next, ReconcileOutcome};
 use crate::schedule::{backoff, jitter, spread};
 use steersman_cluster::TRACE;
 
@@ -20,7 +20,7 @@ pub(super) struct Finished {
     /// Whether it was to be let go.
     left: bool,
     /// `None` when the reconcile panicked.
-    result: Option<(Memory, Outcome)>,
+    result: Option<(Memory, ReconcileOutcome)>,
     took: Duration,
 }
 
@@ -99,16 +99,16 @@ impl Controller {
             tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
             self.context
                 .metrics
-                .reconcile_finished(&self.watch.gvk, metrics::Outcome::Panic, took);
+                .reconcile_finished(&self.watch.gvk, ResultLabel::Panic, took);
             self.queue.add(key, now + backoff(6, jitter()));
             return;
         };
         let counted = match outcome.next {
-            Next::Retry(_) => metrics::Outcome::Error,
-            _ if memory.failures > 0 => metrics::Outcome::TerminalError,
-            Next::After(_) => metrics::Outcome::RequeueAfter,
-            Next::Period if self.period.is_some() => metrics::Outcome::RequeueAfter,
-            Next::Period | Next::Never => metrics::Outcome::Success,
+            Next::Retry(_) => ResultLabel::Error,
+            _ if memory.failures > 0 => ResultLabel::TerminalError,
+            Next::After(_) => ResultLabel::RequeueAfter,
+            Next::Period if self.period.is_some() => ResultLabel::RequeueAfter,
+            Next::Period | Next::Never => ResultLabel::Success,
         };
         if matches!(outcome.next, Next::Retry(_)) {
             self.context.metrics.retried(&self.watch.gvk);

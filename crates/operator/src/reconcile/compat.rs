@@ -6,7 +6,7 @@ use super::error::ReconcileError;
 use super::memory::{KnownRelease, Memory};
 use super::observe::inputs;
 use super::session::{Prepared, Session};
-use super::{Reconciler, Settings};
+use super::{ReconcileSettings, Reconciler};
 use crate::release::Stored;
 use crate::status::{ManifestInStatus, Redactor, shown_manifest};
 use steersman_model::objects_of_manifest;
@@ -67,7 +67,7 @@ impl Prepared {
     pub(super) fn with_reused_values(
         &self,
         session: &Session,
-        settings: &Settings,
+        settings: &ReconcileSettings,
         revisions: &[Stored],
     ) -> Self {
         let mut deployed = revisions.iter().rev();
@@ -87,6 +87,6 @@ impl Prepared {
     }
 }
 
-fn reuses(settings: &Settings, prepared: &Prepared) -> bool {
+fn reuses(settings: &ReconcileSettings, prepared: &Prepared) -> bool {
     settings.compat.reuse_values && prepared.values.is_empty()
 }

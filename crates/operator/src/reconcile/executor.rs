@@ -6,7 +6,7 @@ use std::sync::Arc;
 use steersman_cluster::discovery::Discovery;
 use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
 
-use super::Settings;
+use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::plan::{Extent, Orphan, Plan, PruneScope, orphans};
 use super::recorder::Recorder;
@@ -21,7 +21,7 @@ pub(super) struct Executor {
     pub(super) applier: Applier,
     pub(super) discovery: Arc<Discovery>,
     pub(super) recorder: Recorder,
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Arc<ReconcileSettings>,
 }
 
 impl Executor {

@@ -45,7 +45,7 @@ pub use dry_run::{DryRun, ObjectDryRun, ObjectResult};
 pub use error::ReconcileError;
 pub use memory::Memory;
 pub use plan::Decision;
-pub use settings::{Settings, Shared};
+pub use settings::{ReconcileSettings, Shared};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
 use crate::status::StatusError;
@@ -84,7 +84,7 @@ fn is_finalizer(name: &str) -> bool {
 #[derive(Clone)]
 pub struct Reconciler {
     shared: Shared,
-    settings: Arc<Settings>,
+    settings: Arc<ReconcileSettings>,
     resource: Resource,
     renderer: Renderer,
     recorder: Recorder,
@@ -101,7 +101,7 @@ impl std::fmt::Debug for Reconciler {
 
 /// What a reconcile leaves to be done.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ReconcileOutcome {
     /// When to look again.
     pub next: Next,
     /// The resource as the last of our writes left it, if we wrote it.
@@ -112,7 +112,7 @@ pub struct Outcome {
     pub outdated: bool,
 }
 
-impl Outcome {
+impl ReconcileOutcome {
     /// The outcome of a reconcile that wrote nothing.
     fn of(next: Next) -> Self {
         Self {
@@ -149,7 +149,7 @@ pub enum Next {
 
 impl Reconciler {
     /// A reconciler for custom resources addressed by `resource`.
-    pub fn new(shared: Shared, settings: Arc<Settings>, resource: Resource) -> Self {
+    pub fn new(shared: Shared, settings: Arc<ReconcileSettings>, resource: Resource) -> Self {
         let recorder = Recorder {
             events: shared.events.clone(),
             now: shared.now,
@@ -182,7 +182,7 @@ impl Reconciler {
     ///
     /// # Cancellation
     /// Safe at any await: the next reconcile converges, with a new [`Memory`] or this one.
-    pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> Outcome {
+    pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
         let session = match Session::new(&self.shared, &self.settings, &self.resource, object) {
             Ok(session) => session,
             Err((object, error)) => return self.report_unusable(object, &error).await,
@@ -197,12 +197,14 @@ impl Reconciler {
             Ok(Some((report, next))) => {
                 if let Some(pause) = memory.settling(&report) {
                     memory.failures = 0;
-                    return Outcome::unreported(session, Next::After(pause));
+                    return ReconcileOutcome::unreported(session, Next::After(pause));
                 }
                 (report, next, true)
             }
-            Ok(None) => return Outcome::of(Next::Never),
-            Err(error) if error.is_interruption() => return Outcome::unreported(session, Next::Retry(None)),
+            Ok(None) => return ReconcileOutcome::of(Next::Never),
+            Err(error) if error.is_interruption() => {
+                return ReconcileOutcome::unreported(session, Next::Retry(None));
+            }
             Err(error) => {
                 let (report, next) = self.failure(&session, prepared.as_ref(), memory, &error);
                 (report, next, false)
@@ -226,7 +228,7 @@ impl Reconciler {
                 (None, Next::Retry(error.retry_after()))
             }
         };
-        Outcome {
+        ReconcileOutcome {
             next,
             outdated: session.is_outdated(written.as_ref()),
             corrected: session.journal.corrected(),
@@ -246,17 +248,17 @@ impl Reconciler {
     ///
     /// # Cancellation
     /// As [`Reconciler::reconcile`].
-    pub async fn release_unselected(&self, object: DynamicObject, memory: &mut Memory) -> Outcome {
+    pub async fn release_unselected(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
         let Ok(mut session) = Session::new(&self.shared, &self.settings, &self.resource, object) else {
             // What was never released has no finalizer.
-            return Outcome::of(Next::Never);
+            return ReconcileOutcome::of(Next::Never);
         };
         let release = action::ReleaseUnselected {
             recorder: &self.recorder,
             settings: &self.settings,
         };
         match release.run(&mut session).await {
-            Ok(true) => Outcome::of(Next::Never),
+            Ok(true) => ReconcileOutcome::of(Next::Never),
             Ok(false) => self.reconcile(session.object().clone(), memory).await,
             Err(error) => {
                 memory.failures = memory.failures.saturating_add(1);
@@ -264,7 +266,7 @@ impl Reconciler {
                     "failed to let go of a resource that is not selected",
                     &chain(&error),
                 );
-                Outcome::of(Next::Retry(error.retry_after()))
+                ReconcileOutcome::of(Next::Retry(error.retry_after()))
             }
         }
     }

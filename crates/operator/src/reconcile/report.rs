@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::error::ReconcileError;
 use super::memory::Memory;
 use super::session::{Prepared, Session};
-use super::{Next, Outcome, Reconciler};
+use super::{Next, ReconcileOutcome, Reconciler};
 use crate::status::{EventKind, Failure, Report, StatusError, next_status, write_status};
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
@@ -98,7 +98,11 @@ impl Reconciler {
     }
 
     /// A resource whose name can't be a release's.
-    pub(super) async fn report_unusable(&self, object: DynamicObject, error: &ReconcileError) -> Outcome {
+    pub(super) async fn report_unusable(
+        &self,
+        object: DynamicObject,
+        error: &ReconcileError,
+    ) -> ReconcileOutcome {
         let metadata = &object.metadata;
         let namespace = metadata.namespace.as_deref();
         let api = self.resource.objects(&self.shared.client, namespace);
@@ -135,10 +139,10 @@ impl Reconciler {
                 (Next::Retry(Some(pause)), None)
             }
         };
-        Outcome {
+        ReconcileOutcome {
             next,
             object,
-            ..Outcome::of(next)
+            ..ReconcileOutcome::of(next)
         }
     }
 }

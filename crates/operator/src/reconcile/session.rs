@@ -13,7 +13,7 @@ use steersman_watches::controls::{Controls, DeletionPolicy};
 
 use super::error::ReconcileError;
 use super::journal::Journal;
-use super::{SELECTOR_ANNOTATION, Settings, Shared, has_finalizer, is_finalizer};
+use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::release::History;
 use crate::status::{LearningRedactor, Redactor};
 
@@ -85,7 +85,7 @@ impl Session {
     )]
     pub(super) fn new(
         shared: &Shared,
-        settings: &Settings,
+        settings: &ReconcileSettings,
         resource: &Resource,
         object: DynamicObject,
     ) -> Result<Self, (DynamicObject, ReconcileError)> {

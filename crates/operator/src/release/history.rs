@@ -18,7 +18,7 @@ use super::secret::{
     is_barrier, pack,
 };
 use super::stored::Stored;
-use steersman_cluster::{RequestError, orphan_patch, is_named};
+use steersman_cluster::{RequestError, is_named, orphan_patch};
 use steersman_model::FIELD_MANAGER;
 use steersman_model::ReleaseName;
 use steersman_model::{ReleaseStatus, Revision};

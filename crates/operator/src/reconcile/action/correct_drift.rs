@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
 use tokio::time::Instant;
 
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
@@ -19,7 +19,7 @@ use crate::status::EventKind;
 pub(crate) struct CorrectDrift<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a Recorder,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 

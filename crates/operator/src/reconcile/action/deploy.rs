@@ -6,7 +6,7 @@ use steersman_model::{ChangeSet, Inputs, ReleaseStatus, Revision, chain};
 
 use super::retention::make_room;
 use super::roll_back::RollBack;
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
@@ -25,7 +25,7 @@ pub(crate) struct Deploy<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a Recorder,
     pub(crate) roll_back: RollBack<'a>,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 

@@ -2,7 +2,7 @@
 
 use kube::core::SelectorExt;
 
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
@@ -12,7 +12,7 @@ use crate::status::EventKind;
 /// its history stay as they are, for whoever selects it next.
 pub(crate) struct ReleaseUnselected<'a> {
     pub(crate) recorder: &'a Recorder,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
 }
 
 impl ReleaseUnselected<'_> {

@@ -7,7 +7,7 @@ use steersman_model::{ObjectId, ReleaseStatus, chain};
 
 use crate::apply::{Deletion, HookError, HookRun, Moment};
 use crate::dependents::Dependents;
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
@@ -28,7 +28,7 @@ pub(crate) struct Uninstall<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) dependents: &'a Dependents,
     pub(crate) recorder: &'a Recorder,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 

@@ -10,7 +10,7 @@ use steersman_watches::CrdPolicy;
 
 use super::object::ObjectDryRun;
 use crate::apply::{Applier, Handover, Trial, Tried};
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::plan::{Orphan, Plan, orphans};
 use crate::reconcile::session::Session;
@@ -22,7 +22,7 @@ const PARALLEL: usize = 4;
 pub(super) struct DryRunner<'a> {
     pub(super) applier: &'a Applier,
     pub(super) discovery: &'a Arc<Discovery>,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a ReconcileSettings,
 }
 
 impl DryRunner<'_> {

@@ -24,7 +24,7 @@ pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, Planner, Upgrade};
 pub(crate) use prune::{Orphan, PruneScope, objects_named_by, orphans};
 
-use super::Settings;
+use super::ReconcileSettings;
 use super::error::ReconcileError;
 use crate::apply::{ApplyOptions, Moment, hooks_in_order};
 use crate::release::{HookRecord, Stored};
@@ -116,7 +116,7 @@ impl Plan {
     /// The last revision again, from its stored manifest, as it was not brought into effect. `earlier` are the revisions
     /// before it.
     pub(crate) fn recover(
-        settings: &Settings,
+        settings: &ReconcileSettings,
         controls: &Controls,
         first: bool,
         stored: &Stored,
@@ -139,7 +139,7 @@ impl Plan {
     }
 
     /// The deployed revision as it is, where others have changed or deleted its objects.
-    pub(crate) fn keep(settings: &Settings, stored: &Stored) -> Result<Self, ReconcileError> {
+    pub(crate) fn keep(settings: &ReconcileSettings, stored: &Stored) -> Result<Self, ReconcileError> {
         let objects = objects_of_manifest(&stored.record.manifest)?;
         let revision = stored.record.version;
         Ok(Self {
@@ -157,7 +157,7 @@ impl Plan {
 
     /// The deployed revision `good` again, after `failed` could not be brought into effect.
     pub(crate) fn roll_back(
-        settings: &Settings,
+        settings: &ReconcileSettings,
         controls: &Controls,
         good: &Stored,
         failed: &Stored,
@@ -191,7 +191,7 @@ impl Plan {
 
     /// The last revision as it is: somebody else's, and what the chart renders now.
     fn take_over(
-        settings: &Settings,
+        settings: &ReconcileSettings,
         stored: &Stored,
         rendered: &Rendered,
         objects: Vec<RenderedObject>,

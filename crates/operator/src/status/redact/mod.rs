@@ -16,7 +16,7 @@ use forms::{for_each_form, lines};
 pub use learning::LearningRedactor;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
-use steersman_model::{RenderedObject, split, objects_of_text};
+use steersman_model::{RenderedObject, objects_of_text, split};
 
 /// Shorter values are not masked: they occur in ordinary words.
 const SHORTEST: usize = 4;
