@@ -37,7 +37,7 @@ pub struct Elector {
     leases: Api<Lease>,
     name: String,
     identity: String,
-    observed: Option<Observed>,
+    observed: Option<ObservedLease>,
     /// Under which selectors this process holds custom resources.
     present: Selectors,
     /// Under which earlier holders held them, until that is of no interest any longer.
@@ -47,7 +47,7 @@ pub struct Elector {
 
 /// A record of the lease, and when it was first seen.
 #[derive(Clone, Debug)]
-struct Observed {
+struct ObservedLease {
     spec: LeaseSpec,
     since: Instant,
 }
@@ -201,7 +201,7 @@ impl Elector {
             .as_ref()
             .is_none_or(|observed| observed.spec != spec)
         {
-            self.observed = Some(Observed {
+            self.observed = Some(ObservedLease {
                 spec: spec.clone(),
                 since: Instant::now(),
             });

@@ -15,7 +15,7 @@ pub struct Readiness {
     waiting: Arc<Mutex<BTreeMap<String, Option<String>>>>,
 }
 
-pub(super) struct Report {
+pub(super) struct ReadyzReport {
     pub(super) is_ready: bool,
     pub(super) text: String,
 }
@@ -43,11 +43,11 @@ impl Readiness {
 
     /// What `/readyz` says, in the form of the API server's: only `ok` where nothing is wrong and no details are
     /// asked for.
-    pub(super) fn report(&self, verbose: bool) -> Report {
+    pub(super) fn report(&self, verbose: bool) -> ReadyzReport {
         let waiting = self.lock();
         let is_ready = waiting.values().all(Option::is_none);
         if is_ready && !verbose {
-            return Report {
+            return ReadyzReport {
                 is_ready,
                 text: "ok".to_owned(),
             };
@@ -61,7 +61,7 @@ impl Readiness {
         }
         let verdict = if is_ready { "passed" } else { "failed" };
         let _ = writeln!(text, "[+]ping ok\nreadyz check {verdict}");
-        Report { is_ready, text }
+        ReadyzReport { is_ready, text }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Option<String>>> {
