@@ -142,13 +142,13 @@ where
     }
 
     all_wait(&readiness, &watches, "its controller has not started yet");
-    let places = config
+    let workers_in_all = config
         .max_concurrent_in_all
         .map(|most| Arc::new(Semaphore::new(most.get())));
     let context = Context {
         client,
         permissions: Arc::new(Permissions::new(config.namespaces.names())),
-        places,
+        workers_in_all,
         config: Arc::new(config),
         metrics,
         readiness,

@@ -5,32 +5,32 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A reconcile that takes longer waits for something: a hook, a slow webhook. It gives its place to another.
+/// A reconcile that takes longer waits for something: a hook, a slow webhook. Its worker goes to another.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How many reconciles of a watch may go on without a place.
+/// How many reconciles of a watch may go on without a worker.
 const MOST_WAITING: usize = 256;
 
-/// The places for the reconciles of one watch.
+/// The workers for the reconciles of one watch, as `maxConcurrentReconciles` says.
 ///
-/// At most as many as there are places work at a time. One that has not ended after five seconds keeps going without
-/// its place, so that resources that hang hold up no others.
+/// Each reconcile begins with a worker. One that has not ended after five seconds goes on without, so that resources
+/// that hang hold up no others.
 #[derive(Clone, Debug)]
-pub(super) struct Slots {
+pub(super) struct Workers {
     limit: usize,
     own: Arc<Semaphore>,
     all: Option<Arc<Semaphore>>,
 }
 
-/// A place of a watch.
+/// A free worker, for one reconcile.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct Worker {
     own: OwnedSemaphorePermit,
     all: Option<Arc<Semaphore>>,
 }
 
-impl Slots {
-    /// So many places of a watch, each of which takes one of `all` as well.
+impl Workers {
+    /// So many workers for a watch; each also takes one of `all`, the limit over all kinds.
     pub(super) fn new(limit: usize, all: Option<Arc<Semaphore>>) -> Self {
         let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
         Self {
@@ -40,43 +40,43 @@ impl Slots {
         }
     }
 
-    /// A place, if one is free while `running` reconciles of the watch go on.
-    pub(super) fn take(&self, running: usize) -> Option<Slot> {
-        if self.are_full(running) {
+    /// A worker, if one is free while `running` reconciles of the watch go on.
+    pub(super) fn take(&self, running: usize) -> Option<Worker> {
+        if self.are_exhausted(running) {
             return None;
         }
         let own = Arc::clone(&self.own).try_acquire_owned().ok()?;
-        Some(Slot {
+        Some(Worker {
             own,
             all: self.all.clone(),
         })
     }
 
-    /// Whether so many reconciles go on that another one would not start in a free place either.
-    pub(super) fn are_full(&self, running: usize) -> bool {
+    /// Whether so many reconciles go on that another one would not start with a free worker either.
+    pub(super) fn are_exhausted(&self, running: usize) -> bool {
         running >= self.limit.saturating_add(MOST_WAITING)
     }
 
-    /// Returns when a place is free.
-    pub(super) async fn freed(&self) {
+    /// Returns when a worker is free.
+    pub(super) async fn available(&self) {
         // The semaphore is never closed; the permit is given back at once.
         let _ = self.own.acquire().await;
     }
 }
 
-impl Slot {
-    /// Does `work` in this place, until it is done or has taken too long; then it goes on without.
-    pub(super) async fn hold<T>(self, work: impl Future<Output = T>) -> T {
+impl Worker {
+    /// Does `work`. Once that has taken too long, the worker is free again, and the work goes on.
+    pub(super) async fn run<T>(self, work: impl Future<Output = T>) -> T {
         let all = match self.all {
             Some(all) => all.acquire_owned().await.ok(),
             None => None,
         };
-        let places = (self.own, all);
+        let permits = (self.own, all);
         tokio::pin!(work);
         tokio::select! {
             biased;
             done = &mut work => return done,
-            () = tokio::time::sleep(PATIENCE) => drop(places),
+            () = tokio::time::sleep(PATIENCE) => drop(permits),
         }
         work.await
     }
@@ -87,40 +87,40 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_hangs_gives_its_place_away() {
+    async fn what_hangs_gives_its_worker_away() {
         let all = Arc::new(Semaphore::new(1));
-        let slots = Slots::new(1, Some(Arc::clone(&all)));
-        let slot = slots.take(0).unwrap();
-        assert!(slots.take(1).is_none());
-        let hanging = tokio::spawn(slot.hold(std::future::pending::<()>()));
-        slots.freed().await;
-        let next = slots.take(1).unwrap();
-        assert_eq!(next.hold(async { 7 }).await, 7);
+        let workers = Workers::new(1, Some(Arc::clone(&all)));
+        let worker = workers.take(0).unwrap();
+        assert!(workers.take(1).is_none());
+        let hanging = tokio::spawn(worker.run(std::future::pending::<()>()));
+        workers.available().await;
+        let next = workers.take(1).unwrap();
+        assert_eq!(next.run(async { 7 }).await, 7);
         assert!(!hanging.is_finished());
         hanging.abort();
     }
 
     #[tokio::test(start_paused = true)]
-    async fn watches_share_the_places_of_all() {
+    async fn watches_share_the_workers_of_all() {
         let all = Arc::new(Semaphore::new(1));
         let (one, other) = (
-            Slots::new(4, Some(Arc::clone(&all))),
-            Slots::new(4, Some(Arc::clone(&all))),
+            Workers::new(4, Some(Arc::clone(&all))),
+            Workers::new(4, Some(Arc::clone(&all))),
         );
         let working = tokio::spawn(
             one.take(0)
                 .unwrap()
-                .hold(tokio::time::sleep(Duration::from_secs(2))),
+                .run(tokio::time::sleep(Duration::from_secs(2))),
         );
         tokio::task::yield_now().await;
         let begun = tokio::time::Instant::now();
-        other.take(0).unwrap().hold(async {}).await;
+        other.take(0).unwrap().run(async {}).await;
         assert_eq!(begun.elapsed(), Duration::from_secs(2));
         working.await.unwrap();
     }
 
     #[test]
     fn those_that_hang_are_bounded() {
-        assert!(Slots::new(1, None).take(MOST_WAITING + 1).is_none());
+        assert!(Workers::new(1, None).take(MOST_WAITING + 1).is_none());
     }
 }
