@@ -11,7 +11,7 @@ use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, P
 use serde_json::json;
 
 use super::codec::{CodecError, decode};
-use super::parts::{Outside, PART_KEY, PART_TYPE, Parts};
+use super::parts::{Overflow, PART_KEY, PART_TYPE, Parts};
 use super::record::ReleaseRecord;
 use super::secret::{
     MAX_SECRET_BYTES, PART_LABEL, PARTS_KEY, PackError, Packed, RELEASE_KEY, SECRET_TYPE, SNAPSHOT_KEY,
@@ -230,8 +230,8 @@ impl History {
             if !parts.is_plausible() {
                 return Err(HistoryError::Mismatch { secret: name });
             }
-            let outside = self.read_parts(&name, parts).await?;
-            (record.manifest, record.hooks) = (outside.manifest, outside.hooks);
+            let overflow = self.read_parts(&name, parts).await?;
+            (record.manifest, record.hooks) = (overflow.manifest, overflow.hooks);
         }
         if let Some(hooks) = &mut record.hooks {
             hooks.retain(|hook| !is_barrier(hook));
@@ -459,7 +459,7 @@ impl History {
         Ok(())
     }
 
-    async fn read_parts(&self, name: &str, parts: Parts) -> Result<Outside, HistoryError> {
+    async fn read_parts(&self, name: &str, parts: Parts) -> Result<Overflow, HistoryError> {
         let mut packed = Vec::new();
         for part in parts.names(name) {
             let found = self.secrets.get_opt(&part).await;

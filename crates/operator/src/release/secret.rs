@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
 use super::codec::{CodecError, encode};
-use super::parts::{Outside, PART_KEY, PART_TYPE, Parts, split};
+use super::parts::{Overflow, PART_KEY, PART_TYPE, Parts, split};
 use super::record::{HookRecord, ReleaseRecord, never_run};
 use super::stored::Stored;
 
@@ -75,11 +75,11 @@ pub(super) fn pack(
             part_secrets: Vec::new(),
         });
     }
-    let outside = Outside {
+    let overflow = Overflow {
         manifest: stored.record.manifest.clone(),
         hooks: stored.record.hooks.clone(),
     };
-    let (parts, pieces) = split(&outside)?;
+    let (parts, pieces) = split(&overflow)?;
     let names: Vec<String> = parts.names(name).collect();
     let inside = ReleaseRecord {
         manifest: format!(
