@@ -9,20 +9,23 @@ use steersman_model::{ObjectId, RenderedObject};
 
 /// An object with the address to send it to.
 #[derive(Debug)]
-pub(in crate::apply) struct Planned {
+pub(in crate::apply) struct Addressed {
     pub(in crate::apply) id: ObjectId,
     pub(in crate::apply) object: RenderedObject,
     pub(in crate::apply) resource: Resource,
 }
 
-/// Gives each object its address.
-pub(in crate::apply) fn plan(
+/// Looks up for each object under which resource of the API it is, and where; `seen` gets what was addressed.
+///
+/// # Errors
+/// A kind is not served, or an object is in `seen` already.
+pub(in crate::apply) fn address(
     objects: Vec<RenderedObject>,
     served: &Served,
     owner: &Owner,
     seen: &mut BTreeSet<ObjectId>,
-) -> Result<Vec<Planned>, ApplyError> {
-    let mut planned = Vec::with_capacity(objects.len());
+) -> Result<Vec<Addressed>, ApplyError> {
+    let mut addressed = Vec::with_capacity(objects.len());
     for object in objects {
         let Some(resource) = served.resource(&object.api).cloned() else {
             return Err(missing_kind(served, &object));
@@ -34,9 +37,9 @@ pub(in crate::apply) fn plan(
                 id: Box::new(id),
             });
         }
-        planned.push(Planned { id, object, resource });
+        addressed.push(Addressed { id, object, resource });
     }
-    Ok(planned)
+    Ok(addressed)
 }
 
 /// An object's identity: one of a namespaced kind that names no namespace is in the release's.

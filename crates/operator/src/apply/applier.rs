@@ -11,7 +11,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
 use super::conflicts::in_words;
-use crate::apply::address::{Planned, identify, missing_kind, plan, unknown_kind};
+use crate::apply::address::{Addressed, address, identify, missing_kind, unknown_kind};
 use crate::apply::error::ApplyError;
 use crate::apply::ownership::takeover::take_over_fields;
 use crate::apply::repair::heal::{HealError, heal};
@@ -116,18 +116,18 @@ impl Applier {
             return Err(missing_kind(&served, unknown));
         }
         let mut seen = BTreeSet::new();
-        let planned = plan(known, &served, owner, &mut seen)?;
-        let definitions: Vec<String> = planned
+        let addressed = address(known, &served, owner, &mut seen)?;
+        let definitions: Vec<String> = addressed
             .iter()
             .filter(|one| is_definition(&one.object))
             .map(|one| one.id.name.clone())
             .collect();
-        let mut changes = self.apply_planned(owner, planned, options).await?;
+        let mut changes = self.apply_addressed(owner, addressed, options).await?;
         if !later.is_empty() {
             self.wait_established(&definitions).await?;
             let served = self.served_eventually(&later).await?;
-            let planned = plan(later, &served, owner, &mut seen)?;
-            changes.extend(self.apply_planned(owner, planned, options).await?);
+            let addressed = address(later, &served, owner, &mut seen)?;
+            changes.extend(self.apply_addressed(owner, addressed, options).await?);
         }
         Ok(changes)
     }
@@ -219,14 +219,14 @@ impl Applier {
         }
     }
 
-    async fn apply_planned(
+    async fn apply_addressed(
         &self,
         owner: &Owner,
-        planned: Vec<Planned>,
+        addressed: Vec<Addressed>,
         options: ApplyOptions<'_>,
     ) -> Result<ChangeSet, ApplyError> {
         let mut changes = ChangeSet::new();
-        for group in planned.chunk_by(|a, b| a.object.api.kind == b.object.api.kind) {
+        for group in addressed.chunk_by(|a, b| a.object.api.kind == b.object.api.kind) {
             let requests: Vec<_> = group
                 .iter()
                 .map(|one| self.apply_one(owner, one, options).boxed())
@@ -248,10 +248,10 @@ impl Applier {
     async fn apply_one(
         &self,
         owner: &Owner,
-        planned: &Planned,
+        addressed: &Addressed,
         options: ApplyOptions<'_>,
     ) -> Result<Applied, ApplyError> {
-        let Planned { id, object, resource } = planned;
+        let Addressed { id, object, resource } = addressed;
         let api = self.api(resource, id.namespace.as_deref());
         let mut value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let known = self.dependents.live(&owner.uid, id);
@@ -281,7 +281,7 @@ impl Applier {
             let change = uid.as_ref().map_or(new, |_| Change::Configured);
             match (answer, &uid) {
                 (Ok(metadata), _) => {
-                    return Ok(self.applied(owner, planned, &metadata, (change, mended)));
+                    return Ok(self.applied(owner, addressed, &metadata, (change, mended)));
                 }
                 (Err(error), _) if error.is_about_the_schema() => {
                     let fitting = mend(&api, &value, error).await.map_err(failed("apply"))?;
@@ -313,7 +313,7 @@ impl Applier {
                 }
                 (Err(error), Some(uid)) if error.is_list_conflict() || error.is_about_leftovers() => {
                     let metadata = heal_or_refuse(&api, id, (&value, uid), error, options.conflicts).await?;
-                    return Ok(self.applied(owner, planned, &metadata, (change, mended)));
+                    return Ok(self.applied(owner, addressed, &metadata, (change, mended)));
                 }
                 // A release of many objects would hardly ever succeed where connections break now and then.
                 (Err(error), _) if error.is_other_uid() || error.is_conflict() || error.is_unanswered() => {
@@ -373,16 +373,16 @@ impl Applier {
     fn applied(
         &self,
         owner: &Owner,
-        planned: &Planned,
+        addressed: &Addressed,
         metadata: &ObjectMeta,
         (change, mended): (Change, Vec<String>),
     ) -> Applied {
-        let digest = self.dependents.note_applied(&owner.uid, &planned.id, metadata);
+        let digest = self.dependents.note_applied(&owner.uid, &addressed.id, metadata);
         Applied {
-            version: planned.object.api.version.clone(),
+            version: addressed.object.api.version.clone(),
             digest,
             change,
-            kept: planned.object.is_kept(),
+            kept: addressed.object.is_kept(),
             mended,
         }
     }

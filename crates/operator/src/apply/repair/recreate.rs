@@ -58,7 +58,7 @@ impl Recreation<'_> {
 }
 
 impl Applier {
-    /// Deletes the object with this UID, which `refusal` says can't become what is planned, and waits
+    /// Deletes the object with this UID, which `refusal` says can't become what the chart wants, and waits
     /// until it is gone.
     ///
     /// # Guarantees
@@ -69,13 +69,13 @@ impl Applier {
     /// It is not wanted or not possible; the error names the fields.
     pub(in crate::apply) async fn make_way(
         &self,
-        planned: Recreation<'_>,
+        recreation: Recreation<'_>,
         uid: &str,
         refusal: RequestError,
     ) -> Result<(), ApplyError> {
         let fields = fields(&refusal);
-        planned.check(refusal).await?;
-        let Recreation { api, id, .. } = planned;
+        recreation.check(refusal).await?;
+        let Recreation { api, id, .. } = recreation;
         let failed = |attempt| {
             move |source| ApplyError::Request {
                 attempt,
