@@ -211,7 +211,7 @@ mod tests {
             paused: false,
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
             objects,
-            strays: Vec::new(),
+            unrecorded: Vec::new(),
             redactor: Redactor::new([], &json!({"password": "canary-1"})),
         };
         expect.assert_eq(&describe("Web default/shop", &dry_run, Style::default()));

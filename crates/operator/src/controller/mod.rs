@@ -23,7 +23,7 @@ use crate::context::Context;
 use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
 use crate::schedule::Queue;
 use kind::wait_for_kind;
-use missing_permissions::tell_missing;
+use missing_permissions::warn_of_missing;
 use period::default_period;
 use reconciles::Finished;
 use resources::KnownResource;
@@ -77,7 +77,7 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
     aside.spawn({
         let (permissions, shared) = (Arc::clone(&context.permissions), shared.clone());
         let (watch, resource) = (watch.clone(), resource.clone());
-        async move { tell_missing(&permissions, &shared.client, &shared.discovery, &watch, &resource).await }
+        async move { warn_of_missing(&permissions, &shared.client, &shared.discovery, &watch, &resource).await }
     });
     let settings = ReconcileSettings {
         releases: context.config.releases,

@@ -57,15 +57,15 @@ impl Step {
         work.instrument(self.0).boxed()
     }
 
-    /// Does the work of the step. Its span tells whether that failed; why, the log tells, with secrets masked.
+    /// Does the work of the step. Its span has only whether that failed; the reason is in the log, with secrets masked.
     pub(crate) fn of<'a, T: 'a, E: 'a>(
         self,
         work: impl Future<Output = Result<T, E>> + Send + 'a,
     ) -> BoxFuture<'a, Result<T, E>> {
         let span = self.0.clone();
-        let told = work.inspect_err(move |_| {
+        let failing = work.inspect_err(move |_| {
             span.record("otel.status_code", "ERROR");
         });
-        self.around(told)
+        self.around(failing)
     }
 }

@@ -38,7 +38,7 @@ pub struct DryRun {
     /// The objects that the release has or would have.
     pub objects: Vec<ObjectDryRun>,
     /// Objects that carry the marks of the release's resource and that no revision names.
-    pub strays: Vec<ObjectId>,
+    pub unrecorded: Vec<ObjectId>,
     /// Masks the secrets of the release as it is and as it would be.
     pub redactor: Redactor,
 }
@@ -73,7 +73,7 @@ impl Reconciler {
             Some(plan) => runner.objects(&session, plan).await?,
             None => Vec::new(),
         };
-        let strays = runner.strays(&session, &objects).await?;
+        let unrecorded = runner.unrecorded(&session, &objects).await?;
         Ok(DryRun {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
@@ -81,7 +81,7 @@ impl Reconciler {
             paused: session.controls.mode == Mode::Pause,
             hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
             objects,
-            strays,
+            unrecorded,
             redactor: session.redactor.snapshot(),
         })
     }

@@ -117,7 +117,7 @@ impl DryRunner<'_> {
     }
 
     /// Objects of the kinds of the release, in its namespace, that belong to its resource and are not `known`.
-    pub(super) async fn strays(
+    pub(super) async fn unrecorded(
         &self,
         session: &Session,
         known: &[ObjectDryRun],
@@ -126,15 +126,15 @@ impl DryRunner<'_> {
             .iter()
             .map(|object| (object.id.group.as_str(), object.id.kind.as_str()))
             .collect();
-        let mut strays = Vec::new();
+        let mut unrecorded = Vec::new();
         for (group, kind) in kinds {
             let found = self.applier.marked(&session.owner, group, kind).await?;
-            strays.extend(
+            unrecorded.extend(
                 found
                     .into_iter()
                     .filter(|id| known.iter().all(|object| object.id != *id)),
             );
         }
-        Ok(strays)
+        Ok(unrecorded)
     }
 }
