@@ -311,7 +311,7 @@ impl Applier {
                     .await?;
                     (uid, new) = (None, Change::Recreated);
                 }
-                (Err(error), Some(uid)) if error.is_list_conflict() || error.is_about_leftovers() => {
+                (Err(error), Some(uid)) if error.is_list_conflict() || error.is_about_forbidden_fields() => {
                     let metadata = heal_or_refuse(&api, id, (&value, uid), error, options.conflicts).await?;
                     return Ok(self.applied(owner, addressed, &metadata, (change, mended)));
                 }

@@ -10,7 +10,7 @@ use crate::apply::address::{identify, unknown_kind};
 use crate::apply::error::ApplyError;
 use crate::apply::ownership::takeover::TakenOver;
 use crate::apply::repair::dropped::{merge_patch, without_dropped};
-use crate::apply::repair::leftover::{set_aside, without_leftovers};
+use crate::apply::repair::forbidden::{set_aside, without_forbidden};
 use crate::apply::repair::mend::mend;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
@@ -290,8 +290,8 @@ async fn try_value(
                 return Ok(applied);
             }
             (Err(error), _) if error.is_about_the_schema() => value = mend(api, &value, error).await?.value,
-            (Err(error), Some(live)) if error.is_about_leftovers() && aside.is_empty() => {
-                if without_leftovers(&value, &live.data, &error).is_none() {
+            (Err(error), Some(live)) if error.is_about_forbidden_fields() && aside.is_empty() => {
+                if without_forbidden(&value, &live.data, &error).is_none() {
                     return Err(error);
                 }
                 aside = set_aside(&mut value, &error);

@@ -3,13 +3,14 @@
 //! The server merges some lists by a key of their items: the ports of a Service by number, for
 //! one. When somebody changes the key of our item, the item is theirs; applying ours again puts
 //! it beside theirs, and the server refuses two ports of one name. Such lists are replaced as a
-//! whole, and leftovers of earlier choices are taken away, provided nobody wrote the object meanwhile.
+//! whole, and fields that are forbidden beside what the chart wants now are taken away, provided nobody wrote the object
+//! meanwhile.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
-use super::leftover::{is_of_others, without_leftovers};
+use super::forbidden::{is_of_others, without_forbidden};
 use crate::apply::applier::apply_to;
 use steersman_cluster::RequestError;
 use steersman_watches::ConflictPolicy;
@@ -67,7 +68,7 @@ pub(in crate::apply) async fn heal(
     let patch = if refusal.is_list_conflict() {
         differing_lists(value, &live.data)
     } else {
-        without_leftovers(value, &live.data, refusal)
+        without_forbidden(value, &live.data, refusal)
     };
     let Some(Value::Object(mut patch)) = patch.filter(|_| !others) else {
         return Err(HealError::NothingToReplace);
