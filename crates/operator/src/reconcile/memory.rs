@@ -49,8 +49,8 @@ pub struct Memory {
     pub(super) warned: Vec<ObjectId>,
     /// A deployed revision that the status does not show yet.
     unreported: Option<Unreported>,
-    /// The last wish to look at everything afresh.
-    asked_at: Option<String>,
+    /// The `reconcile-at` annotation that was acted on last.
+    reconcile_at: Option<String>,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.
@@ -202,11 +202,12 @@ impl Memory {
         self.known.as_ref().map_or(0, |known| known.objects.len())
     }
 
-    /// A wish that is not the last one makes everything be read and tried again, at once.
-    pub(super) fn ask_again(&mut self, asked_at: Option<&str>) {
-        if asked_at.is_some() && asked_at != self.asked_at.as_deref() {
+    /// Forgets all but what is to be reported when the `reconcile-at` annotation has another value than before: everything
+    /// is read and tried again, at once.
+    pub(super) fn reset_if_requested(&mut self, reconcile_at: Option<&str>) {
+        if reconcile_at.is_some() && reconcile_at != self.reconcile_at.as_deref() {
             *self = Self {
-                asked_at: asked_at.map(str::to_owned),
+                reconcile_at: reconcile_at.map(str::to_owned),
                 unreported: self.unreported.take(),
                 ..Self::default()
             };

@@ -187,7 +187,7 @@ impl Reconciler {
             Ok(session) => session,
             Err((object, error)) => return self.report_unusable(object, &error).await,
         };
-        memory.ask_again(session.controls.reconcile_at.as_deref());
+        memory.reset_if_requested(session.controls.reconcile_at.as_deref());
         let Converged {
             session,
             prepared,

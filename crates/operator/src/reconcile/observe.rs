@@ -25,10 +25,10 @@ impl Reconciler {
         prepared: &mut Option<Prepared>,
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
-        let wish = self.wish(session);
+        let mode = self.mode(session);
         // What these lead to does not hang on the revisions.
-        if session.deleting() || wish != Mode::Apply {
-            return Ok(self.observed(session, wish, session.has_finalizer()));
+        if session.deleting() || mode != Mode::Apply {
+            return Ok(self.observed(session, mode, session.has_finalizer()));
         }
         let made = match prepared.take() {
             Some(prepared) => prepared,
@@ -53,16 +53,16 @@ impl Reconciler {
             lookups_changed,
             refused,
             drifted,
-            ..self.observed(session, wish, has_finalizer)
+            ..self.observed(session, mode, has_finalizer)
         })
     }
 
     /// What the resource alone says.
-    fn observed(&self, session: &Session, wish: Mode, has_finalizer: bool) -> Observed {
+    fn observed(&self, session: &Session, mode: Mode, has_finalizer: bool) -> Observed {
         Observed {
             deleting: session.deleting(),
             has_finalizer,
-            wish,
+            mode,
             last: None,
             inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
             lookups_changed: false,
@@ -105,10 +105,10 @@ impl Reconciler {
         Ok(())
     }
 
-    fn wish(&self, session: &Session) -> Mode {
+    fn mode(&self, session: &Session) -> Mode {
         match session.controls.mode {
             Mode::Apply if self.settings.dry_run => Mode::DryRun,
-            wish => wish,
+            mode => mode,
         }
     }
 

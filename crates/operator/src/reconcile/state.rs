@@ -12,8 +12,8 @@ pub struct Observed {
     pub deleting: bool,
     /// Whether it carries our finalizer.
     pub has_finalizer: bool,
-    /// What is wished for.
-    pub wish: Mode,
+    /// Whether anything is done, by the resource's annotations and the operator's flags.
+    pub mode: Mode,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.

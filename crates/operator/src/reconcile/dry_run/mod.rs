@@ -99,7 +99,7 @@ impl Reconciler {
         Ok(next_action(release_state(Observed {
             deleting: session.deleting(),
             has_finalizer: true,
-            wish: Mode::Apply,
+            mode: Mode::Apply,
             last: known.last.clone(),
             inputs: prepared.inputs,
             lookups_changed,
