@@ -69,8 +69,8 @@ impl Reconciler {
         for _ in 0..MAX_ACTIONS {
             let observing = self.observe(session, prepared, memory);
             let state = release_state(step("observe").of(observing).await?);
-            let settled = self.settled(session, memory, &state).await?;
-            if let Some(end) = settled {
+            let end = self.without_action(session, memory, &state).await?;
+            if let Some(end) = end {
                 return Ok(end);
             }
             let Some(action) = next_action(state) else {
@@ -105,7 +105,7 @@ impl Reconciler {
     }
 
     /// The end of a reconcile that does nothing because of the state alone.
-    async fn settled(
+    async fn without_action(
         &self,
         session: &Session,
         memory: &Memory,
@@ -275,7 +275,7 @@ impl Reconciler {
 
 /// Says in the log what was not said yet of a deployed revision.
 pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
-    if let Some(line) = memory.unsaid() {
+    if let Some(line) = memory.take_log_line() {
         session.log(line);
     }
 }

@@ -34,11 +34,11 @@ impl Reconciler {
         let known = memory.known.clone().unwrap_or_default();
         let refused = memory.refusal().map(|refusal| refusal.lookups.clone());
         let refused = refused.unwrap_or_default();
-        if known.lookups.is_empty() && refused.is_empty() || !memory.looks_again(Instant::now()) {
+        if known.lookups.is_empty() && refused.is_empty() || !memory.is_lookup_due(Instant::now()) {
             return Ok(false);
         }
-        if !refused.is_empty() && self.ask_again(session, &refused).await != refused {
-            memory.forgive();
+        if !refused.is_empty() && self.look_up_again(session, &refused).await != refused {
+            memory.clear_refusal();
         }
         let Some(last) = known
             .last
@@ -49,7 +49,7 @@ impl Reconciler {
         if memory.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
-        let answers = self.ask_again(session, &known.lookups).await;
+        let answers = self.look_up_again(session, &known.lookups).await;
         if answers == known.lookups {
             return Ok(false);
         }
@@ -71,7 +71,7 @@ impl Reconciler {
         Ok(changed)
     }
 
-    async fn ask_again(&self, session: &Session, answers: &[Answer]) -> Vec<Answer> {
+    async fn look_up_again(&self, session: &Session, answers: &[Answer]) -> Vec<Answer> {
         let client = self.shared.client.clone();
         let discovery = Arc::clone(&self.shared.discovery);
         let world = ClusterWorld::new(client, discovery, Handle::current());

@@ -36,14 +36,14 @@ pub struct Memory {
     pub(super) known: Option<KnownRelease>,
     /// Failures in a row.
     pub failures: u32,
-    /// What failed last.
+    /// The inputs of the last failure; others begin with short pauses again.
     failed: Option<Inputs>,
     refusal: Option<Refusal>,
-    /// When was looked again at what the chart looks up.
+    /// When the chart's lookups were made last; `None` is before the first time.
     looked_at: Option<Instant>,
-    /// When the finalizer was added.
+    /// The additions of the finalizer within [`FINALIZER_WINDOW`], the oldest first.
     finalizer_added: Vec<Instant>,
-    /// What was corrected of late.
+    /// Counts corrections of each object, to make them slower where somebody undoes them.
     pub(super) drift_backoff: DriftBackoff,
     /// Drift that was warned of and is not corrected.
     pub(super) warned: Vec<ObjectId>,
@@ -77,7 +77,7 @@ pub(super) struct KnownRelease {
     pub(super) lookups: Vec<Answer>,
 }
 
-/// Inputs that are not worth another try for a while.
+/// Inputs that are not tried again for [`REFUSAL_TIME`], as they would fail in the same way.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub(super) inputs: Inputs,
@@ -143,8 +143,9 @@ impl Memory {
         }
     }
 
-    /// For how long this report is held back, if it is.
-    pub(super) fn settling(&self, report: &Report) -> Option<Duration> {
+    /// How long this report waits, so that the status is written once: until the controllers of a new revision's objects
+    /// have said something, or for [`SETTLING_TIME`]. `None` where it is due.
+    pub(super) fn report_pause(&self, report: &Report) -> Option<Duration> {
         let pause = self
             .unreported
             .as_ref()?
@@ -166,15 +167,16 @@ impl Memory {
             .map(|unreported| unreported.notes.as_str())
     }
 
-    /// Lets the log say `line` of the revision that was deployed, once the status shows it.
-    pub(super) fn announce(&mut self, line: &'static str) {
+    /// Logs `line` of the revision that was deployed as soon as the status shows it: who waits for the line finds the
+    /// release there.
+    pub(super) fn log_when_reported(&mut self, line: &'static str) {
         if let Some(unreported) = &mut self.unreported {
             unreported.line = Some(line);
         }
     }
 
-    /// What the log has not said yet of the deployed revision.
-    pub(super) fn unsaid(&mut self) -> Option<&'static str> {
+    /// The line of [`Memory::log_when_reported`], once.
+    pub(super) fn take_log_line(&mut self) -> Option<&'static str> {
         self.unreported.as_mut()?.line.take()
     }
 
@@ -187,8 +189,8 @@ impl Memory {
         });
     }
 
-    /// The status was written.
-    pub(super) fn settled(&mut self) {
+    /// The status shows the deployed revision.
+    pub(super) fn note_reported(&mut self) {
         self.unreported = None;
     }
 
@@ -305,8 +307,8 @@ impl Memory {
         });
     }
 
-    /// The refused inputs are worth another try.
-    pub(super) fn forgive(&mut self) {
+    /// The refused inputs are tried again.
+    pub(super) fn clear_refusal(&mut self) {
         self.refusal = None;
     }
 
@@ -315,15 +317,16 @@ impl Memory {
         self.finalizer_added.push(now);
     }
 
-    /// Whether somebody else keeps changing which watch the finalizer is said to be of.
-    pub(super) fn adds_finalizer_in_vain(&mut self, now: Instant) -> bool {
+    /// Whether another operator changes the selector beside the finalizer as often as this one does.
+    pub(super) fn is_finalizer_contested(&mut self, now: Instant) -> bool {
         self.finalizer_added
             .retain(|at| now.duration_since(*at) < FINALIZER_WINDOW);
         self.finalizer_added.len() >= FINALIZER_ADDITIONS
     }
 
-    /// Whether it is time to look again at what the chart looks up; if so, that is noted.
-    pub(super) fn looks_again(&mut self, now: Instant) -> bool {
+    /// Whether the chart's lookups are to be made again, which then counts as done: at most once in
+    /// [`LOOKUP_INTERVAL`].
+    pub(super) fn is_lookup_due(&mut self, now: Instant) -> bool {
         let due = self
             .looked_at
             .is_none_or(|at| now.duration_since(at) >= LOOKUP_INTERVAL);
@@ -338,7 +341,7 @@ impl Memory {
         self.refusal.as_ref()
     }
 
-    /// The refused inputs, as long as they are not worth another try.
+    /// The refused inputs, until [`REFUSAL_TIME`] is over or the annotations are others.
     pub(super) fn refused(&self, controls: &Controls, now: Instant) -> Option<Inputs> {
         self.refusal
             .as_ref()

@@ -195,7 +195,7 @@ impl Reconciler {
         } = self.converge(session, memory).await;
         let (report, next, is_converged) = match result {
             Ok(Some((report, next))) => {
-                if let Some(pause) = memory.settling(&report) {
+                if let Some(pause) = memory.report_pause(&report) {
                     memory.failures = 0;
                     return ReconcileOutcome::unreported(session, Next::After(pause));
                 }
@@ -214,7 +214,7 @@ impl Reconciler {
         let (written, next) = match reported {
             Ok(written) => {
                 converge::log_deployed(&session, memory);
-                memory.settled();
+                memory.note_reported();
                 if is_converged {
                     memory.failures = 0;
                 }

@@ -212,12 +212,12 @@ fn has_finalizer_of_watch(session: &Session, memory: &mut Memory) -> bool {
     if session.has_finalizer_of_watch() {
         return true;
     }
-    let in_vain = session.has_finalizer() && memory.adds_finalizer_in_vain(Instant::now());
-    if in_vain {
+    let is_contested = session.has_finalizer() && memory.is_finalizer_contested(Instant::now());
+    if is_contested {
         let other = session.finalizer_selector();
         tracing::warn!(release = %session.release, other, "the selector of another operator matches the resource, too");
     }
-    in_vain
+    is_contested
 }
 
 /// What a release would be rendered from.

@@ -217,7 +217,7 @@ impl Deploy<'_> {
         } else {
             ("Upgraded release", "ReleaseUpgraded")
         };
-        memory.announce(line);
+        memory.log_when_reported(line);
         let chart = &self.settings.chart;
         let message = format!(
             "release {} revision {revision} of chart {}-{} is deployed",
