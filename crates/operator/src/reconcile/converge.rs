@@ -14,7 +14,7 @@ use super::plan::Planner;
 use super::session::{Prepared, Session};
 use super::state::{Action, Cause, ReleaseState};
 use super::{Next, Reconciler, next_action, release_state};
-use crate::status::Report;
+use crate::status::ReleaseReport;
 use crate::telemetry::step;
 use steersman_model::ObjectId;
 
@@ -30,7 +30,7 @@ pub(super) struct Converged {
     /// What the release is made of; `None` where nobody asked.
     pub(super) prepared: Option<Prepared>,
     /// What to report, and when to look again; `None` where there is nobody to report to.
-    pub(super) result: Result<Option<(Report, Next)>, ReconcileError>,
+    pub(super) result: Result<Option<(ReleaseReport, Next)>, ReconcileError>,
 }
 
 /// What follows an action.
@@ -38,11 +38,11 @@ enum Step {
     /// Another look.
     Again,
     /// The end of this reconcile.
-    End(Option<(Report, Next)>),
+    End(Option<(ReleaseReport, Next)>),
 }
 
 impl Step {
-    fn report(report: Report, next: Next) -> Self {
+    fn report(report: ReleaseReport, next: Next) -> Self {
         Self::End(Some((report, next)))
     }
 }
@@ -64,7 +64,7 @@ impl Reconciler {
         session: &mut Session,
         prepared: &mut Option<Prepared>,
         memory: &mut Memory,
-    ) -> Result<Option<(Report, Next)>, ReconcileError> {
+    ) -> Result<Option<(ReleaseReport, Next)>, ReconcileError> {
         let mut acted = false;
         for _ in 0..MAX_ACTIONS {
             let observing = self.observe(session, prepared, memory);
@@ -110,13 +110,13 @@ impl Reconciler {
         session: &Session,
         memory: &Memory,
         state: &ReleaseState,
-    ) -> Result<Option<Option<(Report, Next)>>, ReconcileError> {
+    ) -> Result<Option<Option<(ReleaseReport, Next)>>, ReconcileError> {
         Ok(match state {
             ReleaseState::Gone => Some(None),
-            ReleaseState::Paused => Some(Some((Report::Paused, Next::Never))),
+            ReleaseState::Paused => Some(Some((ReleaseReport::Paused, Next::Never))),
             ReleaseState::DryRun => Some(Some((self.report_dry_run(session).await?, Next::Period))),
             ReleaseState::Refused => memory.refusal().map(|refusal| {
-                let report = Report::Failed(refusal.failure.clone());
+                let report = ReleaseReport::Failed(refusal.failure.clone());
                 Some((report, Next::Period))
             }),
             _ => None,
@@ -203,7 +203,7 @@ impl Reconciler {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session).await?;
                 if !blockers.is_empty() {
-                    let report = Report::Uninstalling(blockers);
+                    let report = ReleaseReport::Uninstalling(blockers);
                     return Ok(Step::report(report, Next::After(UNINSTALL_POLL)));
                 }
             }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::drift_backoff::DriftBackoff;
 use super::state::LastRevision;
 use crate::release::{Snapshot, Stored};
-use crate::status::{Failure, Report};
+use crate::status::{Failure, ReleaseReport};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{ChangeSet, ObjectId};
 use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
@@ -145,13 +145,13 @@ impl Memory {
 
     /// How long this report waits, so that the status is written once: until the controllers of a new revision's objects
     /// have said something, or for [`SETTLING_TIME`]. `None` where it is due.
-    pub(super) fn report_pause(&self, report: &Report) -> Option<Duration> {
+    pub(super) fn report_pause(&self, report: &ReleaseReport) -> Option<Duration> {
         let pause = self
             .unreported
             .as_ref()?
             .until
             .checked_duration_since(Instant::now())?;
-        let is_unseen = matches!(report, Report::Deployed(deployed) if deployed.health.is_unseen());
+        let is_unseen = matches!(report, ReleaseReport::Deployed(deployed) if deployed.health.is_unseen());
         is_unseen.then_some(pause)
     }
 

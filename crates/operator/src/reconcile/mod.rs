@@ -3,7 +3,7 @@
 //! ```text
 //! CR + Memory --observe--> Observed --decide--> ReleaseState -> Action --action--> requests
 //!                             ^                                           |
-//!                             +----------- until nothing is to be done ---+--> Report -> status
+//!                             +----------- until nothing is to be done ---+--> ReleaseReport -> status
 //! ```
 //!
 //! What is remembered between reconciles ([`Memory`]) is a cache: it is rebuilt from the

@@ -11,7 +11,7 @@ use super::memory::{KnownRelease, Memory};
 use super::session::{Prepared, Session};
 use super::state::Observed;
 use crate::release::Stored;
-use crate::status::{Deployed, Health, HealthSummary, Redactor, Report, has_health};
+use crate::status::{Deployed, Health, HealthSummary, Redactor, ReleaseReport, has_health};
 use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
 use steersman_model::{ObjectId, objects_of_manifest};
 use steersman_watches::controls::Mode;
@@ -151,7 +151,7 @@ impl Reconciler {
         &self,
         session: &Session,
         memory: &Memory,
-    ) -> Result<Report, ReconcileError> {
+    ) -> Result<ReleaseReport, ReconcileError> {
         let known = memory.known.as_ref();
         let objects = known.map(|known| &known.objects);
         let watched = objects
@@ -169,7 +169,7 @@ impl Reconciler {
             });
             (id, verdict)
         });
-        Ok(Report::Deployed(Deployed {
+        Ok(ReleaseReport::Deployed(Deployed {
             release: session.release.clone(),
             revision: known
                 .and_then(|known| known.deployed)

@@ -12,7 +12,7 @@ use super::error::ReconcileError;
 use super::memory::Memory;
 use super::session::{Prepared, Session};
 use super::{Next, ReconcileOutcome, Reconciler};
-use crate::status::{EventKind, Failure, Report, StatusError, next_status, write_status};
+use crate::status::{EventKind, Failure, ReleaseReport, StatusError, next_status, write_status};
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
@@ -27,7 +27,7 @@ impl Reconciler {
         prepared: Option<&Prepared>,
         memory: &mut Memory,
         error: &ReconcileError,
-    ) -> (Report, Next) {
+    ) -> (ReleaseReport, Next) {
         let inputs = prepared.map(|prepared| prepared.inputs);
         let first = prepared.is_none_or(|prepared| prepared.first);
         memory.note_failure(inputs);
@@ -69,13 +69,13 @@ impl Reconciler {
                 Instant::now(),
             );
         }
-        (Report::Failed(failure), next)
+        (ReleaseReport::Failed(failure), next)
     }
 
     pub(super) async fn report(
         &self,
         session: &Session,
-        report: &Report,
+        report: &ReleaseReport,
     ) -> Result<Option<DynamicObject>, StatusError> {
         let metadata = &session.object().metadata;
         let current = session
@@ -114,7 +114,7 @@ impl Reconciler {
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
         let next = next_status(
             &current,
-            &Report::Failed(failure),
+            &ReleaseReport::Failed(failure),
             metadata.generation,
             (self.shared.now)(),
         );

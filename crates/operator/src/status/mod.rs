@@ -2,7 +2,7 @@
 //!
 //! Conditions speak two vocabularies: helm-operator's (`Initialized`, `Deployed`,
 //! `ReleaseFailed`, `Irreconcilable`, `deployedRelease`) and kstatus' (`Ready`, `Reconciling`,
-//! `Stalled`, `observedGeneration`). The status is computed from a [`Report`] and the last
+//! `Stalled`, `observedGeneration`). The status is computed from a [`ReleaseReport`] and the last
 //! status, purely, and written only when it differs.
 
 mod conditions;
@@ -13,7 +13,7 @@ mod manifest;
 mod next;
 mod patch;
 mod redact;
-mod report;
+mod release_report;
 mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
@@ -24,4 +24,4 @@ pub use manifest::shown_manifest;
 pub use next::next_status;
 pub use patch::{StatusError, write_status};
 pub use redact::{LearningRedactor, Redactor, is_secret_key};
-pub use report::{Deployed, Failure, FailureStage, ManifestInStatus, Report};
+pub use release_report::{Deployed, Failure, FailureStage, ManifestInStatus, ReleaseReport};

@@ -6,7 +6,7 @@ use super::{DryRun, ObjectDryRun, ObjectResult};
 use crate::reconcile::Reconciler;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::session::Session;
-use crate::status::{DryRunStatus, Report, WouldBe, WouldChange, differing_fields};
+use crate::status::{DryRunStatus, ReleaseReport, WouldBe, WouldChange, differing_fields};
 
 impl Reconciler {
     /// What would be done with the release, for the status; and for the log, when it is news.
@@ -19,7 +19,7 @@ impl Reconciler {
     pub(in crate::reconcile) async fn report_dry_run(
         &self,
         session: &Session,
-    ) -> Result<Report, ReconcileError> {
+    ) -> Result<ReleaseReport, ReconcileError> {
         let dry_run = match self.dry_run(session.object().clone()).await {
             Ok(dry_run) => status_of(&dry_run),
             Err(error) if error.is_transient() => return Err(error),
@@ -37,7 +37,7 @@ impl Reconciler {
                 tracing::info!(release = %session.release, object = %id, "dry run: would be {}", change.as_str());
             }
         }
-        Ok(Report::DryRun(dry_run))
+        Ok(ReleaseReport::DryRun(dry_run))
     }
 }
 

@@ -8,7 +8,7 @@ use steersman_model::{ReleaseName, Revision};
 
 /// What a reconcile ended with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Report {
+pub enum ReleaseReport {
     /// A revision is deployed, now or since long.
     Deployed(Deployed),
     /// Something failed.
