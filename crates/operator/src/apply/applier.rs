@@ -50,7 +50,7 @@ impl std::fmt::Debug for Applier {
 pub struct ApplyOptions<'a> {
     /// Objects that carry our mark may have been written by managers of these names since: each
     /// object is read, and what they manage in it becomes ours.
-    pub formers: &'a [String],
+    pub former_managers: &'a [String],
     /// What can't be changed in place is deleted and created again.
     pub recreate: bool,
     /// What is done about fields that others manage.
@@ -264,8 +264,8 @@ impl Applier {
         };
 
         let mut uid = match known {
-            Some(live) if options.formers.is_empty() => Some(live.uid),
-            None if options.formers.is_empty() => None,
+            Some(live) if options.former_managers.is_empty() => Some(live.uid),
+            None if options.former_managers.is_empty() => None,
             _ => self.find(owner, &api, id, options).await?,
         };
         let mut new = Change::Created;
@@ -361,7 +361,7 @@ impl Applier {
                     reason,
                 });
             }
-            match take_over_fields(api, &id.name, &metadata, options.formers).await {
+            match take_over_fields(api, &id.name, &metadata, options.former_managers).await {
                 Ok(()) => return Ok(metadata.uid),
                 // Others write the object, too.
                 Err(error) if (error.is_conflict() || error.is_not_found()) && attempts < 3 => attempts += 1,

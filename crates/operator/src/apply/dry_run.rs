@@ -44,7 +44,7 @@ pub struct Trial<'a> {
     /// Whether a definition beside it brings its kind.
     pub is_defined: bool,
     /// The managers whose fields are taken over before the apply; `None` where nothing is taken over.
-    pub formers: Option<&'a [String]>,
+    pub former_managers: Option<&'a [String]>,
     /// What the apply does besides.
     pub options: ApplyOptions<'a>,
 }
@@ -122,7 +122,7 @@ impl Applier {
             object,
             served,
             is_defined,
-            formers,
+            former_managers,
             options,
         } = trial;
         let Some(resource) = served.resource(&object.api) else {
@@ -173,14 +173,14 @@ impl Applier {
                     without_takeover: None,
                 });
             }
-            // What formers manage is taken over before anything is applied.
-            parameters.force = options.conflicts == ConflictPolicy::Overwrite || formers.is_some();
+            // What former managers own is taken over before anything is applied.
+            parameters.force = options.conflicts == ConflictPolicy::Overwrite || former_managers.is_some();
         }
         let answer = try_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
         let (mut without_takeover, mut recreated) = (None, false);
         let result = match answer {
             Ok(applied) => {
-                match try_takeover((&api, &id), live.as_ref(), (&value, &applied), formers).await {
+                match try_takeover((&api, &id), live.as_ref(), (&value, &applied), former_managers).await {
                     Some(pruned) => {
                         without_takeover = serde_json::to_value(applied).ok();
                         pruned
@@ -224,11 +224,11 @@ async fn try_takeover(
     (api, id): (&Api<DynamicObject>, &ObjectId),
     live: Option<&DynamicObject>,
     (sent, applied): (&Value, &DynamicObject),
-    formers: Option<&[String]>,
+    former_managers: Option<&[String]>,
 ) -> Option<Result<Value, ApplyError>> {
-    let (live, formers) = (live?, formers?);
+    let (live, former_managers) = (live?, former_managers?);
     let before = live.metadata.managed_fields.as_deref()?;
-    let taken_over = TakenOver::of(before, formers)?;
+    let taken_over = TakenOver::of(before, former_managers)?;
     let after = applied.metadata.managed_fields.as_deref().unwrap_or_default();
     let [live, applied] = [live, applied].map(written);
     let mut pruned = without_dropped(&applied, after, &taken_over)?;

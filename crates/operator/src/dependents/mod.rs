@@ -28,7 +28,7 @@ const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is known of a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Live {
+pub struct LiveObject {
     /// Its UID.
     pub uid: String,
     /// The digest of the fields that we applied.
@@ -74,7 +74,7 @@ pub struct Dependents {
 #[derive(Default)]
 struct State {
     /// By the UID of their owner.
-    live: BTreeMap<String, BTreeMap<ObjectId, Live>>,
+    live: BTreeMap<String, BTreeMap<ObjectId, LiveObject>>,
     /// By the UID of the owner, each with the number of its route.
     wakes: BTreeMap<String, (u64, Wake)>,
     routes: u64,
@@ -157,12 +157,12 @@ impl Dependents {
     }
 
     /// What is known of an object.
-    pub fn live(&self, owner: &str, id: &ObjectId) -> Option<Live> {
+    pub fn live(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
         self.lock().live.get(owner)?.get(id).cloned()
     }
 
     /// Every object that is known to be an owner's.
-    pub fn owned(&self, owner: &str) -> Vec<(ObjectId, Live)> {
+    pub fn owned(&self, owner: &str) -> Vec<(ObjectId, LiveObject)> {
         let state = self.lock();
         let live = state.live.get(owner);
         live.into_iter()
@@ -182,7 +182,7 @@ impl Dependents {
             .get(owner)
             .and_then(|live| live.get(id))
             .and_then(|live| live.health.clone());
-        let live = Live { health, ..reduced };
+        let live = LiveObject { health, ..reduced };
         state
             .live
             .entry(owner.to_owned())
@@ -221,13 +221,13 @@ impl Dependents {
         }
     }
 
-    fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> Live {
+    fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> LiveObject {
         let rules = owner_kind(metadata).and_then(|kind| self.ignore.get(&kind));
         let rules = rules.map(Vec::as_slice).unwrap_or_default();
         let ignored = IgnoreRule::paths_of(rules, id, || {
             own_entry(metadata).map_or_else(Candidate::default, |entry| Candidate::live(metadata, entry))
         });
-        Live {
+        LiveObject {
             uid: metadata.uid.clone().unwrap_or_default(),
             digest: owned_fields(metadata, ignored.into_iter()),
             health,

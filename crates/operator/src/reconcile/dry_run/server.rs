@@ -66,7 +66,7 @@ impl DryRunner<'_> {
                 object,
                 served,
                 is_defined: defined.contains(&object.api),
-                formers: plan.formers.as_deref(),
+                former_managers: plan.former_managers.as_deref(),
                 options: plan.options(),
             };
             self.applier.try_apply(&session.owner, trial).boxed()

@@ -42,7 +42,7 @@ pub(crate) struct Plan {
     /// The objects that these take the place of: values at ignored paths stay where they are rendered as before.
     pub(crate) replaced: Vec<RenderedObject>,
     /// The field managers of others whose fields become ours; `None` where nothing is taken over.
-    pub(crate) formers: Option<Vec<String>>,
+    pub(crate) former_managers: Option<Vec<String>>,
     /// Whether what can't be changed in place is deleted and created again.
     pub(crate) recreate: bool,
     pub(crate) conflicts: ConflictPolicy,
@@ -107,7 +107,7 @@ impl Plan {
     /// What the applier is told.
     pub(crate) fn options(&self) -> ApplyOptions<'_> {
         ApplyOptions {
-            formers: self.formers.as_deref().unwrap_or_default(),
+            former_managers: self.former_managers.as_deref().unwrap_or_default(),
             recreate: self.recreate,
             conflicts: self.conflicts,
         }
@@ -131,7 +131,7 @@ impl Plan {
             hooks: Hooks::of_revision(revision, first, hooks, controls),
             replaced: replaced(earlier),
             objects,
-            formers: Some(former_managers(earlier)),
+            former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
             conflicts: settings.conflicts,
             prune: PruneScope::new(in_effect(earlier), &stored.snapshot.abandoned),
@@ -148,7 +148,7 @@ impl Plan {
             hooks: Hooks::none(revision),
             replaced: objects.clone(),
             objects,
-            formers: None,
+            former_managers: None,
             recreate: false,
             conflicts: settings.conflicts,
             prune: PruneScope::default(),
@@ -179,7 +179,7 @@ impl Plan {
             },
             replaced: objects.clone(),
             objects,
-            formers: None,
+            former_managers: None,
             recreate: controls.rollback_force,
             conflicts: settings.conflicts,
             prune: PruneScope::new(
@@ -203,7 +203,7 @@ impl Plan {
             hooks: Hooks::none(revision),
             replaced: objects.clone(),
             objects,
-            formers: Some(stored.former_managers()),
+            former_managers: Some(stored.former_managers()),
             recreate: false,
             conflicts: settings.conflicts,
             prune: PruneScope::default(),

@@ -76,7 +76,7 @@ impl Planner<'_> {
             hooks: Hooks::of_revision(revision, first, hook_records(&rendered), controls),
             objects,
             replaced: replaced(earlier),
-            formers: Some(former_managers(earlier)),
+            former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
             conflicts: settings.conflicts,
             prune: PruneScope::new(in_effect(earlier), &[]),
