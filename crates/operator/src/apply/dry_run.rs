@@ -21,7 +21,7 @@ use steersman_watches::ConflictPolicy;
 
 /// An object whose apply was tried.
 #[derive(Debug)]
-pub struct Tried {
+pub struct DryRunApplied {
     /// Which object.
     pub id: ObjectId,
     /// It as it is in the cluster, if it is there.
@@ -36,7 +36,7 @@ pub struct Tried {
 
 /// An object whose apply is to be tried.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial<'a> {
+pub struct DryRunApply<'a> {
     /// The object.
     pub object: &'a RenderedObject,
     /// What the server serves.
@@ -117,8 +117,12 @@ impl Applier {
     ///
     /// # Errors
     /// The object in the cluster can't be read.
-    pub async fn try_apply(&self, owner: &Owner, trial: Trial<'_>) -> Result<Tried, ApplyError> {
-        let Trial {
+    pub async fn dry_run_apply(
+        &self,
+        owner: &Owner,
+        trial: DryRunApply<'_>,
+    ) -> Result<DryRunApplied, ApplyError> {
+        let DryRunApply {
             object,
             served,
             is_defined,
@@ -137,7 +141,7 @@ impl Applier {
             } else {
                 Err(unknown_kind(object))
             };
-            return Ok(Tried {
+            return Ok(DryRunApplied {
                 id,
                 live: None,
                 result,
@@ -165,7 +169,7 @@ impl Applier {
                     id: Box::new(id.clone()),
                     reason,
                 };
-                return Ok(Tried {
+                return Ok(DryRunApplied {
                     id,
                     live: serde_json::to_value(live).ok(),
                     result: Err(error),
@@ -176,11 +180,12 @@ impl Applier {
             // What former managers own is taken over before anything is applied.
             parameters.force = options.conflicts == ConflictPolicy::Overwrite || former_managers.is_some();
         }
-        let answer = try_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
+        let answer = dry_run_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
         let (mut without_takeover, mut recreated) = (None, false);
         let result = match answer {
             Ok(applied) => {
-                match try_takeover((&api, &id), live.as_ref(), (&value, &applied), former_managers).await {
+                match dry_run_takeover((&api, &id), live.as_ref(), (&value, &applied), former_managers).await
+                {
                     Some(pruned) => {
                         without_takeover = serde_json::to_value(applied).ok();
                         pruned
@@ -208,7 +213,7 @@ impl Applier {
                 source,
             }),
         };
-        Ok(Tried {
+        Ok(DryRunApplied {
             recreated,
             id,
             live: live.and_then(|live| serde_json::to_value(live).ok()),
@@ -220,7 +225,7 @@ impl Applier {
 
 /// What becomes of an object when the apply takes away what its former manager alone owns; `None` if that is
 /// nothing. The server says it, as it sets defaults where values go.
-async fn try_takeover(
+async fn dry_run_takeover(
     (api, id): (&Api<DynamicObject>, &ObjectId),
     live: Option<&DynamicObject>,
     (sent, applied): (&Value, &DynamicObject),
@@ -269,7 +274,7 @@ fn written(object: &DynamicObject) -> Value {
 }
 
 /// What would be applied, with what the applier does about objects that the server does not take as they are.
-async fn try_value(
+async fn dry_run_value(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,

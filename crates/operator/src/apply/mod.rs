@@ -17,7 +17,7 @@ mod repair;
 
 pub use applier::{Applier, ApplyOptions};
 pub use crds::{CrdError, ESTABLISH_TIMEOUT, established};
-pub use dry_run::{Trial, Tried};
+pub use dry_run::{DryRunApplied, DryRunApply};
 pub use error::ApplyError;
 pub use hook::{HookError, HookRun, Moment, hooks_in_order};
 pub use ownership::{Deletion, Handover, PruneError, take_over_fields};

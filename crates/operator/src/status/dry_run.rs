@@ -21,21 +21,21 @@ pub struct DryRunStatus {
     /// The hooks that would run.
     pub hooks: Vec<String>,
     /// The objects that would not stay as they are.
-    pub objects: Vec<WouldBe>,
+    pub objects: Vec<DryRunObject>,
 }
 
 /// What would become of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WouldBe {
+pub struct DryRunObject {
     /// Which.
     pub id: ObjectId,
     /// What would be done with it.
-    pub change: WouldChange,
+    pub change: DryRunChange,
 }
 
 /// What would be done with an object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WouldChange {
+pub enum DryRunChange {
     /// It would be made.
     Created,
     /// Values at these JSON pointers would be others.
@@ -48,7 +48,7 @@ pub enum WouldChange {
     Refused(String),
 }
 
-impl WouldChange {
+impl DryRunChange {
     /// One word for it.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -76,14 +76,14 @@ impl DryRunStatus {
                 format!("be {}", object.change.as_str()).into(),
             );
             match &object.change {
-                WouldChange::Changed(fields) => {
+                DryRunChange::Changed(fields) => {
                     let fields: Vec<_> = fields.iter().take(MAX_FIELDS).collect();
                     entry.insert("fields".to_owned(), json!(fields));
                 }
-                WouldChange::Refused(reason) => {
+                DryRunChange::Refused(reason) => {
                     entry.insert("message".to_owned(), reason.as_str().into());
                 }
-                WouldChange::Created | WouldChange::Recreated | WouldChange::Deleted => {}
+                DryRunChange::Created | DryRunChange::Recreated | DryRunChange::Deleted => {}
             }
             Value::Object(entry)
         });

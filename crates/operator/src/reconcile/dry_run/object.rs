@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use steersman_model::{FIELD_MANAGER, ObjectId, chain};
 
-use crate::apply::Tried;
+use crate::apply::DryRunApplied;
 use crate::status::differing_fields;
 
 /// What would become of an object.
@@ -49,7 +49,7 @@ impl ObjectDryRun {
         }
     }
 
-    pub(super) fn of_tried(tried: Tried) -> Self {
+    pub(super) fn of_tried(tried: DryRunApplied) -> Self {
         let result = match tried.result {
             Ok(value) if tried.recreated => ObjectResult::Recreated(comparable(value)),
             Ok(value) => ObjectResult::Applied(comparable(value)),

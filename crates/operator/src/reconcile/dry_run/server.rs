@@ -9,7 +9,7 @@ use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
 use steersman_watches::CrdPolicy;
 
 use super::object::ObjectDryRun;
-use crate::apply::{Applier, Handover, Trial, Tried};
+use crate::apply::{Applier, DryRunApplied, DryRunApply, Handover};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::plan::{Orphan, Plan, orphans};
@@ -52,7 +52,7 @@ impl DryRunner<'_> {
         plan: &Plan,
         served: &Served,
         definitions: &[RenderedObject],
-    ) -> Result<Vec<Tried>, ReconcileError> {
+    ) -> Result<Vec<DryRunApplied>, ReconcileError> {
         let mut defined = kinds_defined_by(&plan.objects);
         defined.extend(kinds_defined_by(definitions));
         let (objects, replaced) = (plan.objects.clone(), plan.replaced.clone());
@@ -62,14 +62,14 @@ impl DryRunner<'_> {
             .leave_to_others(&session.owner, rules, objects, replaced, Handover::DryRun)
             .await?;
         let requests = left.iter().map(|object| {
-            let trial = Trial {
+            let trial = DryRunApply {
                 object,
                 served,
                 is_defined: defined.contains(&object.api),
                 former_managers: plan.former_managers.as_deref(),
                 options: plan.options(),
             };
-            self.applier.try_apply(&session.owner, trial).boxed()
+            self.applier.dry_run_apply(&session.owner, trial).boxed()
         });
         let requests: Vec<_> = requests.collect();
         let tried = futures::stream::iter(requests).buffered(PARALLEL);
@@ -89,7 +89,7 @@ impl DryRunner<'_> {
             name: definition.name.clone(),
         };
         let replaced = match plan.definitions.policy {
-            CrdPolicy::CreateReplace => self.applier.try_replace_crd(definition).await?,
+            CrdPolicy::CreateReplace => self.applier.dry_run_replace_crd(definition).await?,
             CrdPolicy::Create | CrdPolicy::Skip => None,
         };
         Ok(match replaced {
