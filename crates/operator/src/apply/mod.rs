@@ -14,6 +14,7 @@ mod error;
 mod hook;
 mod ownership;
 mod repair;
+mod request;
 
 pub use applier::{Applier, ApplyOptions};
 pub use crds::{CrdError, ESTABLISH_TIMEOUT, established};

@@ -2,7 +2,8 @@
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 
-use crate::apply::applier::{Applier, existing};
+use crate::apply::applier::Applier;
+use crate::apply::request::find;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, orphan_patch};
@@ -109,13 +110,11 @@ impl Applier {
         api: &Api<DynamicObject>,
         id: &ObjectId,
     ) -> Result<Result<String, Deletion>, PruneError> {
-        let found = existing(api, &id.name)
-            .await
-            .map_err(|source| PruneError::Request {
-                attempt: "read",
-                id: Box::new(id.clone()),
-                source,
-            })?;
+        let found = find(api, &id.name).await.map_err(|source| PruneError::Request {
+            attempt: "read",
+            id: Box::new(id.clone()),
+            source,
+        })?;
         let Some(metadata) = found else {
             return Ok(Err(Deletion::Gone));
         };
@@ -146,7 +145,7 @@ impl Applier {
             return Ok(None);
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        let metadata = match existing(&api, &id.name).await {
+        let metadata = match find(&api, &id.name).await {
             Ok(metadata) => metadata,
             Err(source) => {
                 return Err(PruneError::Request {
@@ -193,7 +192,7 @@ async fn disown_in(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<()
     };
     let mut attempts = 0;
     loop {
-        let Some(metadata) = existing(api, name).await? else {
+        let Some(metadata) = find(api, name).await? else {
             return Ok(());
         };
         let Some(patch) = orphan_patch(&metadata, uid) else {

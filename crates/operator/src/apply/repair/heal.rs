@@ -11,7 +11,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
 use super::forbidden::{is_of_others, without_forbidden};
-use crate::apply::applier::apply_to;
+use crate::apply::request::Existing;
 use steersman_cluster::RequestError;
 use steersman_watches::ConflictPolicy;
 
@@ -44,9 +44,8 @@ pub enum HealError {
 /// Replaces every list of the live object that differs from that of `value`, or takes away what `refusal` says may not
 /// stand beside `value`; then applies `value`.
 pub(in crate::apply) async fn heal(
-    api: &Api<DynamicObject>,
-    name: &str,
-    (value, uid): (&Value, &str),
+    existing: Existing<'_>,
+    value: &Value,
     refusal: &RequestError,
     conflicts: ConflictPolicy,
 ) -> Result<ObjectMeta, HealError> {
@@ -56,6 +55,7 @@ pub(in crate::apply) async fn heal(
             source: error.into(),
         }
     };
+    let Existing { api, name, uid } = existing;
     let live = api.get(name).await.map_err(failed("read the object"))?;
     let others = match conflicts {
         ConflictPolicy::Overwrite => false,
@@ -98,7 +98,8 @@ pub(in crate::apply) async fn heal(
             });
         }
     }
-    let applied = apply_to(api, name, value, uid, conflicts)
+    let applied = existing
+        .apply(value, conflicts)
         .await
         .map_err(|source| HealError::Request {
             attempt: "apply the object again",

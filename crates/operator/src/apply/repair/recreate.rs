@@ -6,8 +6,9 @@ use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, Pro
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::apply::applier::{Applier, ApplyOptions, existing};
+use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
+use crate::apply::request::find;
 use steersman_cluster::RequestError;
 use steersman_model::{ObjectId, RenderedObject};
 
@@ -103,7 +104,7 @@ impl Applier {
         }
         let deadline = Instant::now() + GONE_WITHIN;
         loop {
-            let found = existing(api, &id.name).await.map_err(failed("read"))?;
+            let found = find(api, &id.name).await.map_err(failed("read"))?;
             let is_there = found.is_some_and(|metadata| metadata.uid.as_deref() == Some(uid));
             if !is_there {
                 return Ok(());
