@@ -389,19 +389,19 @@ impl History {
         Ok(())
     }
 
-    /// Takes the owner off all revisions, so that they outlive it.
+    /// Orphans all revisions: their Secrets lose their owner, so that they outlive it.
     ///
     /// # Errors
     /// The server refuses a request.
-    pub async fn disown(&self) -> Result<(), HistoryError> {
+    pub async fn orphan(&self) -> Result<(), HistoryError> {
         let parts = format!("{PART_LABEL}={}", self.release);
         for selector in [format!("owner=helm,name={}", self.release), parts] {
-            self.disown_selected(&selector).await?;
+            self.orphan_selected(&selector).await?;
         }
         Ok(())
     }
 
-    async fn disown_selected(&self, selector: &str) -> Result<(), HistoryError> {
+    async fn orphan_selected(&self, selector: &str) -> Result<(), HistoryError> {
         let found = self
             .secrets
             .list_metadata(&ListParams::default().labels(selector))

@@ -164,17 +164,17 @@ impl Applier {
         }))
     }
 
-    /// Takes our marks off an object that is ours, so that it outlives the custom resource.
+    /// Orphans an object that is ours: it loses our marks, so that it outlives the custom resource.
     /// What is not ours, or not there, stays as it is.
     ///
     /// # Errors
     /// The object can't be read or written.
-    pub async fn disown(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
+    pub async fn orphan(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
         let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(());
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        disown_in(&api, &id.name, &owner.uid)
+        remove_marks(&api, &id.name, &owner.uid)
             .await
             .map_err(|source| PruneError::Request {
                 attempt: "disown",
@@ -185,7 +185,7 @@ impl Applier {
 }
 
 /// Others may write the object at the same time; then it is read again.
-async fn disown_in(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<(), RequestError> {
+async fn remove_marks(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<(), RequestError> {
     let parameters = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()

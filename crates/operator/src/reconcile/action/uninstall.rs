@@ -64,7 +64,7 @@ impl Uninstall<'_> {
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         ids.extend(abandoned.cloned());
         for id in kept.iter().filter(|id| !ids.contains(id)) {
-            self.executor.applier.disown(&session.owner, id).await?;
+            self.executor.applier.orphan(&session.owner, id).await?;
         }
         let delete = step("delete").objects(ids.len());
         let deleted = delete.of(self.delete_all(session, ids)).await?;

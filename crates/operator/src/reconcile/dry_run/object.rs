@@ -69,7 +69,7 @@ impl ObjectDryRun {
     }
 
     /// An object that goes, or stays although nobody wants it.
-    pub(super) fn of_orphan(id: ObjectId, live: Value, kept: bool) -> Self {
+    pub(super) fn of_prune_candidate(id: ObjectId, live: Value, kept: bool) -> Self {
         Self {
             result: if kept {
                 ObjectResult::Kept

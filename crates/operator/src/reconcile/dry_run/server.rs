@@ -12,7 +12,7 @@ use super::object::ObjectDryRun;
 use crate::apply::{Applier, DryRunApplied, DryRunApply, Handover};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::plan::{Orphan, Plan, orphans};
+use crate::reconcile::plan::{Plan, PruneCandidate, prune_candidates};
 use crate::reconcile::session::Session;
 
 /// So many objects are asked about at a time.
@@ -42,7 +42,7 @@ impl DryRunner<'_> {
         let tried = self.try_all(session, plan, &served, &definitions).await?;
         let desired: BTreeSet<ObjectId> = tried.iter().map(|tried| tried.id.clone()).collect();
         objects.extend(tried.into_iter().map(ObjectDryRun::of_tried));
-        objects.extend(self.orphans(session, plan, &desired).await?);
+        objects.extend(self.prune_candidates(session, plan, &desired).await?);
         Ok(objects)
     }
 
@@ -99,7 +99,7 @@ impl DryRunner<'_> {
     }
 
     /// What the plan prunes, as far as it is there and ours.
-    async fn orphans(
+    async fn prune_candidates(
         &self,
         session: &Session,
         plan: &Plan,
@@ -108,9 +108,9 @@ impl DryRunner<'_> {
         let named = plan.prune.named.clone();
         let named = self.applier.identities(&session.owner, named).await?;
         let mut found = Vec::new();
-        for Orphan { id, kept } in orphans(named, &plan.prune.abandoned, desired) {
+        for PruneCandidate { id, kept } in prune_candidates(named, &plan.prune.abandoned, desired) {
             if let Some(live) = self.applier.live(&session.owner, &id).await? {
-                found.push(ObjectDryRun::of_orphan(id, live, kept));
+                found.push(ObjectDryRun::of_prune_candidate(id, live, kept));
             }
         }
         Ok(found)

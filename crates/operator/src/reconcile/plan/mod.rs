@@ -22,7 +22,7 @@ use steersman_watches::controls::Controls;
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, Planner, Upgrade};
-pub(crate) use prune::{Orphan, PruneScope, objects_named_by, orphans};
+pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
