@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::codec::{self, CodecError};
 use steersman_model::{ReleaseStatus, Revision};
 
 /// One revision of a release in Helm's own format (`helm.sh/release.v1`).
@@ -37,6 +38,25 @@ pub struct ReleaseRecord {
     /// `ssa`: the objects were applied by the server.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub apply_method: String,
+}
+
+impl ReleaseRecord {
+    /// Reads what Helm stores under the key `release` of a Secret: base64 of gzip of JSON. Old versions of
+    /// Helm did not compress it; that is read, too.
+    ///
+    /// # Errors
+    /// The text is no release, or one of more than [`MAX_DECODED_BYTES`](super::MAX_DECODED_BYTES).
+    pub fn decode(text: &[u8]) -> Result<Self, CodecError> {
+        codec::decode(text)
+    }
+
+    /// The record as Helm stores it.
+    ///
+    /// # Errors
+    /// It can't be packed.
+    pub fn encode(&self) -> Result<String, CodecError> {
+        codec::encode(self)
+    }
 }
 
 /// State, times and notes of a revision.
