@@ -44,7 +44,7 @@ pub struct Config {
     pub follow_files: bool,
     /// The kubeconfig of `--kubeconfig`, before all other ways to find the API server.
     pub kubeconfig: Option<PathBuf>,
-    /// What is logged, and how.
+    /// The `--zap-…` flags.
     pub log: LogOptions,
     /// What the user should know about the flags and the environment although they can be obeyed.
     pub notices: Vec<String>,

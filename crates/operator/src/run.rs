@@ -41,7 +41,7 @@ pub enum RunError {
     /// Another process may hold the lease by now.
     #[error("lost the lease `{lease}`: {reason}")]
     LeaseLost {
-        /// The lease.
+        /// By its name, as `--leader-election-id` has it.
         lease: String,
         /// Why.
         reason: String,

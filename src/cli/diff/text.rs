@@ -19,7 +19,7 @@ pub(super) fn refused(dry_run: &DryRun) -> usize {
     dry_run.objects.iter().filter(refused).count()
 }
 
-/// All of a dry run.
+/// What `steersman diff` prints of a release: the decision, the hooks, and each object that would change.
 pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     let mut text = String::new();
     let headline = format!("{title}: {}", dry_run.decision);

@@ -35,9 +35,9 @@ pub(super) struct Mark {
 /// A place in what can be printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Position {
-    /// Which of the pieces.
+    /// An index into `Pieces::all`.
     pub(super) piece: usize,
-    /// The byte in its text.
+    /// From the beginning of its text; 0 where that is unknown.
     pub(super) byte: usize,
 }
 

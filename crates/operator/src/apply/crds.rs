@@ -28,7 +28,7 @@ pub enum CrdError {
     /// The server refused a request.
     #[error("failed to {attempt} CustomResourceDefinition {name}")]
     Request {
-        /// What was attempted.
+        /// A verb: `look for`, `create`, `replace`, `try to replace` or `read`.
         attempt: &'static str,
         /// The definition.
         name: String,

@@ -123,7 +123,7 @@ impl Reconciler {
         })
     }
 
-    /// Takes one action.
+    /// Does what the decision table says, and gives what follows from it.
     async fn take(
         &self,
         session: &mut Session,

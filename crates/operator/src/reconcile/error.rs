@@ -61,7 +61,7 @@ pub enum ReconcileError {
     /// The finalizer can't be written.
     #[error("failed to {attempt} the finalizer")]
     Finalizer {
-        /// What was attempted.
+        /// A verb: `add`, `remove` or `look for`.
         attempt: &'static str,
         /// What the server said.
         source: RequestError,

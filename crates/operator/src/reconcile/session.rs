@@ -257,7 +257,7 @@ impl Session {
         );
     }
 
-    /// The same for errors.
+    /// As [`Session::log`], at the level `error`; the caller has masked what is secret in `error`.
     pub(super) fn log_error(&self, message: &'static str, error: &str) {
         tracing::error!(
             namespace = self.namespace(),

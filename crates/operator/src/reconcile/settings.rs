@@ -76,7 +76,7 @@ pub struct ReconcileSettings {
     pub selector: Selector,
     /// Under which selectors the operator has held others before.
     pub former_selectors: BTreeSet<String>,
-    /// The chart.
+    /// Parsed once, and shared with the watch.
     pub chart: Chart,
     /// Values on top of the spec, as with `--set-string`.
     pub override_values: std::collections::BTreeMap<String, String>,

@@ -33,7 +33,7 @@ pub struct Observed {
 pub struct LastRevision {
     /// Its number.
     pub revision: Revision,
-    /// Its state.
+    /// In Helm's words, as the label of its Secret has it.
     pub status: ReleaseStatus,
     /// What it was rendered from; `None` when others wrote it.
     pub inputs: Option<Inputs>,

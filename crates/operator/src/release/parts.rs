@@ -18,7 +18,7 @@ const MAX_PARTS: u32 = 100;
 /// In how many parts something is kept, and how it is known that they are its.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
-    /// How many there are.
+    /// From 1 to [`MAX_PARTS`].
     pub(super) count: u32,
     /// The digest of all of them together.
     digest: Digest,
@@ -64,7 +64,7 @@ impl Parts {
         unpack_bytes(packed)
     }
 
-    /// Whether there are not more than there can be.
+    /// Whether a Secret may say so: a forged count would lead to as many requests.
     pub(super) fn is_plausible(self) -> bool {
         self.count <= MAX_PARTS
     }

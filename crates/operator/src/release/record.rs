@@ -13,7 +13,7 @@ use steersman_model::{ReleaseStatus, Revision};
 /// record of Helm's is written back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseRecord {
-    /// The release's name.
+    /// At most 53 characters; the resource's own name.
     #[serde(default)]
     pub name: String,
     /// State, times and notes.
@@ -27,12 +27,12 @@ pub struct ReleaseRecord {
     /// Every object but the hooks, as YAML documents, each with the path of its template.
     #[serde(default)]
     pub manifest: String,
-    /// The hooks.
+    /// In the order of the chart; `None` in Helm's records of charts without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks: Option<Vec<HookRecord>>,
     /// The number of the revision.
     pub version: Revision,
-    /// The release's namespace.
+    /// Where its Secrets are, and its objects that name no namespace.
     #[serde(default)]
     pub namespace: String,
     /// `ssa`: the objects were applied by the server.

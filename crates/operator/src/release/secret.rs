@@ -34,7 +34,7 @@ pub(super) enum PackError {
     Codec(CodecError),
     /// It does not fit.
     TooLarge {
-        /// Its size.
+        /// In bytes: of the record without manifest and hooks, our own data, and the marker of the parts.
         size: usize,
     },
 }

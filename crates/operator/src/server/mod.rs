@@ -45,7 +45,7 @@ const MAX_CONNECTIONS: usize = 64;
 pub struct BindError {
     /// The address, as it was asked for.
     pub address: SocketAddr,
-    /// What was to be served there.
+    /// The paths, such as `/healthz and /readyz`.
     pub purpose: &'static str,
     /// What the operating system says.
     pub source: io::Error,

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// What a condition is about.
+/// The field `type` of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionType {
     /// The operator has seen the resource. helm-operator's.
@@ -145,7 +145,7 @@ impl ConditionStatus {
 /// A condition as it should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What it is about.
+    /// At most one condition of a type is in a status.
     pub kind: ConditionType,
     /// Whether it holds.
     pub status: ConditionStatus,
@@ -156,7 +156,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// A condition that holds.
+    /// The status `True`.
     pub fn holds(kind: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             kind,

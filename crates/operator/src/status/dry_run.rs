@@ -10,7 +10,7 @@ use steersman_model::ObjectId;
 const FIELD: &str = "dryRun";
 /// So many objects are listed.
 const MAX_OBJECTS: usize = 100;
-/// So many fields of each.
+/// A change in more fields of one object is cut off here.
 const MAX_FIELDS: usize = 20;
 
 /// What a reconcile would do.
@@ -27,7 +27,7 @@ pub struct DryRunStatus {
 /// What would become of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryRunObject {
-    /// Which.
+    /// In the status as `kind`, `name` and `namespace`.
     pub id: ObjectId,
     /// What would be done with it.
     pub change: DryRunChange,

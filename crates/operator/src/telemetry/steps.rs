@@ -13,7 +13,7 @@ use steersman_cluster::TRACE;
 #[derive(Debug)]
 pub(crate) struct Step(Span);
 
-/// A step with this name.
+/// Begins a span of this name; `of` and `around` do the work in it.
 pub(crate) fn step(name: &'static str) -> Step {
     Step(tracing::info_span!(
         target: TRACE,
@@ -40,13 +40,13 @@ impl Step {
         self
     }
 
-    /// The object that it is about.
+    /// The one that a step for a single object works on, such as `Deployment default/web`.
     pub(crate) fn object(self, object: &impl Display) -> Self {
         self.0.record("object", display(object));
         self
     }
 
-    /// How many objects it is about.
+    /// How many a step for several works on; the span has their number alone.
     pub(crate) fn objects(self, count: usize) -> Self {
         self.0.record("objects", count);
         self

@@ -41,9 +41,9 @@ const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 pub struct HookRun<'a> {
     /// All of the revision's; those of other moments are left out.
     pub hooks: &'a [HookRecord],
-    /// The revision that they run for.
+    /// A Job or Pod that was started for it is not started again.
     pub revision: Revision,
-    /// When they run.
+    /// At which of Helm's hook events this is.
     pub moment: Moment,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,

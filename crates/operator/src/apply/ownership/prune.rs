@@ -30,7 +30,7 @@ pub enum PruneError {
     /// Objects of a kind can't be looked for.
     #[error("failed to look for objects of kind {kind}")]
     List {
-        /// The kind.
+        /// Without its group, such as `Deployment`.
         kind: String,
         /// What the server said.
         source: RequestError,
@@ -38,9 +38,9 @@ pub enum PruneError {
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {
-        /// What was attempted.
+        /// A verb: `read`, `delete` or `disown`.
         attempt: &'static str,
-        /// The object.
+        /// What the request was about, such as `Deployment default/web`.
         id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,

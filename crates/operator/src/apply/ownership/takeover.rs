@@ -103,7 +103,7 @@ impl<'a> TakenOver<'a> {
         self.ours.fields_v1.as_ref().map_or(&Value::Null, |set| &set.0)
     }
 
-    /// `managedFields` as they are to be.
+    /// `managedFields` after the takeover: our entry first, then those of managers that stay.
     fn entries(&self) -> Vec<ManagedFieldsEntry> {
         let others = self
             .before

@@ -34,7 +34,7 @@ pub enum HealError {
     /// Another request failed.
     #[error("failed to {attempt}")]
     Request {
-        /// What was attempted.
+        /// A verb and its object, such as `read the object`.
         attempt: &'static str,
         /// What the server said.
         source: RequestError,

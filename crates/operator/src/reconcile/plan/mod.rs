@@ -60,7 +60,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// None.
+    /// No hook runs: `before` and `after` name moments for which there are no records.
     fn none(revision: Revision) -> Self {
         Self {
             revision,

@@ -11,9 +11,9 @@ pub enum HistoryError {
     /// The server refused a request.
     #[error("failed to {attempt} the history of release {release}")]
     Request {
-        /// What was attempted.
+        /// A verb: `read`, `write`, `take over`, `delete` or `disown`.
         attempt: &'static str,
-        /// The release.
+        /// By its name, which is the resource's.
         release: String,
         /// What the server said.
         source: RequestError,
@@ -21,7 +21,7 @@ pub enum HistoryError {
     /// A Secret is no revision.
     #[error("Secret {secret} is not a release; nothing is changed until it is mended or deleted")]
     Codec {
-        /// The Secret.
+        /// By its name, such as `sh.helm.release.v1.web.v3`.
         secret: String,
         /// Why.
         source: CodecError,
@@ -31,13 +31,13 @@ pub enum HistoryError {
         "Secret {secret} holds a release that is not its own; nothing is changed until it is mended or deleted"
     )]
     Mismatch {
-        /// The Secret.
+        /// By its name, such as `sh.helm.release.v1.web.v3`.
         secret: String,
     },
     /// A later Helm keeps the release in another way.
     #[error("Secret {secret} is of type {kind}, which this version can't read; nothing is changed")]
     Format {
-        /// The Secret.
+        /// By its name, such as `sh.helm.release.v1.web.v3`.
         secret: String,
         /// Its type.
         kind: String,
@@ -45,11 +45,11 @@ pub enum HistoryError {
     /// Another custom resource has a release of this name.
     #[error("duplicate release name: release {release} in namespace {namespace} belongs to {owner}")]
     Owned {
-        /// The release.
+        /// By its name, which both resources want.
         release: String,
-        /// Its namespace.
+        /// The one in which both releases would be.
         namespace: String,
-        /// Whose it is.
+        /// The other resource, such as `Site web (example.com/v1)`.
         owner: String,
     },
     /// A part of a revision is not there.
@@ -57,7 +57,7 @@ pub enum HistoryError {
         "Secret {secret}, a part of a release, is missing; nothing is changed until it is back or the release deleted"
     )]
     Part {
-        /// The Secret.
+        /// By its name, such as `steersman.release.v1.web.v3.0123456789.1`.
         secret: String,
     },
     /// A revision is too large even in parts.
@@ -65,17 +65,17 @@ pub enum HistoryError {
         "release {release} takes {size} bytes without its manifest; a Secret holds at most {MAX_SECRET_BYTES}"
     )]
     TooLarge {
-        /// The release.
+        /// By its name.
         release: String,
-        /// How many.
+        /// In bytes, as the Secret would hold it: packed, and in base64.
         size: usize,
     },
     /// Another process has written this revision.
     #[error("revision {revision} of release {release} was written by somebody else meanwhile")]
     Taken {
-        /// The release.
+        /// By its name.
         release: String,
-        /// The revision.
+        /// The number that was free when the revisions were read.
         revision: Revision,
     },
 }

@@ -20,7 +20,7 @@ pub enum Health {
     Unseen,
     /// It is on the way, or waits for something.
     Progressing(String),
-    /// It has given up.
+    /// It does not go on by itself, for this reason, such as a Job's `BackoffLimitExceeded`.
     Failed(String),
 }
 
