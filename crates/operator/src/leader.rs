@@ -305,7 +305,7 @@ fn next_look(left: Option<Duration>) -> Duration {
 /// An identity that no other process has: the host's name for people, random letters for certainty.
 pub fn new_identity(host: &str) -> String {
     let mut random = [0_u8; 8];
-    // Without randomness the process number still tells the replicas of a host apart.
+    // Without randomness the process number still differs between replicas on one host.
     if getrandom::fill(&mut random).is_err() {
         random = u64::from(std::process::id()).to_be_bytes();
     }

@@ -125,7 +125,7 @@ impl Controller {
             return;
         }
         let pause = match outcome.next {
-            // Its event may be older than the answer that told of it, and count for nothing.
+            // The write's answer has shown the change. Its event may be older than that answer, and would be ignored.
             _ if outcome.outdated => Some(Duration::ZERO),
             Next::Never => None,
             Next::After(pause) => Some(pause),

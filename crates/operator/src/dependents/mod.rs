@@ -45,7 +45,7 @@ pub struct LiveObject {
 /// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
 pub type Wake = Box<dyn Fn(Duration) + Send + Sync>;
 
-/// Where changes of an owner's objects are told. A later one takes the place of an earlier one.
+/// Wakes the controller of an owner when its objects change. A later route of the same owner replaces an earlier one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
     owner: String,
@@ -171,7 +171,7 @@ impl Dependents {
             .collect()
     }
 
-    /// Takes over what an apply's answer says, so that it is known before the watch tells it. Gives
+    /// Takes over what an apply's answer says, so that it is known before the watch's event arrives. Gives
     /// the digest of our fields.
     pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<Digest> {
         let reduced = self.reduce(id, metadata, None);

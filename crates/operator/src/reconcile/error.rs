@@ -32,7 +32,7 @@ pub enum ReconcileError {
     /// The chart can't be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The server did not tell a template what it looks up.
+    /// The server did not answer a lookup of a template.
     #[error("{place}")]
     Lookup {
         /// The template, and where in it.

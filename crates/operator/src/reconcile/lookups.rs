@@ -20,8 +20,8 @@ use steersman_model::{ReleaseStatus, Revision};
 
 impl Reconciler {
     /// Looks again at what the chart has looked up, if that is due. Gives whether the deployed
-    /// revision would come out differently because of it; inputs that were refused are forgiven
-    /// when they would be told something else now.
+    /// revision would come out differently because of it; inputs that were refused are tried
+    /// again when one of their lookups has another answer now.
     ///
     /// The chart is rendered only when an answer has changed: what it makes of the answers may
     /// be the same, as with a status that changes all the time.

@@ -62,8 +62,8 @@ pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
 /// What older versions of helm-operator and its successor write.
 pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
 
-/// The selector of the watch that has added the finalizer to a custom resource. It tells resources that no
-/// longer match from those of another operator.
+/// The selector of the watch that has added the finalizer to a custom resource. By it the
+/// operator knows resources of its own that no longer match from those of another operator.
 pub const SELECTOR_ANNOTATION: &str = "steersman.dev/selector";
 
 /// Whether a custom resource carries our finalizer, by any of its names.
@@ -108,7 +108,8 @@ pub struct ReconcileOutcome {
     pub object: Option<DynamicObject>,
     /// How many objects were put back.
     pub corrected: usize,
-    /// Whether the resource was changed meanwhile, as an answer to a write has told: no event may tell it again.
+    /// Whether an answer to a write has shown that others changed the resource meanwhile. It is looked at again at once, as
+    /// the event of that change may count as old.
     pub outdated: bool,
 }
 

@@ -91,8 +91,8 @@ impl Reconciler {
         prepared: &Prepared,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
-        // Nobody has dealt with a new resource. Should there be revisions that were written this very
-        // moment, writing the first one tells.
+        // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
+        // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
         let revisions = if session.is_new() && !self.shared.presence.may_have(namespace, release) {
             Vec::new()

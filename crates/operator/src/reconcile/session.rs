@@ -170,8 +170,8 @@ impl Session {
         has_finalizer(&self.object.metadata)
     }
 
-    /// Whether the resource carries our finalizer, and says that it is this watch's. Without a selector it is no matter
-    /// what it says: no watch has to be told from another.
+    /// Whether the resource carries our finalizer, and says that it is this watch's. Without a selector it does
+    /// not matter what it says, as the watch selects every resource.
     pub(super) fn has_finalizer_of_watch(&self) -> bool {
         self.has_finalizer() && (self.selector.is_empty() || self.finalizer_selector() == self.selector)
     }

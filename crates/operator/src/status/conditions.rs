@@ -128,7 +128,7 @@ pub enum ConditionStatus {
     True,
     /// It does not.
     False,
-    /// It can't be told.
+    /// The operator has nothing to go by.
     Unknown,
 }
 

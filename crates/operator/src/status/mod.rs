@@ -1,4 +1,4 @@
-//! What a custom resource is told about its release: conditions, and events.
+//! What is reported of a release: conditions in the status of its custom resource, and events.
 //!
 //! Conditions speak two vocabularies: helm-operator's (`Initialized`, `Deployed`,
 //! `ReleaseFailed`, `Irreconcilable`, `deployedRelease`) and kstatus' (`Ready`, `Reconciling`,

@@ -4,10 +4,11 @@
 //! server keeps their fields as theirs, so what a later revision of ours drops would stay. Before
 //! our first apply their entries in `managedFields` become part of ours.
 //!
-//! The rule of how entries are joined is that of client-go's `csaupgrade`. Whose entries they are is
-//! told by the field that every Helm writes and nobody else has a reason to: the annotation with
-//! the release's name. The program's name, which Helm uses as the manager's, is anybody's choice. It
-//! is needed where Helm has written an object of ours: its update owns no more than what it changed.
+//! The rule of how entries are joined is that of client-go's `csaupgrade`. An entry is
+//! Helm's if it owns the annotation with the release's name, which every Helm writes and nobody else has
+//! a reason to. The name of its manager says less, as Helm takes that of its program, which anybody may
+//! rename. Where Helm has written an object of ours, its update owns no more than what it changed, so
+//! the names of former managers are needed as well.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};

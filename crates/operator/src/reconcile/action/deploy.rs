@@ -210,7 +210,7 @@ impl Deploy<'_> {
     }
 
     /// Says in an event that a revision is deployed, and in the log as soon as the status shows it: who
-    /// waits for the line finds the release there. `first` tells an installation from an upgrade.
+    /// waits for the line finds the release there. It is an installation if `first`, else an upgrade.
     pub(super) fn announce(&self, session: &Session, memory: &mut Memory, first: bool, revision: Revision) {
         let (line, reason) = if first {
             ("Installed release", "ReleaseInstalled")

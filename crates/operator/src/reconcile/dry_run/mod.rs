@@ -86,8 +86,8 @@ impl Reconciler {
         })
     }
 
-    /// The action that the decision table has for the resource, if nothing keeps it from being taken. Drift is left to
-    /// the server to tell.
+    /// The action that the decision table has for the resource, if nothing keeps it from being taken. Drift is not looked
+    /// for here: the server's answers show it.
     async fn foresee(
         &self,
         session: &Session,

@@ -3,7 +3,7 @@
 //! ```text
 //! what the chart renders, or a stored manifest --Plan--> definitions, hooks, objects, hooks, what goes
 //! Plan --Executor::carry_out--> ChangeSet            executor.rs   requests that change something
-//! Plan --ask_server-----------> ObjectDryRun, ...    dry_run/      the same plan, and what the server says to it
+//! Plan --DryRunner------------> ObjectDryRun, ...    dry_run/      the same plan, and what the server says to it
 //! ```
 //!
 //! A plan is pure. What the server alone decides is no part of it: whether an object differs, can't be changed in place,
@@ -104,7 +104,7 @@ impl Hooks {
 }
 
 impl Plan {
-    /// What the applier is told.
+    /// How the applier carries the plan out.
     pub(crate) fn options(&self) -> ApplyOptions<'_> {
         ApplyOptions {
             former_managers: self.former_managers.as_deref().unwrap_or_default(),

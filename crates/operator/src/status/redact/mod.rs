@@ -89,7 +89,7 @@ impl Redactor {
         self.collect(values, false);
     }
 
-    /// Masks every text and number in user values as well: for when nothing tells which of them are secret.
+    /// Masks every text and number in user values as well: for when it is unknown which of them are secret.
     pub fn add_all(&mut self, values: &Value) {
         for_each_scalar(values, &mut |text| self.add_text(text));
     }
