@@ -29,7 +29,7 @@ const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 /// What is known of a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveObject {
-    /// It tells the object from one that had its name before.
+    /// Another object that takes its name later has another.
     pub uid: String,
     /// The digest of the fields that we applied.
     pub digest: Option<Digest>,
