@@ -8,8 +8,11 @@ use tokio::time::Instant;
 use super::action::{
     CorrectDrift, Deploy, Install, OrphanObjects, Recover, RollBack, TakeOver, Uninstall, Upgrade,
 };
+use super::deployed::DeployedReport;
 use super::error::ReconcileError;
+use super::lookups::Lookups;
 use super::memory::Memory;
+use super::observe::Observer;
 use super::plan::Planner;
 use super::session::{Prepared, Session};
 use super::state::{Action, Cause, ReleaseState};
@@ -67,7 +70,8 @@ impl Reconciler {
     ) -> Result<Option<(ReleaseReport, Next)>, ReconcileError> {
         let mut acted = false;
         for _ in 0..MAX_ACTIONS {
-            let observing = self.observe(session, prepared, memory);
+            let observer = self.observer();
+            let observing = observer.observe(session, prepared, memory);
             let state = release_state(step("observe").of(observing).await?);
             let end = self.without_action(session, memory, &state).await?;
             if let Some(end) = end {
@@ -78,7 +82,7 @@ impl Reconciler {
                 if !acted {
                     log_unchanged(session, memory);
                 }
-                let report = self.deployed(session, memory).await?;
+                let report = self.deployed_report().report(session, memory).await?;
                 return Ok(Some((report, Next::Period)));
             };
             log_deployed(session, memory);
@@ -100,7 +104,7 @@ impl Reconciler {
                 Step::End(end) => return Ok(end),
             }
         }
-        let report = self.deployed(session, memory).await?;
+        let report = self.deployed_report().report(session, memory).await?;
         Ok(Some((report, Next::Retry(None))))
     }
 
@@ -136,7 +140,7 @@ impl Reconciler {
             (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, memory, objects);
-                let report = self.deployed(session, memory).await?;
+                let report = self.deployed_report().report(session, memory).await?;
                 return Ok(Step::report(report, Next::Period));
             }
             (Action::Install, Some(prepared)) => {
@@ -189,7 +193,7 @@ impl Reconciler {
         let correction = self.correction();
         correction.warn_of_backoff(session, &new).await;
         if turn.due.is_empty() {
-            let report = self.deployed(session, memory).await?;
+            let report = self.deployed_report().report(session, memory).await?;
             return Ok(Step::report(report, Next::After(turn.pause)));
         }
         let work = correction.run(session, memory, &turn.due);
@@ -221,6 +225,28 @@ impl Reconciler {
             session.accept(written);
         }
         Ok(Step::End(None))
+    }
+
+    fn observer(&self) -> Observer<'_> {
+        Observer {
+            settings: &self.settings,
+            presence: &self.shared.presence,
+            dependents: &self.shared.dependents,
+            lookups: self.lookups(),
+        }
+    }
+
+    pub(super) fn lookups(&self) -> Lookups<'_> {
+        Lookups {
+            renderer: &self.renderer,
+        }
+    }
+
+    fn deployed_report(&self) -> DeployedReport<'_> {
+        DeployedReport {
+            settings: &self.settings,
+            dependents: &self.shared.dependents,
+        }
     }
 
     pub(super) fn planner(&self) -> Planner<'_> {

@@ -10,9 +10,9 @@
 //! release's Secrets and from what is live, without writing anything.
 
 mod action;
-mod compat;
 mod converge;
 mod decide;
+mod deployed;
 mod drift_backoff;
 mod dry_run;
 mod error;
@@ -27,7 +27,8 @@ mod plan;
 mod record;
 mod recorder;
 mod renderer;
-mod report;
+mod reporter;
+mod reuse_values;
 mod secrets;
 mod session;
 mod settings;
@@ -54,6 +55,7 @@ use converge::Converged;
 use executor::Executor;
 use recorder::Recorder;
 use renderer::Renderer;
+use reporter::Reporter;
 use session::Session;
 use steersman_model::chain;
 
@@ -186,7 +188,7 @@ impl Reconciler {
     pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
         let session = match Session::new(&self.shared, &self.settings, &self.resource, object) {
             Ok(session) => session,
-            Err((object, error)) => return self.report_unusable(object, &error).await,
+            Err((object, error)) => return self.reporter().report_unusable(object, &error).await,
         };
         memory.reset_if_requested(session.controls.reconcile_at.as_deref());
         let Converged {
@@ -207,11 +209,15 @@ impl Reconciler {
                 return ReconcileOutcome::unreported(session, Next::Retry(None));
             }
             Err(error) => {
-                let (report, next) = self.failure(&session, prepared.as_ref(), memory, &error);
+                let (report, next) = self
+                    .reporter()
+                    .failure(&session, prepared.as_ref(), memory, &error);
                 (report, next, false)
             }
         };
-        let reported = step("report").around(self.report(&session, &report)).await;
+        let reporting = self.reporter();
+        let reporting = reporting.report(&session, &report);
+        let reported = step("report").around(reporting).await;
         let (written, next) = match reported {
             Ok(written) => {
                 converge::log_deployed(&session, memory);
@@ -269,6 +275,14 @@ impl Reconciler {
                 );
                 ReconcileOutcome::of(Next::Retry(error.retry_after()))
             }
+        }
+    }
+
+    fn reporter(&self) -> Reporter<'_> {
+        Reporter {
+            client: &self.shared.client,
+            resource: &self.resource,
+            recorder: &self.recorder,
         }
     }
 }

@@ -1,23 +1,50 @@
 //! Observing: from memory where it knows, from the cluster where it does not.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::Owner;
 use tokio::time::Instant;
 
-use super::Reconciler;
+use super::ReconcileSettings;
 use super::error::ReconcileError;
+use super::lookups::Lookups;
 use super::memory::{KnownRelease, Memory};
 use super::session::{Prepared, Session};
 use super::state::Observed;
-use crate::release::Stored;
-use crate::status::{Deployed, Health, HealthSummary, Redactor, ReleaseReport, has_health};
+use crate::dependents::Dependents;
+use crate::release::{Presence, Stored};
+use crate::status::Redactor;
 use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
 use steersman_model::{ObjectId, objects_of_manifest};
 use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 
-impl Reconciler {
+/// Finds out what is true of a resource and its release.
+#[derive(Clone, Copy)]
+pub(super) struct Observer<'a> {
+    pub(super) settings: &'a ReconcileSettings,
+    pub(super) presence: &'a Arc<Presence>,
+    pub(super) dependents: &'a Arc<Dependents>,
+    pub(super) lookups: Lookups<'a>,
+}
+
+impl Prepared {
+    /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
+    pub(super) fn new(session: &Session, settings: &ReconcileSettings) -> Result<Self, ReconcileError> {
+        let values = user_values(&session.object().data, &settings.override_values)?;
+        let secrets = Redactor::new([], &Value::Object(values.clone()));
+        session.redactor.learn(secrets);
+        Ok(Self {
+            inputs: inputs(&settings.chart, &session.owner, &values),
+            values,
+            first: true,
+        })
+    }
+}
+
+impl Observer<'_> {
     /// What is true of the resource and its release. What the release is made of is prepared where it may be needed.
     pub(super) async fn observe(
         &self,
@@ -32,17 +59,17 @@ impl Reconciler {
         }
         let made = match prepared.take() {
             Some(prepared) => prepared,
-            None => self.prepare(session)?,
+            None => Prepared::new(session, self.settings)?,
         };
         let made = prepared.insert(made);
         if memory.known.is_none() {
             self.read_revisions(session, made, memory).await?;
         }
         if let Some(known) = &memory.known {
-            made.inputs = self.reused_inputs(made, known, made.inputs);
+            made.inputs = made.reused_inputs(self.settings, known);
         }
         made.first = memory.is_first();
-        let lookups_changed = self.lookups_have_changed(session, made, memory).await?;
+        let lookups_changed = self.lookups.have_changed(session, made, memory).await?;
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
         let refused = memory.refused(&session.controls, Instant::now());
@@ -72,18 +99,6 @@ impl Reconciler {
         }
     }
 
-    /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
-    pub(super) fn prepare(&self, session: &Session) -> Result<Prepared, ReconcileError> {
-        let values = user_values(&session.object().data, &self.settings.override_values)?;
-        let secrets = Redactor::new([], &Value::Object(values.clone()));
-        session.redactor.learn(secrets);
-        Ok(Prepared {
-            inputs: inputs(&self.settings.chart, &session.owner, &values),
-            values,
-            first: true,
-        })
-    }
-
     /// Learns which revisions there are.
     async fn read_revisions(
         &self,
@@ -94,7 +109,7 @@ impl Reconciler {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
-        let revisions = if session.is_new() && !self.shared.presence.may_have(namespace, release) {
+        let revisions = if session.is_new() && !self.presence.may_have(namespace, release) {
             Vec::new()
         } else {
             session.journal.note_read();
@@ -121,8 +136,8 @@ impl Reconciler {
         if known.objects.is_empty() {
             return Ok(Vec::new());
         }
-        let served = self.shared.discovery.served().await?;
-        let dependents = &self.shared.dependents;
+        let served = self.lookups.renderer.discovery.served().await?;
+        let dependents = self.dependents;
         let mut drifted = Vec::new();
         for (id, expected) in &known.objects {
             let Some(resource) = served.any_version(&id.group, &id.kind) else {
@@ -141,47 +156,6 @@ impl Reconciler {
             }
         }
         Ok(drifted)
-    }
-
-    /// The report on a release that is as it should be.
-    ///
-    /// # Errors
-    /// The status is to have the manifest, and the revision can't be read.
-    pub(super) async fn deployed(
-        &self,
-        session: &Session,
-        memory: &Memory,
-    ) -> Result<ReleaseReport, ReconcileError> {
-        let known = memory.known.as_ref();
-        let objects = known.map(|known| &known.objects);
-        let watched = objects
-            .into_iter()
-            .flatten()
-            .filter(|(id, _)| has_health(&id.group, &id.kind));
-        let verdicts = watched.map(|(id, _)| {
-            let live = self.shared.dependents.live(&session.owner.uid, id);
-            let mask = |text: String| session.redactor.mask(&text);
-            let verdict = live.and_then(|live| match live.health? {
-                _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
-                said @ (Health::Ready | Health::Unseen) => Some(said),
-                Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
-                Health::Failed(reason) => Some(Health::Failed(mask(reason))),
-            });
-            (id, verdict)
-        });
-        Ok(ReleaseReport::Deployed(Deployed {
-            release: session.release.clone(),
-            revision: known
-                .and_then(|known| known.deployed)
-                .unwrap_or(steersman_model::Revision::FIRST),
-            deployed_at: known.and_then(|known| known.deployed_at),
-            chart: self.settings.chart.name().to_owned(),
-            chart_version: self.settings.chart.version().to_owned(),
-            app_version: self.settings.chart.app_version().map(str::to_owned),
-            notes: memory.unreported_notes().map(str::to_owned),
-            health: HealthSummary::new(verdicts),
-            manifest: self.manifest_in_status(session, memory).await?,
-        }))
     }
 }
 

@@ -55,11 +55,11 @@ impl Reconciler {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
         let session = session.map_err(|(_, error)| error)?;
         let revisions = session.history.load().await?;
-        let prepared = self.prepare(&session)?;
+        let prepared = Prepared::new(&session, &self.settings)?;
         let mut prepared = prepared.with_reused_values(&session, &self.settings, &revisions);
         prepared.first = !was_ever_deployed(&revisions);
         let known = KnownRelease::new(&revisions);
-        let action = self.foresee(&session, &prepared, &known).await?;
+        let action = self.next_action_of(&session, &prepared, &known).await?;
         let (decision, plan) = self.plan(&session, &prepared, &known, &revisions, action).await?;
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
         let secrets = secrets_of(in_effect(&revisions), planned.unwrap_or_default());
@@ -88,14 +88,17 @@ impl Reconciler {
 
     /// The action that the decision table has for the resource, if nothing keeps it from being taken. Drift is not looked
     /// for here: the server's answers show it.
-    async fn foresee(
+    async fn next_action_of(
         &self,
         session: &Session,
         prepared: &Prepared,
         known: &KnownRelease,
     ) -> Result<Option<Action>, ReconcileError> {
         let mut memory = Memory::of(known.clone());
-        let lookups_changed = self.lookups_have_changed(session, prepared, &mut memory).await?;
+        let lookups_changed = self
+            .lookups()
+            .have_changed(session, prepared, &mut memory)
+            .await?;
         Ok(next_action(release_state(Observed {
             deleting: session.deleting(),
             has_finalizer: true,
