@@ -18,7 +18,8 @@ use steersman_watches::Selectors;
 
 /// The annotation of a lease that says under which selectors its holders have held custom resources.
 const SELECTORS_ANNOTATION: &str = "steersman.dev/selectors";
-/// A holder has let go by then of what its selectors no longer match, so that former ones are forgotten.
+/// By then a holder has taken its finalizer off the resources that its selectors no longer match, so that the former ones
+/// are forgotten.
 const FORGET_AFTER: Duration = Duration::from_mins(1);
 
 /// How long a lease is valid after a renewal.
@@ -28,7 +29,7 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// How often the lease is looked at and renewed.
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
-/// Not more often, though a lease runs out this moment.
+/// The shortest pause between two looks, for a lease that runs out this moment.
 const SOONEST: Duration = Duration::from_millis(50);
 
 /// A lease that this process tries to hold, or holds.

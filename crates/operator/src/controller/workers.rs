@@ -14,7 +14,7 @@ const MOST_WAITING: usize = 256;
 /// The workers for the reconciles of one watch, as `maxConcurrentReconciles` says.
 ///
 /// Each reconcile begins with a worker. One that has not ended after five seconds goes on without, so that resources
-/// that hang hold up no others.
+/// that hang do not block others.
 #[derive(Clone, Debug)]
 pub(super) struct Workers {
     limit: usize,

@@ -52,7 +52,7 @@ pub struct Route {
     number: u64,
 }
 
-/// What of the cluster concerns a set of watches.
+/// Which objects a set of watches has to follow, and which of their values it ignores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interests {
     /// The names of all charts whose objects are of interest.

@@ -299,7 +299,7 @@ impl Reconciler {
     }
 }
 
-/// Says in the log what was not said yet of a deployed revision.
+/// Logs the line that waits until the status shows the deployed revision.
 pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
     if let Some(line) = memory.take_log_line() {
         session.log(line);

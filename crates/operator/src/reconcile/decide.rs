@@ -7,10 +7,10 @@ use steersman_watches::drift::DriftMode;
 
 /// What is true, given what was observed.
 ///
-/// The order of the questions is the order of their weight: a pause or a dry run goes before
-/// everything that could be done; deletion before the rest;
-/// inputs that can't be rendered leave the deployed revision in charge; nothing is written
-/// before the finalizer; another revision goes before the correction of drift.
+/// What is checked first goes before what is checked later: a pause or a dry run before
+/// everything that could be done; deletion before the rest. While inputs can't be rendered, drift of the deployed
+/// revision is still corrected. Nothing is written before the finalizer, and another revision goes before the
+/// correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,

@@ -45,7 +45,7 @@ pub struct Memory {
     finalizer_added: Vec<Instant>,
     /// Counts corrections of each object, to make them slower where somebody undoes them.
     pub(super) drift_backoff: DriftBackoff,
-    /// Drift that was warned of and is not corrected.
+    /// Objects that drifted, are not corrected, and were warned of.
     pub(super) warned: Vec<ObjectId>,
     /// A deployed revision that the status does not show yet.
     unreported: Option<Unreported>,

@@ -227,7 +227,7 @@ impl Reconciler {
                 }
                 (written, next)
             }
-            // Nobody learns of the rest until this succeeds.
+            // Until the status can be written, the reconcile counts as failed.
             Err(StatusError(error)) => {
                 if is_converged {
                     memory.note_failure(prepared.map(|prepared| prepared.inputs));
@@ -244,7 +244,7 @@ impl Reconciler {
     }
 
     /// Takes the finalizer off `object` if the selector no longer matches it. Its objects and
-    /// its history stay as they are, for whoever selects it next.
+    /// its history stay as they are, so that the operator that selects it next takes them over.
     ///
     /// [`Next::Never`] says that there is nothing more to be done: it is released or gone, matches
     /// again, or is another operator's.

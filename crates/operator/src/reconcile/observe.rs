@@ -53,7 +53,7 @@ impl Observer<'_> {
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
-        // What these lead to does not hang on the revisions.
+        // What is done for a deletion, a pause or a dry run does not depend on the revisions.
         if session.deleting() || mode != Mode::Apply {
             return Ok(self.observed(session, mode, session.has_finalizer()));
         }
@@ -99,7 +99,7 @@ impl Observer<'_> {
         }
     }
 
-    /// Learns which revisions there are.
+    /// Reads the revisions, unless the resource is new and no Secret of its release was seen.
     async fn read_revisions(
         &self,
         session: &Session,
@@ -159,7 +159,7 @@ impl Observer<'_> {
     }
 }
 
-/// A process may have ended after it deployed a revision and before it said so in the status.
+/// Has the deployed revision reported if the status does not show it: the process may have ended in between.
 fn note_unreported(session: &Session, prepared: &Prepared, memory: &mut Memory, revisions: &[Stored]) {
     let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
@@ -180,8 +180,8 @@ fn note_unreported(session: &Session, prepared: &Prepared, memory: &mut Memory, 
     }
 }
 
-/// Whether the finalizer is there as it must be, or somebody else's selector matches the resource as well:
-/// then two operators would write theirs over each other's for ever.
+/// Whether the finalizer is there under the watch's selector. It counts as there, too, when the selector of another
+/// operator matches the resource as well: each would write its selector over the other's for ever.
 fn has_finalizer_of_watch(session: &Session, memory: &mut Memory) -> bool {
     if session.has_finalizer_of_watch() {
         return true;

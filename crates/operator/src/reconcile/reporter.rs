@@ -31,7 +31,7 @@ pub(super) struct Reporter<'a> {
 }
 
 impl Reporter<'_> {
-    /// What is reported of a failure, and when it is tried again.
+    /// Notes a failure, in the log and an event as well; gives the report and when to try again.
     pub(super) fn failure(
         &self,
         session: &Session,
@@ -108,7 +108,7 @@ impl Reporter<'_> {
         written
     }
 
-    /// A resource whose name can't be a release's.
+    /// Reports that a resource's name can't be a release's, so that there is no session for it.
     pub(super) async fn report_unusable(
         &self,
         object: DynamicObject,

@@ -17,7 +17,7 @@ use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_fi
 use crate::release::History;
 use crate::status::{LearningRedactor, Redactor};
 
-/// The garbage collector's, while it takes owner references away.
+/// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
 const ORPHAN_FINALIZER: &str = "orphan";
 
 /// What one reconcile works on: the resource and what follows from it alone.
@@ -201,7 +201,7 @@ impl Session {
         self.controls.deletion
     }
 
-    /// Whether nothing says that anybody has dealt with the resource before.
+    /// Whether the resource has neither our finalizer nor a deployed release in its status.
     pub(super) fn is_new(&self) -> bool {
         let status = self.object.data.get("status");
         !self.has_finalizer() && status.and_then(|status| status.get("deployedRelease")).is_none()
@@ -221,7 +221,7 @@ impl Session {
         (self.freshness != Freshness::Unwritten).then_some(self.object)
     }
 
-    /// For events.
+    /// What events of the resource refer to.
     pub(super) fn reference(&self) -> ObjectReference {
         ObjectReference {
             api_version: Some(self.owner.api_version.clone()),
@@ -245,7 +245,7 @@ impl Session {
         );
     }
 
-    /// The same for what is of interest to few.
+    /// As [`Session::log`], at the level `debug`.
     pub(super) fn log_debug(&self, message: &'static str) {
         tracing::debug!(
             namespace = self.namespace(),

@@ -20,11 +20,11 @@ pub struct Observed {
     pub inputs: Inputs,
     /// Whether the deployed revision would come out differently, because of what it looks up.
     pub lookups_changed: bool,
-    /// Inputs of which it is known that they can't be rendered, or that what they led to was undone.
+    /// The inputs of the last failure, if they can't be rendered or their revision was undone.
     pub refused: Option<Inputs>,
-    /// Objects of the deployed revision that somebody else has changed or deleted.
+    /// Objects of the deployed revision that others have changed or deleted.
     pub drifted: Vec<ObjectId>,
-    /// Whether that is to be corrected.
+    /// Whether that is corrected, reported or ignored.
     pub drift_mode: DriftMode,
 }
 
@@ -44,36 +44,37 @@ pub struct LastRevision {
 /// What is true of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleaseState {
-    /// The resource is being deleted and nothing of ours holds it.
+    /// The resource is being deleted and has no finalizer of ours: nothing is left to do.
     Gone,
-    /// The resource is to be left alone, whatever else is true.
+    /// An annotation asks for a pause; it goes before everything else that is true.
     Paused,
-    /// What would be done is only shown.
+    /// A flag or an annotation asks for a dry run: what would be done is shown, and not done.
     DryRun,
     /// The resource is being deleted, and its finalizer is ours to remove.
     Deleted,
-    /// These inputs have failed without a trace, and the deployed objects are as they should be.
+    /// These inputs can't be rendered, or their revision was undone, and the deployed objects have not drifted: only other
+    /// inputs help.
     Refused,
-    /// There would be objects whose deletion nobody waits for.
+    /// The resource has no finalizer yet. Without one it could be deleted before its objects.
     MissingFinalizer,
     /// There is no revision.
     Absent,
-    /// The last revision was written down for these inputs, and not deployed.
+    /// The last revision is made of these inputs and is not deployed: the process ended, or an object was refused.
     Interrupted,
-    /// The last revision was made of something else.
+    /// Another revision is needed, for this reason.
     OutOfSync(Cause),
-    /// Somebody else has changed or deleted these objects.
+    /// Others have changed or deleted these objects.
     Drifted(Vec<ObjectId>),
-    /// Somebody else has changed or deleted these objects, which stay so.
+    /// Others have changed or deleted these objects, and `driftDetection.mode: warn` leaves them so.
     Tolerated(Vec<ObjectId>),
-    /// Nothing is to be done.
+    /// The deployed revision is made of these inputs, and its objects are as it left them.
     InSync,
 }
 
 /// Why another revision is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Somebody else wrote the last revision.
+    /// Helm or helm-operator wrote the last revision.
     TakenOver,
     /// The last revision is of another custom resource of the same name.
     Identity,

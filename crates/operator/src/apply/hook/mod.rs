@@ -25,15 +25,15 @@ use steersman_model::ObjectId;
 use steersman_model::Revision;
 use steersman_model::objects_of_text;
 
-/// Between attempts to delete what a hook has left. After the last one it stays until the hook runs again, or the release
-/// goes.
+/// The pauses between attempts to delete a hook's object. After the last one it stays until the hook runs again, or the
+/// release is uninstalled.
 const CLEAN_UP_PAUSES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(500),
     Duration::from_secs(2),
 ];
 
-/// More than any process lives.
+/// The timeout of hooks without one: no process lives so long.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 
 /// The hooks of a revision at a moment of its life.

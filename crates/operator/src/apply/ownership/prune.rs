@@ -93,7 +93,7 @@ impl Applier {
                 .map_err(RequestError::from)
             {
                 Ok(_) => return Ok(Deletion::Accepted),
-                // What took its name since it was seen may be ours as well.
+                // The object was replaced since the watch showed it; the new one may be ours as well.
                 Err(error) if error.is_other_uid() && is_from_memory => {}
                 Err(error) if error.is_unanswered() && unanswered < 2 => unanswered += 1,
                 Err(error) if error.is_not_found() || error.is_other_uid() => return Ok(Deletion::Gone),

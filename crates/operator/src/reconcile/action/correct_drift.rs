@@ -1,4 +1,4 @@
-//! Objects that somebody else has changed or deleted.
+//! Objects that others have changed or deleted.
 
 use jiff::Timestamp;
 use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
@@ -60,7 +60,7 @@ impl CorrectDrift<'_> {
             session.history.update(&stored, (self.now)()).await?;
         }
         self.announce(session, &changes);
-        // What can be healed is; what lacks its definition waits for that.
+        // What can be corrected is; objects whose definition is gone wait for it.
         if let Some(error) = unserved {
             return Err(ReconcileError::Drift(error));
         }
@@ -96,7 +96,7 @@ impl CorrectDrift<'_> {
         memory.warned = objects;
     }
 
-    /// Somebody undoes every correction.
+    /// Says who undoes the corrections of `objects`, and that the next ones wait.
     pub(crate) async fn warn_of_backoff(&self, session: &Session, objects: &[ObjectId]) {
         let Some(first) = objects.first() else { return };
         let writer = match self.executor.applier.last_writer(first).await {
