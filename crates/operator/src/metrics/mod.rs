@@ -33,6 +33,24 @@ pub enum ResultLabel {
 }
 
 /// The numbers that `/metrics` shows. Clones share them.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use kube::core::GroupVersionKind;
+/// use steersman_operator::metrics::{Metrics, ResultLabel};
+///
+/// let site = GroupVersionKind::gvk("example.com", "v1", "Site");
+/// let metrics = Metrics::new([(&site, 2)])?;
+/// let worker = metrics.reconcile_started(&site, Duration::ZERO);
+/// metrics.reconcile_finished(&site, ResultLabel::Success, Duration::from_millis(20));
+/// drop(worker);
+///
+/// let page = String::from_utf8(metrics.encode()?).unwrap();
+/// let line = r#"controller_runtime_reconcile_total{controller="site-controller",result="success"} 1"#;
+/// assert!(page.lines().any(|found| found == line));
+/// # Ok::<(), prometheus::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,

@@ -6,6 +6,52 @@ use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 /// What was observed of a custom resource and its release.
+///
+/// [`release_state`](super::release_state) says what that amounts to, and [`next_action`](super::next_action) what is
+/// done about it:
+///
+/// ```
+/// use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
+/// use steersman_operator::reconcile::{Action, Cause, LastRevision, Observed, next_action, release_state};
+/// use steersman_watches::controls::Mode;
+/// use steersman_watches::drift::DriftMode;
+///
+/// let inputs = |values: &str| Inputs {
+///     chart: Digest::of(b"visitors-0.1.0"),
+///     values: Digest::of(values.as_bytes()),
+///     identity: Digest::of(b"visitors/shop/1234"),
+/// };
+/// let new = Observed {
+///     deleting: false,
+///     has_finalizer: false,
+///     mode: Mode::Apply,
+///     last: None,
+///     inputs: inputs("replicas: 1"),
+///     lookups_changed: false,
+///     refused: None,
+///     drifted: Vec::new(),
+///     drift_mode: DriftMode::Enabled,
+/// };
+/// let action = |observed: &Observed| next_action(release_state(observed.clone()));
+/// assert_eq!(action(&new), Some(Action::AddFinalizer));
+///
+/// let with_finalizer = Observed { has_finalizer: true, ..new };
+/// assert_eq!(action(&with_finalizer), Some(Action::Install));
+///
+/// let last = LastRevision {
+///     revision: Revision::FIRST,
+///     status: ReleaseStatus::Deployed,
+///     inputs: Some(inputs("replicas: 1")),
+///     deployed_before: true,
+/// };
+/// let deployed = Observed { last: Some(last), ..with_finalizer };
+/// assert_eq!(action(&deployed), None);
+///
+/// let edited = Observed { inputs: inputs("replicas: 2"), ..deployed.clone() };
+/// assert_eq!(action(&edited), Some(Action::Upgrade(Cause::Values)));
+/// assert_eq!(action(&Observed { mode: Mode::Pause, ..edited }), None);
+/// assert_eq!(action(&Observed { deleting: true, ..deployed }), Some(Action::Uninstall));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// Whether the resource is being deleted.

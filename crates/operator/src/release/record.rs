@@ -11,6 +11,28 @@ use steersman_model::{ReleaseStatus, Revision};
 ///
 /// Defined by Helm's package `pkg/release/v1`. What this type does not name is not kept when a
 /// record of Helm's is written back.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_model::{ReleaseStatus, Revision};
+/// use steersman_operator::release::ReleaseRecord;
+///
+/// let record: ReleaseRecord = serde_json::from_value(json!({
+///     "name": "web",
+///     "namespace": "shop",
+///     "version": 2,
+///     "info": {"status": "deployed", "description": "Upgrade complete"},
+///     "manifest": "---\n# Source: web/templates/service.yaml\napiVersion: v1\nkind: Service\n",
+/// }))
+/// .unwrap();
+/// let stored = record.encode()?;
+/// assert!(stored.starts_with("H4sI"), "gzip, as base64 shows it");
+///
+/// let read = ReleaseRecord::decode(stored.as_bytes())?;
+/// assert_eq!(read, record);
+/// assert_eq!((read.version, read.info.status), (Revision(2), ReleaseStatus::Deployed));
+/// # Ok::<(), steersman_operator::release::CodecError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseRecord {
     /// At most 53 characters; the resource's own name.

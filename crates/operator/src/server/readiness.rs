@@ -8,6 +8,18 @@ use kube::core::GroupVersionKind;
 
 /// Which watches are ready. Clones share the state.
 ///
+/// ```
+/// use kube::core::GroupVersionKind;
+/// use steersman_operator::server::Readiness;
+///
+/// let site = GroupVersionKind::gvk("example.com", "v1", "Site");
+/// let readiness = Readiness::default();
+/// readiness.waiting(&site, "its CustomResourceDefinition is not there yet");
+/// assert!(!readiness.is_ready());
+/// readiness.ready(&site);
+/// assert!(readiness.is_ready());
+/// ```
+///
 /// A process that waits for its lease is ready: if it were not, a rolling update would wait for the new process to
 /// lead, and the new process for the old one to end.
 #[derive(Clone, Debug, Default)]

@@ -142,7 +142,15 @@ impl ConditionStatus {
     }
 }
 
-/// A condition as it should be.
+/// A condition as it should be. In the status it has the time since when it holds or does not, too.
+///
+/// ```
+/// use steersman_operator::status::{Condition, ConditionStatus, ConditionType, Reason};
+///
+/// let ready = Condition::fails(ConditionType::Ready, Reason::DependentsProgressing, "0 of 1 workloads are ready");
+/// assert_eq!(ready.status, ConditionStatus::False);
+/// assert_eq!((ready.kind.as_str(), ready.reason.as_str()), ("Ready", "DependentsProgressing"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// At most one condition of a type is in a status.

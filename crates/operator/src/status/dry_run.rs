@@ -113,6 +113,15 @@ pub(super) fn forget_dry_run(current: &Value, next: &mut Value) {
 }
 
 /// The JSON pointers at which two objects differ, the outermost where one of them has nothing; sorted.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_operator::status::differing_fields;
+///
+/// let live = json!({"spec": {"replicas": 1, "paused": true}});
+/// let wanted = json!({"spec": {"replicas": 2}, "metadata": {"labels": {"tier": "web"}}});
+/// assert_eq!(differing_fields(&live, &wanted), ["/metadata", "/spec/paused", "/spec/replicas"]);
+/// ```
 pub fn differing_fields(left: &Value, right: &Value) -> Vec<String> {
     let mut fields = Vec::new();
     differ(left, right, &mut String::new(), &mut fields);

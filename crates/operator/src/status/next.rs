@@ -11,6 +11,24 @@ use super::release_report::{Deployed, ManifestInStatus, ReleaseReport};
 use super::report_conditions::{deployed_conditions, failed_conditions, uninstalling_conditions};
 
 /// The status that says `report`, given the status that is there.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use serde_json::{Value, json};
+/// use steersman_operator::status::{Failure, FailureStage, ReleaseReport, next_status};
+///
+/// let failure = Failure {
+///     stage: FailureStage::RenderInstall,
+///     message: "template: web/templates/deployment.yaml:7:12: nil pointer".to_owned(),
+///     stalled: true,
+/// };
+/// let status = next_status(&Value::Null, &ReleaseReport::Failed(failure), Some(3), Timestamp::UNIX_EPOCH);
+/// assert_eq!(status["observedGeneration"], 3);
+/// let conditions = status["conditions"].as_array().unwrap();
+/// let stalled = conditions.iter().find(|condition| condition["type"] == "Stalled").unwrap();
+/// assert_eq!(stalled["reason"], "RenderFailed");
+/// assert_eq!(stalled["lastTransitionTime"], "1970-01-01T00:00:00Z");
+/// ```
 pub fn next_status(
     current: &Value,
     report: &ReleaseReport,

@@ -9,6 +9,30 @@ use crate::apply::DryRunApplied;
 use crate::status::differing_fields;
 
 /// What would become of an object.
+///
+/// ```
+/// use std::collections::BTreeSet;
+///
+/// use serde_json::json;
+/// use steersman_model::ObjectId;
+/// use steersman_operator::reconcile::{ObjectDryRun, ObjectResult};
+///
+/// let deployment = |replicas: u32| json!({"kind": "Deployment", "spec": {"replicas": replicas}});
+/// let dry_run = ObjectDryRun {
+///     id: ObjectId {
+///         group: "apps".to_owned(),
+///         kind: "Deployment".to_owned(),
+///         namespace: Some("shop".to_owned()),
+///         name: "web".to_owned(),
+///     },
+///     live: Some(deployment(1)),
+///     managers: BTreeSet::from(["kubectl-edit".to_owned()]),
+///     result: ObjectResult::Applied(deployment(2)),
+///     dropped: Vec::new(),
+/// };
+/// assert!(dry_run.differs());
+/// assert!(!ObjectDryRun { result: ObjectResult::Kept, ..dry_run }.differs());
+/// ```
 #[derive(Debug)]
 pub struct ObjectDryRun {
     /// The object that the plan names.

@@ -6,6 +6,18 @@ use steersman_model::{ReleaseStatus, Revision};
 
 /// Which revisions go when at most `keep` may stay: the oldest ones that are neither the one
 /// `current` nor needed to find objects again.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+///
+/// use steersman_model::ReleaseStatus::{Deployed, Failed, Superseded};
+/// use steersman_model::Revision;
+/// use steersman_operator::release::surplus;
+///
+/// let history = [(Revision(1), Superseded), (Revision(2), Deployed), (Revision(3), Failed)];
+/// let keep = NonZeroUsize::MIN;
+/// assert_eq!(surplus(&history, Revision(3), keep), [Revision(1)], "the deployed one stays");
+/// ```
 pub fn surplus(
     revisions: &[(Revision, ReleaseStatus)],
     current: Revision,
