@@ -19,6 +19,7 @@ const ROOTS: &[&str] = &[
     "crates/image/src",
     "crates/kustomize/src",
     "crates/model/src",
+    "crates/operator/src",
     "crates/project/src",
     "crates/registry/src",
     "crates/sprig/src",

@@ -69,7 +69,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
             Some(fetched) => fetched,
             None => Fetched::of(layout::starter_chart(&kind.kind))?,
         };
-        scaffold::plan(&mut files, &project, (&resource, &kind), &fetched, &mut changes)?;
+        scaffold::plan(&mut files, &project, &resource, &kind, &fetched, &mut changes)?;
         for (path, text) in &files {
             changes.write(path.clone(), text.clone());
         }

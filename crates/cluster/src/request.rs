@@ -147,7 +147,7 @@ impl RequestError {
     }
 
     /// Whether the server refused the object because of a field that may not stand beside another one.
-    pub fn is_about_leftovers(&self) -> bool {
+    pub fn is_about_forbidden_fields(&self) -> bool {
         self.is_invalid() && self.causes.iter().any(is_forbidden)
     }
 

@@ -44,7 +44,7 @@ pub struct Config {
     pub follow_files: bool,
     /// The kubeconfig of `--kubeconfig`, before all other ways to find the API server.
     pub kubeconfig: Option<PathBuf>,
-    /// What is logged, and how.
+    /// The `--zap-…` flags.
     pub log: LogOptions,
     /// What the user should know about the flags and the environment although they can be obeyed.
     pub notices: Vec<String>,
@@ -95,6 +95,17 @@ pub struct LeaderElection {
 }
 
 /// The namespaces whose custom resources are reconciled (`WATCH_NAMESPACE`).
+///
+/// ```
+/// use steersman_operator::config::Namespaces;
+///
+/// let two = Namespaces::parse(Some("shop, blog"))?;
+/// assert!(two.includes(Some("shop")) && !two.includes(Some("kube-system")));
+/// assert!(!two.includes(None), "cluster-scoped resources are for operators of all namespaces");
+/// assert_eq!(Namespaces::parse(None)?, Namespaces::All);
+/// assert!(Namespaces::parse(Some("Shop")).is_err());
+/// # Ok::<(), String>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Namespaces {
     /// Every namespace, and cluster-scoped custom resources.
@@ -104,6 +115,17 @@ pub enum Namespaces {
 }
 
 /// Everything that is wrong with the flags and the environment.
+///
+/// ```
+/// use steersman_operator::config::{ConfigError, ConfigProblem};
+///
+/// let problem = |name: &str, message: &str| ConfigProblem { name: name.to_owned(), message: message.to_owned() };
+/// let error = ConfigError::new(vec![
+///     problem("--reconcile-period", "`soon` is not a duration"),
+///     problem("WATCH_NAMESPACE", "`,` names no namespace"),
+/// ]);
+/// assert_eq!(error.to_string().lines().count(), 2, "one for each, so that all are mended at once");
+/// ```
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConfigError {
     problems: Vec<ConfigProblem>,
@@ -191,6 +213,17 @@ impl Namespaces {
 
 /// Reads an address in Go's notation: `:8080`, `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
 /// `0` and nothing at all mean that nothing is served.
+///
+/// ```
+/// use steersman_operator::config::parse_address;
+///
+/// let everywhere = parse_address(":8080")?.unwrap();
+/// assert!(everywhere.ip().is_unspecified() && everywhere.port() == 8080);
+/// assert_eq!(parse_address("localhost:8081")?.unwrap().to_string(), "127.0.0.1:8081");
+/// assert_eq!(parse_address("0")?, None);
+/// assert!(parse_address("8080").is_err());
+/// # Ok::<(), String>(())
+/// ```
 ///
 /// # Errors
 /// The text is another; the error says what is expected.

@@ -18,8 +18,8 @@ pub struct Context {
     pub client: kube::Client,
     /// What flags and environment mean.
     pub config: Arc<Config>,
-    /// The places of all reconciles, if their number is limited.
-    pub places: Option<Arc<Semaphore>>,
+    /// One permit for each reconcile that may be at work, of whichever kind; `None` without such a limit.
+    pub workers_in_all: Option<Arc<Semaphore>>,
     /// The numbers that `/metrics` shows.
     pub metrics: Metrics,
     /// What `/readyz` says.

@@ -18,7 +18,8 @@ use steersman_watches::Selectors;
 
 /// The annotation of a lease that says under which selectors its holders have held custom resources.
 const SELECTORS_ANNOTATION: &str = "steersman.dev/selectors";
-/// A holder has let go by then of what its selectors no longer match, so that former ones are forgotten.
+/// By then a holder has taken its finalizer off the resources that its selectors no longer match, so that the former ones
+/// are forgotten.
 const FORGET_AFTER: Duration = Duration::from_mins(1);
 
 /// How long a lease is valid after a renewal.
@@ -28,7 +29,7 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 /// How often the lease is looked at and renewed.
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
-/// Not more often, though a lease runs out this moment.
+/// The shortest pause between two looks, for a lease that runs out this moment.
 const SOONEST: Duration = Duration::from_millis(50);
 
 /// A lease that this process tries to hold, or holds.
@@ -37,7 +38,7 @@ pub struct Elector {
     leases: Api<Lease>,
     name: String,
     identity: String,
-    observed: Option<Observed>,
+    observed: Option<ObservedLease>,
     /// Under which selectors this process holds custom resources.
     present: Selectors,
     /// Under which earlier holders held them, until that is of no interest any longer.
@@ -47,7 +48,7 @@ pub struct Elector {
 
 /// A record of the lease, and when it was first seen.
 #[derive(Clone, Debug)]
-struct Observed {
+struct ObservedLease {
     spec: LeaseSpec,
     since: Instant,
 }
@@ -201,7 +202,7 @@ impl Elector {
             .as_ref()
             .is_none_or(|observed| observed.spec != spec)
         {
-            self.observed = Some(Observed {
+            self.observed = Some(ObservedLease {
                 spec: spec.clone(),
                 since: Instant::now(),
             });
@@ -305,7 +306,7 @@ fn next_look(left: Option<Duration>) -> Duration {
 /// An identity that no other process has: the host's name for people, random letters for certainty.
 pub fn new_identity(host: &str) -> String {
     let mut random = [0_u8; 8];
-    // Without randomness the process number still tells the replicas of a host apart.
+    // Without randomness the process number still differs between replicas on one host.
     if getrandom::fill(&mut random).is_err() {
         random = u64::from(std::process::id()).to_be_bytes();
     }

@@ -7,6 +7,24 @@
 //! resource, Memory   --reconcile--> Action               reconcile/     observe, decide, act, report
 //! Action             --apply, release, status--> writes  apply/         objects; release/: revisions; status/: what became of it
 //! ```
+//!
+//! The operator of a watches.yaml, until its caller cancels `stop`:
+//!
+//! ```no_run
+//! use steersman_model::Environment;
+//! use steersman_operator::config::Config;
+//! use steersman_operator::run::{RunError, run};
+//! use steersman_operator::supervisor;
+//! use steersman_watches::{Watches, WatchesError};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! async fn operate(config: Config, stop: CancellationToken) -> Result<Result<(), RunError>, WatchesError> {
+//!     let environment = Environment::of_process();
+//!     let watches = Watches::load(&config.watches_file, &environment)?;
+//!     let controllers = |context, watches| supervisor::run(context, watches, None);
+//!     Ok(run(config, &environment, watches, stop, controllers).await)
+//! }
+//! ```
 
 pub mod apply;
 pub mod config;

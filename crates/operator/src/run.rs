@@ -41,7 +41,7 @@ pub enum RunError {
     /// Another process may hold the lease by now.
     #[error("lost the lease `{lease}`: {reason}")]
     LeaseLost {
-        /// The lease.
+        /// By its name, as `--leader-election-id` has it.
         lease: String,
         /// Why.
         reason: String,
@@ -142,13 +142,13 @@ where
     }
 
     all_wait(&readiness, &watches, "its controller has not started yet");
-    let places = config
+    let workers_in_all = config
         .max_concurrent_in_all
         .map(|most| Arc::new(Semaphore::new(most.get())));
     let context = Context {
         client,
         permissions: Arc::new(Permissions::new(config.namespaces.names())),
-        places,
+        workers_in_all,
         config: Arc::new(config),
         metrics,
         readiness,

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Namespaces;
 use crate::context::Context;
-use crate::controller::{self, Versions};
+use crate::controller::{self, Claim, Versions};
 use crate::dependents::Interests;
 use crate::follow::Updates;
 use crate::reconcile::Shared;
@@ -16,7 +16,7 @@ use steersman_watches::{Selectors, Watch, Watches};
 
 /// How long the reconciles of a controller that is replaced may go on. What does not end by then is dropped, and
 /// taken up by the controller that follows.
-const HANDOVER: Duration = Duration::from_secs(2);
+const REPLACE_GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a controller for each of `watches`, and for what `updates` says instead of them, until the context's shutdown.
 ///
@@ -42,7 +42,7 @@ struct Supervisor {
     stop_shared: CancellationToken,
     /// What the watches of dependents select, and what of it they heed.
     interests: Interests,
-    /// Under which selectors custom resources are held, and were.
+    /// Under which selectors the operator adds its finalizer, and did before.
     selectors: Selectors,
     running: Vec<Running>,
     controllers: JoinSet<()>,
@@ -114,8 +114,12 @@ impl Supervisor {
         self.context.metrics.start_controller(&watch.gvk, limit);
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
-        let held = (versions.clone(), former);
-        let work = controller::control(context, self.shared.clone(), watch.clone(), held);
+        let claim = Claim {
+            watch: watch.clone(),
+            versions: versions.clone(),
+            former_selectors: former,
+        };
+        let work = controller::control(context, self.shared.clone(), claim);
         let task = self.controllers.spawn(async move {
             let _ended = guard;
             work.await;
@@ -159,7 +163,7 @@ impl Supervisor {
             running.stop.cancel();
         }
         for running in &stopping {
-            if tokio::time::timeout(HANDOVER, running.ended.cancelled())
+            if tokio::time::timeout(REPLACE_GRACE, running.ended.cancelled())
                 .await
                 .is_err()
             {

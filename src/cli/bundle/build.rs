@@ -67,7 +67,8 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
             labels: image_labels(&texts),
         },
         &arguments.tag,
-        (&arguments.platforms, &arguments.image),
+        &arguments.platforms,
+        &arguments.image,
         environment,
     )
 }
@@ -85,7 +86,8 @@ pub(super) struct Contents {
 pub(super) fn deliver(
     contents: &Contents,
     tag: &Reference,
-    (platforms, flags): (&PlatformFlags, &ImageFlags),
+    platforms: &PlatformFlags,
+    flags: &ImageFlags,
     environment: &Environment,
 ) -> Result<(), Failure> {
     flags.check(platforms.platform.len())?;

@@ -95,7 +95,8 @@ fn build_image(arguments: &Args, tag: &Reference, environment: &Environment) -> 
     deliver(
         &contents,
         tag,
-        (&arguments.platforms, &arguments.image),
+        &arguments.platforms,
+        &arguments.image,
         environment,
     )
 }

@@ -90,7 +90,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     };
     let before = shared.clone();
     let mut changes = Changes::default();
-    scaffold::plan(&mut shared, &project, (&resource, &kind), &fetched, &mut changes)?;
+    scaffold::plan(&mut shared, &project, &resource, &kind, &fetched, &mut changes)?;
     for (path, text) in shared {
         if before.get(&path) != Some(&text) {
             changes.write(path, text);

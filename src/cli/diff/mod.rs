@@ -16,7 +16,9 @@ use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::style::Style;
 use steersman_model::Environment;
 use steersman_operator::dependents::Interests;
-use steersman_operator::reconcile::{DryRun, ObjectDryRun, ReconcileError, Reconciler, Settings, Shared};
+use steersman_operator::reconcile::{
+    DryRun, ObjectDryRun, ReconcileError, ReconcileSettings, Reconciler, Shared,
+};
 use steersman_watches::Watches;
 pub(super) use subject::Subject;
 
@@ -109,7 +111,7 @@ pub(super) async fn dry_run(cluster: &Cluster, subject: Subject<'_>) -> Result<D
         BTreeSet::new(),
         stop,
     );
-    let settings = Arc::new(Settings::new(subject.watch));
+    let settings = Arc::new(ReconcileSettings::new(subject.watch));
     let reconciler = Reconciler::new(shared, settings, subject.resource);
     reconciler.dry_run(subject.object).await
 }

@@ -19,7 +19,7 @@ pub(super) fn refused(dry_run: &DryRun) -> usize {
     dry_run.objects.iter().filter(refused).count()
 }
 
-/// A headline, hooks, what becomes of each object, and a summary.
+/// What `steersman diff` prints of a release: the decision, the hooks, and each object that would change.
 pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     let mut text = String::new();
     let headline = format!("{title}: {}", dry_run.decision);
@@ -211,7 +211,7 @@ mod tests {
             paused: false,
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
             objects,
-            strays: Vec::new(),
+            unrecorded: Vec::new(),
             redactor: Redactor::new([], &json!({"password": "canary-1"})),
         };
         expect.assert_eq(&describe("Web default/shop", &dry_run, Style::default()));

@@ -169,9 +169,9 @@ fn tell(dry_run: &DryRun, subject: &mut Subject) {
         }
         managers.extend(object.managers.iter().map(String::as_str));
     }
-    for stray in &dry_run.strays {
+    for id in &dry_run.unrecorded {
         let message = format!(
-            "{stray} belongs to the resource, and no revision names it: it would stay until that is deleted"
+            "{id} belongs to the resource, and no revision names it: it would stay until that is deleted"
         );
         subject.add(Weight::Differs, message);
     }

@@ -134,7 +134,8 @@ pub(in crate::cli) fn generate(
 pub(in crate::cli) fn plan(
     shared: &mut Files,
     project: &Project,
-    (resource, kind): (&Resource, &CustomKind),
+    resource: &Resource,
+    kind: &CustomKind,
     fetched: &Fetched,
     changes: &mut Changes,
 ) -> Result<(), Failure> {

@@ -62,7 +62,7 @@ impl PlainProject {
                 .find(|own| own.is_of(kind))
                 .map_or(made, |own| &own.text);
             let needs = options(watch, known.clone(), false);
-            add(&mut files, &project, (watch, kind), (definition, &needs))?;
+            add(&mut files, &project, watch, kind, definition, &needs)?;
         }
         let folder = write(&files).map_err(|error| Failure::failed(error, None))?;
         Ok(Self {
@@ -188,8 +188,10 @@ fn definitions(watches: &Watches, kinds: &[CustomKind]) -> Result<Vec<String>, F
 fn add(
     files: &mut Files,
     project: &Project,
-    (watch, kind): (&Watch, &CustomKind),
-    (definition, needs): (&str, &rbac::Options),
+    watch: &Watch,
+    kind: &CustomKind,
+    definition: &str,
+    needs: &rbac::Options,
 ) -> Result<(), Failure> {
     let place = watch.chart_path.display();
     let rules = Rules::of(kind, &watch.chart, needs)

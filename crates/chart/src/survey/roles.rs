@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::text::{Mark, REACH, Text, UNKNOWN, UNKNOWN_IN_FLOW, Word, plain};
+use super::text::{Mark, Position, REACH, Text, UNKNOWN, UNKNOWN_IN_FLOW, Word, plain};
 use super::{Binding, PolicyRule, Role};
 
 /// The role that a document is.
@@ -51,7 +51,10 @@ pub(super) fn binding(mark: &Mark, around: &[&Mark]) -> Option<Binding> {
         .filter(|other| other.at > reference.at && other.column <= reference.column)
         .map(|other| other.at)
         .min()
-        .unwrap_or((usize::MAX, 0));
+        .unwrap_or(Position {
+            piece: usize::MAX,
+            byte: 0,
+        });
     let below = |what: Word| {
         around.iter().filter(move |other| {
             other.what == what
@@ -63,7 +66,7 @@ pub(super) fn binding(mark: &Mark, around: &[&Mark]) -> Option<Binding> {
     };
     let first = below(Word::Kind).map(|other| other.at).min()?;
     let kinds: Vec<&String> = below(Word::Kind)
-        .filter(|other| other.at.0 <= first.0 + REACH)
+        .filter(|other| other.at.piece <= first.piece + REACH)
         .flat_map(|other| &other.endings)
         .collect();
     let names: Vec<&String> = below(Word::Name).flat_map(|other| &other.endings).collect();

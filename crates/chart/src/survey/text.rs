@@ -26,10 +26,19 @@ pub(super) struct Mark {
     pub(super) endings: Vec<String>,
     pub(super) path: Path,
     pub(super) place: Place,
-    /// The piece, and the byte in it at which what follows the key begins.
-    pub(super) at: (usize, usize),
+    /// Where what follows the key begins.
+    pub(super) at: Position,
     /// Of an annotation, the column of the object in whose metadata it is.
     pub(super) owner: Option<usize>,
+}
+
+/// A place in what can be printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    /// An index into `Pieces::all`.
+    pub(super) piece: usize,
+    /// From the beginning of its text; 0 where that is unknown.
+    pub(super) byte: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +99,10 @@ impl Text<'_> {
                             endings: vec![why.to_string()],
                             path: Rc::clone(&piece.path),
                             place: piece.place.clone(),
-                            at: (index, 0),
+                            at: Position {
+                                piece: index,
+                                byte: 0,
+                            },
                             owner: None,
                         });
                     }
@@ -114,7 +126,10 @@ impl Text<'_> {
                 Some(0)
             };
             let Some(before) = before else { continue };
-            let at = (index, begin + after);
+            let at = Position {
+                piece: index,
+                byte: begin + after,
+            };
             let endings = match what {
                 Word::Separator => {
                     if before + column > 0 {
@@ -182,10 +197,10 @@ impl Text<'_> {
         Some(column)
     }
 
-    /// The ends of the line after a byte of a piece, one for each way through the branches.
-    fn endings(&self, (index, byte): (usize, usize), path: &Path) -> Vec<String> {
+    /// The ends of the line after `at`, one for each way through the branches.
+    fn endings(&self, at: Position, path: &Path) -> Vec<String> {
         let mut found: Vec<String> = self
-            .raw_endings((index, byte), path)
+            .raw_endings(at, path)
             .iter()
             .map(|text| plain(text))
             .collect();
@@ -194,24 +209,20 @@ impl Text<'_> {
         found
     }
 
-    fn raw_endings(&self, (index, byte): (usize, usize), path: &Path) -> Vec<String> {
+    fn raw_endings(&self, at: Position, path: &Path) -> Vec<String> {
         let mut chosen: Vec<(u32, u32)> = path.to_vec();
         let mut found = Vec::new();
-        self.follow(index, byte, &mut chosen, String::new(), &mut found);
+        self.follow(at, &mut chosen, String::new(), &mut found);
         found
     }
 
-    fn follow(
-        &self,
-        start: usize,
-        byte: usize,
-        chosen: &mut Vec<(u32, u32)>,
-        mut text: String,
-        found: &mut Vec<String>,
-    ) {
-        let (mut byte, mut index) = (byte, start);
+    fn follow(&self, at: Position, chosen: &mut Vec<(u32, u32)>, mut text: String, found: &mut Vec<String>) {
+        let Position {
+            piece: mut index,
+            mut byte,
+        } = at;
         while let Some(piece) = self.pieces.all.get(index) {
-            if found.len() >= MAX_ENDINGS || index > start + REACH {
+            if found.len() >= MAX_ENDINGS || index > at.piece + REACH {
                 return;
             }
             let undecided = match decision(&piece.path, chosen) {
@@ -228,7 +239,8 @@ impl Text<'_> {
                 for arm in 0..arms {
                     chosen.push((branch, arm));
                     steersman_gotemplate::stack::grow(|| {
-                        self.follow(index, byte, chosen, text.clone(), found);
+                        let at = Position { piece: index, byte };
+                        self.follow(at, chosen, text.clone(), found);
                     });
                     chosen.pop();
                 }
@@ -257,25 +269,31 @@ impl Text<'_> {
         found.push(text);
     }
 
-    /// The lines after a byte of a piece up to the end of the document, as far as they go with `path`. A line that
+    /// The lines after `at` up to the end of the document, as far as they go with `path`. A line that
     /// differs from branch to branch is there in each form.
-    pub(super) fn lines_after(&self, (index, byte): (usize, usize), path: &Path) -> Vec<String> {
+    pub(super) fn lines_after(&self, at: Position, path: &Path) -> Vec<String> {
         const MAX_LINES: usize = 20_000;
         let mut lines = Vec::new();
-        let mut begin = Some((index, byte));
-        for (index, piece) in self.pieces.all.iter().enumerate().skip(index) {
+        let mut begin = Some(at.byte);
+        for (index, piece) in self.pieces.all.iter().enumerate().skip(at.piece) {
             let Content::Text(text) = &piece.content else {
                 continue;
             };
             if !is_compatible(&piece.path, path) {
                 continue;
             }
-            let first = begin.take().map(|(_, byte)| byte);
+            let first = begin.take();
             let from = first.unwrap_or(0);
             let starts = text.get(from..).unwrap_or_default().match_indices('\n');
             let starts = first.into_iter().chain(starts.map(|(at, _)| from + at + 1));
             for start in starts {
-                let mut found = self.raw_endings((index, start), &piece.path);
+                let mut found = self.raw_endings(
+                    Position {
+                        piece: index,
+                        byte: start,
+                    },
+                    &piece.path,
+                );
                 found.sort();
                 found.dedup();
                 let ends = found.iter().any(|line| line.starts_with("---")) && is_around(&piece.path, path);

@@ -28,7 +28,7 @@ pub enum CrdError {
     /// The server refused a request.
     #[error("failed to {attempt} CustomResourceDefinition {name}")]
     Request {
-        /// What was attempted.
+        /// A verb: `look for`, `create`, `replace`, `try to replace` or `read`.
         attempt: &'static str,
         /// The definition.
         name: String,
@@ -81,7 +81,10 @@ impl Applier {
     ///
     /// # Errors
     /// The server does not answer, or would refuse the replacement.
-    pub async fn try_replace_crd(&self, object: &RenderedObject) -> Result<Option<(Value, Value)>, CrdError> {
+    pub async fn dry_run_replace_crd(
+        &self,
+        object: &RenderedObject,
+    ) -> Result<Option<(Value, Value)>, CrdError> {
         let failed = |error: kube::Error| CrdError::Request {
             attempt: "try to replace",
             name: object.name.clone(),

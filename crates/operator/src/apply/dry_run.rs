@@ -1,7 +1,7 @@
 //! What an apply would do to an object, by the server's own word.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 
 use super::applier::{Applier, ApplyOptions};
@@ -10,19 +10,19 @@ use crate::apply::address::{identify, unknown_kind};
 use crate::apply::error::ApplyError;
 use crate::apply::ownership::takeover::TakenOver;
 use crate::apply::repair::dropped::{merge_patch, without_dropped};
-use crate::apply::repair::leftover::{set_aside, without_leftovers};
+use crate::apply::repair::forbidden::{set_aside, without_forbidden};
 use crate::apply::repair::mend::mend;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
-use steersman_cluster::{CHART_LABEL, Owner, Ownership};
+use steersman_cluster::{Owner, Ownership};
 use steersman_model::FIELD_MANAGER;
 use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 
-/// An object whose apply was tried.
+/// What a dry run of an apply has shown of an object.
 #[derive(Debug)]
-pub struct Tried {
-    /// Which object.
+pub struct DryRunApplied {
+    /// As [`Applier::apply`] would address it.
     pub id: ObjectId,
     /// It as it is in the cluster, if it is there.
     pub live: Option<Value>,
@@ -34,17 +34,17 @@ pub struct Tried {
     pub without_takeover: Option<Value>,
 }
 
-/// An object whose apply is to be tried.
+/// An apply that is asked about in a dry run.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial<'a> {
-    /// The object.
+pub struct DryRunApply<'a> {
+    /// What the chart renders, without our marks.
     pub object: &'a RenderedObject,
-    /// What the server serves.
+    /// The kinds among which the object's is looked for.
     pub served: &'a Served,
     /// Whether a definition beside it brings its kind.
     pub is_defined: bool,
     /// The managers whose fields are taken over before the apply; `None` where nothing is taken over.
-    pub formers: Option<&'a [String]>,
+    pub former_managers: Option<&'a [String]>,
     /// What the apply does besides.
     pub options: ApplyOptions<'a>,
 }
@@ -72,42 +72,6 @@ impl Applier {
         Ok(ours.and_then(|live| serde_json::to_value(live).ok()))
     }
 
-    /// The objects of a kind, in the namespace of `owner`'s release, that name `owner` as theirs.
-    ///
-    /// # Errors
-    /// They can't be listed.
-    pub async fn marked(&self, owner: &Owner, group: &str, kind: &str) -> Result<Vec<ObjectId>, ApplyError> {
-        let served = self.discovery.served().await?;
-        let Some(resource) = served
-            .any_version(group, kind)
-            .filter(|resource| resource.namespaced)
-        else {
-            return Ok(Vec::new());
-        };
-        let id = |name: String| ObjectId {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-            namespace: Some(owner.release_namespace.clone()),
-            name,
-        };
-        let selector = ListParams::default().labels(&format!("{CHART_LABEL}={}", owner.chart));
-        let api = self.api(resource, Some(&owner.release_namespace));
-        let found = api
-            .list_metadata(&selector)
-            .await
-            .map_err(|error| ApplyError::Request {
-                attempt: "list objects like",
-                id: Box::new(id("*".to_owned())),
-                source: error.into(),
-            })?;
-        let ours = found.items.into_iter().filter(|object| {
-            // What a controller derives from our objects carries our labels, too, but not our mark as owner.
-            let references = object.metadata.owner_references.iter().flatten();
-            references.into_iter().any(|reference| reference.uid == owner.uid)
-        });
-        Ok(ours.filter_map(|object| object.metadata.name.map(id)).collect())
-    }
-
     /// Has the server apply `object` for `owner` without keeping it. The result of an object whose kind or namespace
     /// does not exist yet, so that the server cannot say, is what would be sent. Where the apply would be preceded by
     /// a takeover, what Helm or the former managers alone own of the object goes, too.
@@ -117,72 +81,65 @@ impl Applier {
     ///
     /// # Errors
     /// The object in the cluster can't be read.
-    pub async fn try_apply(&self, owner: &Owner, trial: Trial<'_>) -> Result<Tried, ApplyError> {
-        let Trial {
-            object,
-            served,
-            is_defined,
-            formers,
-            options,
-        } = trial;
+    pub async fn dry_run_apply(
+        &self,
+        owner: &Owner,
+        apply: DryRunApply<'_>,
+    ) -> Result<DryRunApplied, ApplyError> {
+        let DryRunApply { object, served, .. } = apply;
         let Some(resource) = served.resource(&object.api) else {
-            let id = ObjectId {
-                group: object.api.group.clone(),
-                kind: object.api.kind.clone(),
-                namespace: object.namespace.clone(),
-                name: object.name.clone(),
-            };
-            let result = if is_defined {
-                Ok(owner.mark(&object.value, id.namespace.as_deref(), object.is_kept()))
-            } else {
-                Err(unknown_kind(object))
-            };
-            return Ok(Tried {
-                id,
-                live: None,
-                result,
-                recreated: false,
-                without_takeover: None,
-            });
+            return Ok(without_kind(owner, apply));
         };
         let id = identify(object, resource, &owner.release_namespace);
         let api = self.api(resource, id.namespace.as_deref());
-        let live = match api.get_opt(&object.name).await.map_err(RequestError::from) {
+        let live = match api.get_opt(&object.name).await {
             Ok(live) => live,
-            Err(source) => {
+            Err(error) => {
                 return Err(ApplyError::Request {
                     attempt: "read",
                     id: Box::new(id),
-                    source,
+                    source: error.into(),
                 });
             }
         };
+        let foreign = live
+            .as_ref()
+            .and_then(|live| match owner.ownership(&live.metadata) {
+                Ownership::Foreign(reason) => Some(reason),
+                Ownership::Ours | Ownership::Adoptable => None,
+            });
+        if let Some(reason) = foreign {
+            let error = ApplyError::Foreign {
+                id: Box::new(id.clone()),
+                reason,
+            };
+            let live = live.and_then(|live| serde_json::to_value(live).ok());
+            return Ok(DryRunApplied::new(id, live, Err(error)));
+        }
         let value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
-        if let Some(live) = &live {
-            if let Ownership::Foreign(reason) = owner.ownership(&live.metadata) {
-                let error = ApplyError::Foreign {
-                    id: Box::new(id.clone()),
-                    reason,
-                };
-                return Ok(Tried {
-                    id,
-                    live: serde_json::to_value(live).ok(),
-                    result: Err(error),
-                    recreated: false,
-                    without_takeover: None,
-                });
-            }
-            // What formers manage is taken over before anything is applied.
-            parameters.force = options.conflicts == ConflictPolicy::Overwrite || formers.is_some();
+        if live.is_some() {
+            // What former managers own is taken over before anything is applied.
+            parameters.force =
+                apply.options.conflicts == ConflictPolicy::Overwrite || apply.former_managers.is_some();
         }
-        let answer = try_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
-        let (mut without_takeover, mut recreated) = (None, false);
-        let result = match answer {
+        let answer = dry_run_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
+        let mut dry_run = DryRunApplied::new(id.clone(), None, Ok(Value::Null));
+        dry_run.result = match answer {
             Ok(applied) => {
-                match try_takeover((&api, &id), live.as_ref(), (&value, &applied), formers).await {
+                let answered = Answered {
+                    api: &api,
+                    id: &id,
+                    sent: &value,
+                    applied: &applied,
+                };
+                let pruned = match (&live, apply.former_managers) {
+                    (Some(live), Some(managers)) => answered.without_fields_of(managers, live).await,
+                    _ => None,
+                };
+                match pruned {
                     Some(pruned) => {
-                        without_takeover = serde_json::to_value(applied).ok();
+                        dry_run.without_takeover = serde_json::to_value(applied).ok();
                         pruned
                     }
                     None => Ok(serde_json::to_value(applied).unwrap_or_default()),
@@ -192,64 +149,99 @@ impl Applier {
             Err(error) if error.is_not_found() && live.is_none() => Ok(value),
             Err(refusal) if refusal.is_immutable() && live.is_some() => {
                 let recreation = Recreation {
-                    options,
+                    options: apply.options,
                     api: &api,
                     id: &id,
                     object,
                     value: &value,
                 };
                 let possible = recreation.check(refusal).await;
-                recreated = possible.is_ok();
+                dry_run.recreated = possible.is_ok();
                 possible.map(|()| value)
             }
             Err(source) => Err(ApplyError::Request {
                 attempt: "apply",
-                id: Box::new(id.clone()),
+                id: Box::new(id),
                 source,
             }),
         };
-        Ok(Tried {
-            recreated,
-            id,
-            live: live.and_then(|live| serde_json::to_value(live).ok()),
-            result,
-            without_takeover,
-        })
+        dry_run.live = live.and_then(|live| serde_json::to_value(live).ok());
+        Ok(dry_run)
     }
 }
 
-/// What becomes of an object when the apply takes away what its former manager alone owns; `None` if that is
-/// nothing. The server says it, as it sets defaults where values go.
-async fn try_takeover(
-    (api, id): (&Api<DynamicObject>, &ObjectId),
-    live: Option<&DynamicObject>,
-    (sent, applied): (&Value, &DynamicObject),
-    formers: Option<&[String]>,
-) -> Option<Result<Value, ApplyError>> {
-    let (live, formers) = (live?, formers?);
-    let before = live.metadata.managed_fields.as_deref()?;
-    let taken_over = TakenOver::of(before, formers)?;
-    let after = applied.metadata.managed_fields.as_deref().unwrap_or_default();
-    let [live, applied] = [live, applied].map(written);
-    let mut pruned = without_dropped(&applied, after, &taken_over)?;
-    // What the server takes and never gives back makes up for some of it: a Secret's `stringData`.
-    if let (Some(pruned), Some(sent)) = (pruned.as_object_mut(), sent.as_object()) {
-        let kept_back = sent.iter().filter(|(key, _)| applied.get(key).is_none());
-        pruned.extend(kept_back.map(|(key, value)| (key.clone(), value.clone())));
+impl DryRunApplied {
+    fn new(id: ObjectId, live: Option<Value>, result: Result<Value, ApplyError>) -> Self {
+        Self {
+            id,
+            live,
+            result,
+            recreated: false,
+            without_takeover: None,
+        }
     }
-    let patch = merge_patch(&live, &pruned)?;
-    let parameters = PatchParams {
-        dry_run: true,
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
+}
+
+/// The dry run of an object whose kind is not served: the server can't be asked, so it is what would be sent.
+fn without_kind(owner: &Owner, apply: DryRunApply<'_>) -> DryRunApplied {
+    let object = apply.object;
+    let id = ObjectId {
+        group: object.api.group.clone(),
+        kind: object.api.kind.clone(),
+        namespace: object.namespace.clone(),
+        name: object.name.clone(),
     };
-    let answer = api.patch(&id.name, &parameters, &Patch::Merge(&patch)).await;
-    let answer = answer.map_err(|error| ApplyError::Request {
-        attempt: "try the takeover of",
-        id: Box::new(id.clone()),
-        source: error.into(),
-    });
-    Some(answer.map(|object| serde_json::to_value(object).unwrap_or_default()))
+    let result = if apply.is_defined {
+        Ok(owner.mark(&object.value, id.namespace.as_deref(), object.is_kept()))
+    } else {
+        Err(unknown_kind(object))
+    };
+    DryRunApplied::new(id, None, result)
+}
+
+/// A dry run of an apply that the server has answered.
+struct Answered<'a> {
+    api: &'a Api<DynamicObject>,
+    id: &'a ObjectId,
+    /// What would be applied.
+    sent: &'a Value,
+    /// What the object would be then, if nobody's fields were taken over.
+    applied: &'a DynamicObject,
+}
+
+impl Answered<'_> {
+    /// What becomes of the `live` object when the apply also takes away what `former_managers` alone own; `None` if that
+    /// is nothing. The server is asked for it in another dry run, as it sets defaults where values go.
+    async fn without_fields_of(
+        &self,
+        former_managers: &[String],
+        live: &DynamicObject,
+    ) -> Option<Result<Value, ApplyError>> {
+        let before = live.metadata.managed_fields.as_deref()?;
+        let taken_over = TakenOver::of(before, former_managers)?;
+        let after = self.applied.metadata.managed_fields.as_deref();
+        let [live, applied] = [live, self.applied].map(written);
+        let mut pruned = without_dropped(&applied, after.unwrap_or_default(), &taken_over)?;
+        // What the server takes and never gives back makes up for some of it: a Secret's `stringData`.
+        if let (Some(pruned), Some(sent)) = (pruned.as_object_mut(), self.sent.as_object()) {
+            let kept_back = sent.iter().filter(|(key, _)| applied.get(key).is_none());
+            pruned.extend(kept_back.map(|(key, value)| (key.clone(), value.clone())));
+        }
+        let patch = merge_patch(&live, &pruned)?;
+        let parameters = PatchParams {
+            dry_run: true,
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(&patch);
+        let answer = self.api.patch(&self.id.name, &parameters, &patch).await;
+        let answer = answer.map_err(|error| ApplyError::Request {
+            attempt: "try the takeover of",
+            id: Box::new(self.id.clone()),
+            source: error.into(),
+        });
+        Some(answer.map(|object| serde_json::to_value(object).unwrap_or_default()))
+    }
 }
 
 /// An object without what only the server writes.
@@ -269,7 +261,7 @@ fn written(object: &DynamicObject) -> Value {
 }
 
 /// What would be applied, with what the applier does about objects that the server does not take as they are.
-async fn try_value(
+async fn dry_run_value(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,
@@ -290,8 +282,8 @@ async fn try_value(
                 return Ok(applied);
             }
             (Err(error), _) if error.is_about_the_schema() => value = mend(api, &value, error).await?.value,
-            (Err(error), Some(live)) if error.is_about_leftovers() && aside.is_empty() => {
-                if without_leftovers(&value, &live.data, &error).is_none() {
+            (Err(error), Some(live)) if error.is_about_forbidden_fields() && aside.is_empty() => {
+                if without_forbidden(&value, &live.data, &error).is_none() {
                     return Err(error);
                 }
                 aside = set_aside(&mut value, &error);

@@ -17,7 +17,7 @@ pub enum ApplyError {
     UnknownKind {
         /// The template.
         origin: String,
-        /// The kind.
+        /// As the chart names it, such as `Widget` in `acme.com/v1`.
         api: ApiKind,
     },
     /// Two documents are one object.
@@ -25,7 +25,7 @@ pub enum ApplyError {
     Duplicate {
         /// The template of the second.
         origin: String,
-        /// The object.
+        /// The one that both documents are, such as `Deployment default/web`.
         id: Box<ObjectId>,
     },
     /// The object is somebody else's.
@@ -33,7 +33,7 @@ pub enum ApplyError {
         "{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}"
     )]
     Foreign {
-        /// The object.
+        /// Whose name and kind the chart wants as well, such as `Deployment default/web`.
         id: Box<ObjectId>,
         /// By which of Helm's rules.
         reason: String,
@@ -41,7 +41,7 @@ pub enum ApplyError {
     /// A field can't be changed.
     #[error("failed to apply {id}: {fields} can't be changed in place; {advice}")]
     Immutable {
-        /// The object.
+        /// The one with the field, such as `Deployment default/web`.
         id: Box<ObjectId>,
         /// The fields, as the server names them.
         fields: String,
@@ -56,7 +56,7 @@ pub enum ApplyError {
          have it (`conflicts: overwrite`)"
     )]
     Conflict {
-        /// The object.
+        /// The one with the fields, such as `Deployment default/web`.
         id: Box<ObjectId>,
         /// The fields, and who manages them.
         fields: String,
@@ -66,9 +66,9 @@ pub enum ApplyError {
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {
-        /// What was attempted.
+        /// A verb with what goes between it and the object, such as `read` or `take over the fields of`.
         attempt: &'static str,
-        /// The object.
+        /// What the request was about, such as `Deployment default/web`.
         id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
@@ -79,7 +79,7 @@ pub enum ApplyError {
     /// What keeps an object from being applied could not be taken out of it.
     #[error("failed to make {id} ready to be applied")]
     Heal {
-        /// The object.
+        /// The one that the server refuses as it is, such as `Service default/web`.
         id: Box<ObjectId>,
         /// Why.
         source: HealError,

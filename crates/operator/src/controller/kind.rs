@@ -13,7 +13,7 @@ const KIND_POLL: Duration = Duration::from_secs(2);
 /// Looks for the kind until the server serves it.
 pub(super) async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Resource> {
     let gvk = &watch.gvk;
-    let mut told = String::new();
+    let mut logged_reason = String::new();
     loop {
         let reason = match kube::discovery::pinned_kind(&context.client, gvk).await {
             Ok((api, capabilities)) => {
@@ -27,9 +27,9 @@ pub(super) async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Re
             },
         };
         context.readiness.waiting(gvk, reason.clone());
-        if told != reason {
+        if logged_reason != reason {
             tracing::warn!(group = %gvk.group, version = %gvk.version, kind = %gvk.kind, reason, "resource can't be watched yet");
-            told = reason;
+            logged_reason = reason;
         }
         tokio::time::sleep(KIND_POLL).await;
     }

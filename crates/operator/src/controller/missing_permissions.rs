@@ -13,7 +13,7 @@ use steersman_watches::Watch;
 /// where that is not known for certain.
 ///
 /// The chart's templates are read on a thread of their own.
-pub(crate) async fn tell_missing(
+pub(crate) async fn warn_of_missing(
     permissions: &Permissions,
     client: &Client,
     discovery: &Discovery,

@@ -1,14 +1,14 @@
 //! The controller of one watch: it follows the custom resources and reconciles them.
 
+mod cached;
 mod kind;
 mod missing_permissions;
 mod period;
 mod reconciles;
 mod resources;
-mod seen;
-mod slots;
-mod strays;
+mod unselected;
 mod versions;
+mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,31 +20,40 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::context::Context;
-use crate::reconcile::{Reconciler, Settings, Shared};
+use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
 use crate::schedule::Queue;
 use kind::wait_for_kind;
-use missing_permissions::tell_missing;
+use missing_permissions::warn_of_missing;
 use period::default_period;
 use reconciles::Finished;
-use resources::Known;
-use slots::Slots;
+use resources::KnownResource;
 use steersman_cluster::discovery::Resource;
 use steersman_watches::Watch;
 pub(crate) use versions::Versions;
+use workers::Workers;
 
 /// How long a reconcile in work may go on when the process is to stop. Projects of operator-sdk give a pod ten seconds,
 /// in which the lease must be given back, too.
 const GRACE: Duration = Duration::from_secs(8);
 
+/// Which custom resources a controller reconciles.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    pub(crate) watch: Watch,
+    /// Which of them are another controller's, where watches.yaml has several versions of the kind.
+    pub(crate) versions: Versions,
+    /// Under which other selectors the operator has added its finalizer, so that it has to take it off.
+    pub(crate) former_selectors: BTreeSet<String>,
+}
+
 /// Follows the custom resources of one watch and reconciles them, until the context's shutdown. Its kind is waited for
-/// while it is not served. The versions say which resources are another controller's, the selectors under which
-/// others the operator has held resources before.
-pub(crate) async fn control(
-    context: Context,
-    shared: Shared,
-    watch: Watch,
-    (versions, former_selectors): (Versions, BTreeSet<String>),
-) {
+/// while it is not served.
+pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
+    let Claim {
+        watch,
+        versions,
+        former_selectors,
+    } = claim;
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
         .run_until_cancelled(wait_for_kind(&context, &watch))
@@ -68,19 +77,19 @@ pub(crate) async fn control(
     aside.spawn({
         let (permissions, shared) = (Arc::clone(&context.permissions), shared.clone());
         let (watch, resource) = (watch.clone(), resource.clone());
-        async move { tell_missing(&permissions, &shared.client, &shared.discovery, &watch, &resource).await }
+        async move { warn_of_missing(&permissions, &shared.client, &shared.discovery, &watch, &resource).await }
     });
-    let settings = Settings {
+    let settings = ReconcileSettings {
         releases: context.config.releases,
         dry_run: context.config.dry_run,
         suppress_override_values: context.config.suppress_override_values,
         former_selectors: former_selectors.clone(),
-        ..Settings::new(&watch)
+        ..ReconcileSettings::new(&watch)
     };
     let limit = watch
         .max_concurrent_reconciles
         .unwrap_or(context.config.max_concurrent_reconciles.get());
-    let slots = Slots::new(limit, context.places.clone());
+    let workers = Workers::new(limit, context.workers_in_all.clone());
     let (wake, woken) = mpsc::unbounded_channel();
     let controller = Controller {
         reconciler: Reconciler::new(shared.clone(), Arc::new(settings), resource.clone()),
@@ -91,7 +100,7 @@ pub(crate) async fn control(
         former_selectors,
         resource,
         period,
-        slots,
+        workers,
         wake,
         known: BTreeMap::new(),
         queue: Queue::default(),
@@ -116,9 +125,9 @@ struct Controller {
     former_selectors: BTreeSet<String>,
     resource: Resource,
     period: Option<Duration>,
-    slots: Slots,
+    workers: Workers,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
-    known: BTreeMap<Key, Known>,
+    known: BTreeMap<Key, KnownResource>,
     queue: Queue<Key>,
     tasks: JoinSet<Finished>,
 }
@@ -127,25 +136,25 @@ impl Controller {
     async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
-        let mut strays = self.strays();
+        let mut unselected = self.unselected();
         loop {
             self.start_due();
             let next = self.queue.next_due();
             let is_due = next.is_some_and(|next| next <= Instant::now());
-            let is_full = self.slots.are_full(self.queue.running());
+            let is_exhausted = self.workers.are_exhausted(self.queue.running());
             tokio::select! {
                 biased;
                 () = shutdown.cancelled() => break,
                 Some(finished) = self.tasks.join_next() => self.finished(finished),
-                Some((scope, event)) = events.next() => self.observed(scope.as_ref(), event),
-                Some(metadata) = strays.recv() => self.strayed(metadata),
+                Some((scope, event)) = events.next() => self.handle(scope.as_ref(), event),
+                Some(metadata) = unselected.recv() => self.add_unselected(metadata),
                 Some((key, pause)) = woken.recv() => self.queue.add(key, Instant::now() + pause),
-                // What is due and was not started lacks a place.
-                () = self.slots.freed(), if is_due && !is_full => {}
+                // What is due and was not started lacks a worker.
+                () = self.workers.available(), if is_due && !is_exhausted => {}
                 () = tokio::time::sleep_until(next.unwrap_or_else(far_off)), if next.is_some() && !is_due => {}
             }
         }
-        self.leave();
+        self.forget_all();
         // What is in work is brought to an end, if that does not take too long; what is not
         // is taken up by the next process.
         let _ = tokio::time::timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;

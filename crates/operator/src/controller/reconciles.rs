@@ -6,10 +6,10 @@ use tokio::task::JoinError;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::seen::Seen;
+use super::cached::CachedResource;
 use super::{Controller, Key};
-use crate::metrics;
-use crate::reconcile::{Memory, Next, Outcome};
+use crate::metrics::ResultLabel;
+use crate::reconcile::{Memory, Next, ReconcileOutcome};
 use crate::schedule::{backoff, jitter, spread};
 use steersman_cluster::TRACE;
 
@@ -17,29 +17,30 @@ use steersman_cluster::TRACE;
 pub(super) struct Finished {
     key: Key,
     uid: Option<String>,
-    /// Whether it was to be let go.
-    left: bool,
+    /// Whether its finalizer was to go, as the watch no longer selects it.
+    is_unselected: bool,
     /// `None` when the reconcile panicked.
-    result: Option<(Memory, Outcome)>,
+    result: Option<(Memory, ReconcileOutcome)>,
     took: Duration,
 }
 
 impl Controller {
     /// Begins as many reconciles as are due and allowed.
     pub(super) fn start_due(&mut self) {
-        while let Some(slot) = self.slots.take(self.queue.running()) {
+        while let Some(worker) = self.workers.take(self.queue.running()) {
             let now = Instant::now();
             let Some((key, due)) = self.queue.take(now) else {
                 break;
             };
             let known = self.known.get_mut(&key);
-            let Some((known, object)) = known.and_then(|known| known.seen.object().map(|seen| (known, seen)))
+            let Some((known, object)) =
+                known.and_then(|known| known.cached.object().map(|object| (known, object)))
             else {
                 self.queue.done(&key);
                 continue;
             };
             let mut memory = known.memory.take().unwrap_or_default();
-            let left = known.left;
+            let is_unselected = known.is_unselected;
             let reconciler = self.reconciler.clone();
             let busy = self
                 .context
@@ -57,7 +58,7 @@ impl Controller {
                 let uid = object.metadata.uid.clone();
                 // A task of its own: a panic is the end of this reconcile and of nothing else.
                 let work = async move {
-                    let outcome = if left {
+                    let outcome = if is_unselected {
                         reconciler.release_unselected(object, &mut memory).await
                     } else {
                         reconciler.reconcile(object, &mut memory).await
@@ -65,12 +66,12 @@ impl Controller {
                     (memory, outcome)
                 };
                 let work = async { AbortOnDrop(tokio::spawn(work.instrument(span))).join().await };
-                let result = slot.hold(Box::pin(work)).await.ok();
+                let result = worker.run(Box::pin(work)).await.ok();
                 drop(busy);
                 Finished {
                     key,
                     uid,
-                    left,
+                    is_unselected,
                     result,
                     took: started.elapsed(),
                 }
@@ -86,7 +87,7 @@ impl Controller {
         let Ok(Finished {
             key,
             uid,
-            left,
+            is_unselected,
             result,
             took,
         }) = finished
@@ -99,16 +100,16 @@ impl Controller {
             tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
             self.context
                 .metrics
-                .reconcile_finished(&self.watch.gvk, metrics::Outcome::Panic, took);
+                .reconcile_finished(&self.watch.gvk, ResultLabel::Panic, took);
             self.queue.add(key, now + backoff(6, jitter()));
             return;
         };
         let counted = match outcome.next {
-            Next::Retry(_) => metrics::Outcome::Error,
-            _ if memory.failures > 0 => metrics::Outcome::TerminalError,
-            Next::After(_) => metrics::Outcome::RequeueAfter,
-            Next::Period if self.period.is_some() => metrics::Outcome::RequeueAfter,
-            Next::Period | Next::Never => metrics::Outcome::Success,
+            Next::Retry(_) => ResultLabel::Error,
+            _ if memory.failures > 0 => ResultLabel::TerminalError,
+            Next::After(_) => ResultLabel::RequeueAfter,
+            Next::Period if self.period.is_some() => ResultLabel::RequeueAfter,
+            Next::Period | Next::Never => ResultLabel::Success,
         };
         if matches!(outcome.next, Next::Retry(_)) {
             self.context.metrics.retried(&self.watch.gvk);
@@ -120,17 +121,17 @@ impl Controller {
             return;
         };
         // The name may be another resource's by now.
-        if known.seen.uid() != uid.as_deref() {
+        if known.cached.uid() != uid.as_deref() {
             return;
         }
         let pause = match outcome.next {
-            // Its event may be older than the answer that told of it, and count for nothing.
+            // The write's answer has shown the change. Its event may be older than that answer, and would be ignored.
             _ if outcome.outdated => Some(Duration::ZERO),
             Next::Never => None,
             Next::After(pause) => Some(pause),
             Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
             Next::Period => {
-                let period = known.seen.period(self.period);
+                let period = known.cached.period(self.period);
                 period.map(|period| spread(period, jitter()))
             }
         };
@@ -152,12 +153,12 @@ impl Controller {
         known.memory = Some(memory);
         if let Some(object) = outcome.object
             && object.metadata.uid == uid
-            && !known.seen.is_newer_than(&object)
+            && !known.cached.is_newer_than(&object)
         {
-            known.seen = Seen::new(object);
+            known.cached = CachedResource::new(object);
         }
-        if left && outcome.next == Next::Never {
-            if known.left {
+        if is_unselected && outcome.next == Next::Never {
+            if known.is_unselected {
                 self.forget(&key);
             } else {
                 // It matches again.

@@ -7,8 +7,8 @@ use kube::runtime::watcher::{self, Event};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::seen::Seen;
-use super::strays::{Hold, find_strays};
+use super::cached::CachedResource;
+use super::unselected::{SelectorHistory, find_unselected};
 use super::{Controller, Key};
 use crate::config::Namespaces;
 use crate::dependents::Route;
@@ -17,22 +17,22 @@ use crate::schedule::{RESYNC_PERIOD, resynced};
 use steersman_cluster::client::PAGE;
 use steersman_cluster::watch_error;
 
-/// What is known of a custom resource.
+/// A custom resource that the controller reconciles, with what it remembers of it.
 #[derive(Debug)]
-pub(super) struct Known {
-    pub(super) seen: Seen,
-    /// Absent while it is being reconciled.
+pub(super) struct KnownResource {
+    pub(super) cached: CachedResource,
+    /// `None` while it is being reconciled: the reconcile has it.
     pub(super) memory: Option<Memory>,
-    /// Whether it was in the list that is arriving.
+    /// Whether the list that is arriving has named it; who is not named until its end is gone.
     listed: bool,
-    /// Whether the watch may no longer select it, so that it is to be let go.
-    pub(super) left: bool,
-    /// Where changes of its objects are told.
+    /// Whether the watch may no longer select it, so that its finalizer has to go.
+    pub(super) is_unselected: bool,
+    /// By which changes of its objects make it due; `None` where the watch has `watchDependentResources: false`.
     route: Option<Route>,
 }
 
-/// What a watch tells, with the namespace that it is for.
-type Observation = (Option<String>, Result<Event<DynamicObject>, watcher::Error>);
+/// An event of a watch, with the namespace that it watches; `None` is all of them.
+type ScopedEvent = (Option<String>, Result<Event<DynamicObject>, watcher::Error>);
 
 impl Controller {
     /// The watched parts of the cluster: some namespaces, or all of it.
@@ -51,7 +51,7 @@ impl Controller {
     }
 
     /// The events of all namespaces that are watched, each with the namespace of its watch.
-    pub(super) fn events(&self) -> SelectAll<futures::stream::BoxStream<'static, Observation>> {
+    pub(super) fn events(&self) -> SelectAll<futures::stream::BoxStream<'static, ScopedEvent>> {
         let streams = self.scopes().into_iter().map(|(scope, api)| {
             let config = watcher::Config::default()
                 .labels_from(&self.watch.selector)
@@ -62,41 +62,41 @@ impl Controller {
         futures::stream::select_all(streams)
     }
 
-    /// Looks once for custom resources that stopped matching the selector before this process
-    /// began.
-    pub(super) fn strays(&self) -> mpsc::UnboundedReceiver<ObjectMeta> {
-        let (found, strays) = mpsc::unbounded_channel();
+    /// Looks once for custom resources that stopped matching the selector before this process began: no event of the
+    /// watch is about them.
+    pub(super) fn unselected(&self) -> mpsc::UnboundedReceiver<ObjectMeta> {
+        let (found, unselected) = mpsc::unbounded_channel();
         if !self.watch.selector.selects_all() {
             for (_, api) in self.scopes() {
-                let hold = Hold {
+                let selectors = SelectorHistory {
                     selector: self.watch.selector.clone(),
                     former: self.former_selectors.clone(),
                 };
-                let search = find_strays(api, hold, found.clone());
+                let search = find_unselected(api, selectors, found.clone());
                 let shutdown = self.context.shutdown.clone();
                 tokio::spawn(async move { shutdown.run_until_cancelled(search).await });
             }
         }
-        strays
+        unselected
     }
 
-    /// Takes in what a watch tells.
-    pub(super) fn observed(
+    /// Brings `known` and the queue up to date with an event of a watch.
+    pub(super) fn handle(
         &mut self,
         scope: Option<&String>,
         event: Result<Event<DynamicObject>, watcher::Error>,
     ) {
         match event {
-            Ok(Event::Apply(object) | Event::InitApply(object)) => self.seen(object),
+            Ok(Event::Apply(object) | Event::InitApply(object)) => self.upsert(object),
             Ok(Event::Delete(object)) => {
                 let key = key(&object);
                 let uid = object.metadata.uid;
                 if self
                     .known
                     .get(&key)
-                    .is_some_and(|known| known.seen.uid() == uid.as_deref())
+                    .is_some_and(|known| known.cached.uid() == uid.as_deref())
                 {
-                    self.unseen(&key);
+                    self.withdraw(&key);
                 }
             }
             Ok(Event::Init) => {
@@ -107,11 +107,11 @@ impl Controller {
                 let gone: Vec<Key> = self
                     .known
                     .iter()
-                    .filter(|(key, known)| inside(key) && !known.listed && !known.left)
+                    .filter(|(key, known)| inside(key) && !known.listed && !known.is_unselected)
                     .map(|(key, _)| key.clone())
                     .collect();
                 for key in gone {
-                    self.unseen(&key);
+                    self.withdraw(&key);
                 }
             }
             Err(error) => {
@@ -121,7 +121,7 @@ impl Controller {
         }
     }
 
-    fn within<'a>(&'a mut self, scope: Option<&'a String>) -> impl Iterator<Item = &'a mut Known> {
+    fn within<'a>(&'a mut self, scope: Option<&'a String>) -> impl Iterator<Item = &'a mut KnownResource> {
         self.known
             .iter_mut()
             .filter(move |(key, _)| scope.is_none() || key.namespace.as_ref() == scope)
@@ -129,7 +129,7 @@ impl Controller {
     }
 
     /// Takes in a custom resource and makes it due if more than its status has changed.
-    fn seen(&mut self, object: DynamicObject) {
+    fn upsert(&mut self, object: DynamicObject) {
         let key = key(&object);
         if !self.versions.claims(&object.metadata) {
             // The controller of another version has it, with its finalizer.
@@ -141,22 +141,22 @@ impl Controller {
             return;
         };
         known.listed = true;
-        if known.seen.uid() != object.metadata.uid.as_deref() {
+        if known.cached.uid() != object.metadata.uid.as_deref() {
             // Deleted and created again, and the deletion was not seen.
             self.forget(&key);
             self.add(key, object);
             return;
         }
         // Our own write may be ahead of the watch.
-        if known.seen.is_newer_than(&object) {
+        if known.cached.is_newer_than(&object) {
             return;
         }
-        let back = std::mem::take(&mut known.left);
+        let is_selected_again = std::mem::take(&mut known.is_unselected);
         let uid = object.metadata.uid.clone();
-        let seen = Seen::new(object);
-        let matters = back || seen.differs_from(&known.seen);
-        known.seen = seen;
-        if back {
+        let cached = CachedResource::new(object);
+        let matters = is_selected_again || cached.differs_from(&known.cached);
+        known.cached = cached;
+        if is_selected_again {
             let route = self.route(&key, uid);
             if let Some(known) = self.known.get_mut(&key) {
                 known.route = route;
@@ -177,12 +177,12 @@ impl Controller {
         self.context
             .metrics
             .resource_created(&self.watch.gvk, namespace, &key.name, created as f64);
-        let known = Known {
+        let known = KnownResource {
             route: self.route(&key, object.metadata.uid.clone()),
-            seen: Seen::new(object),
+            cached: CachedResource::new(object),
             memory: Some(Memory::default()),
             listed: true,
-            left: false,
+            is_unselected: false,
         };
         self.known.insert(key.clone(), known);
         self.queue.add(key, Instant::now());
@@ -202,14 +202,14 @@ impl Controller {
         ))
     }
 
-    /// The watch shows a custom resource no longer: it is gone, or does not match the selector.
-    /// In the second case it must not be held any longer.
-    fn unseen(&mut self, key: &Key) {
+    /// A custom resource is gone, or no longer matches the selector: a watch shows both as a deletion. In the second case
+    /// its finalizer has to go.
+    fn withdraw(&mut self, key: &Key) {
         let selective = !self.watch.selector.selects_all();
         match self.known.get_mut(key) {
             // One that is being reconciled may be getting its finalizer.
-            Some(known) if selective && (known.memory.is_none() || known.seen.has_finalizer()) => {
-                known.left = true;
+            Some(known) if selective && (known.memory.is_none() || known.cached.has_finalizer()) => {
+                known.is_unselected = true;
                 if let Some(route) = known.route.take() {
                     self.shared.dependents.forget(&route);
                 }
@@ -219,8 +219,8 @@ impl Controller {
         }
     }
 
-    /// A custom resource was left before this process began.
-    pub(super) fn strayed(&mut self, metadata: ObjectMeta) {
+    /// A custom resource stopped matching the selector before this process began; its finalizer has to go.
+    pub(super) fn add_unselected(&mut self, metadata: ObjectMeta) {
         let object = DynamicObject {
             types: None,
             metadata,
@@ -230,11 +230,11 @@ impl Controller {
         if self.known.contains_key(&key) {
             return;
         }
-        let known = Known {
-            seen: Seen::new(object),
+        let known = KnownResource {
+            cached: CachedResource::new(object),
             memory: Some(Memory::default()),
             listed: true,
-            left: true,
+            is_unselected: true,
             route: None,
         };
         self.known.insert(key.clone(), known);
@@ -255,7 +255,7 @@ impl Controller {
     }
 
     /// Forgets everything: another controller may follow these resources from now on.
-    pub(super) fn leave(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         let known: Vec<Key> = self.known.keys().cloned().collect();
         for key in &known {
             self.forget(key);

@@ -11,7 +11,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 
-use super::{Dependents, Listed, Live, Scope};
+use super::{Dependents, Listed, LiveObject, Scope};
 use crate::schedule::{RESYNC_PERIOD, resynced};
 use crate::status::{Health, has_health, health};
 use steersman_cluster::OWNER_UID_LABEL;
@@ -77,7 +77,7 @@ impl Dependents {
         S: Stream<Item = Result<Event<(ObjectMeta, Option<Health>)>, watcher::Error>> + Unpin,
     {
         // While a list arrives: what it has named so far, and what was there when it began.
-        let mut listing: Option<(BTreeSet<Key>, BTreeMap<Key, Live>)> = None;
+        let mut listing: Option<(BTreeSet<Key>, BTreeMap<Key, LiveObject>)> = None;
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => listing = Some((BTreeSet::new(), self.within(scope))),
@@ -113,7 +113,7 @@ impl Dependents {
         }
     }
 
-    fn within(&self, scope: &Scope) -> BTreeMap<Key, Live> {
+    fn within(&self, scope: &Scope) -> BTreeMap<Key, LiveObject> {
         let inside = |id: &ObjectId| {
             id.group == scope.group
                 && id.kind == scope.kind
@@ -141,7 +141,7 @@ impl Dependents {
         let old = known.get(&id);
         // The answer to our own apply may be ahead of the watch. Its verdict is not.
         if let Some(old) = old.filter(|old| is_older(new.version, old.version) && old.uid == new.uid) {
-            let merged = Live {
+            let merged = LiveObject {
                 health: new.health,
                 ..old.clone()
             };
@@ -188,7 +188,7 @@ impl Dependents {
     }
 
     /// Not in a new list, and not written since that list began.
-    fn gone(&self, key: &Key, seen: &Live) {
+    fn gone(&self, key: &Key, seen: &LiveObject) {
         let mut state = self.lock();
         let Some(known) = state.live.get_mut(&key.0) else {
             return;
@@ -214,7 +214,7 @@ fn key(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
 }
 
 /// Whether nothing but the health may differ.
-fn is_same_object(old: &Live, new: &Live) -> bool {
+fn is_same_object(old: &LiveObject, new: &LiveObject) -> bool {
     (&old.uid, old.digest, old.deleting) == (&new.uid, new.digest, new.deleting)
 }
 

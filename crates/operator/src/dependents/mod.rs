@@ -28,8 +28,8 @@ const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is known of a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Live {
-    /// Its UID.
+pub struct LiveObject {
+    /// Another object that takes its name later has another.
     pub uid: String,
     /// The digest of the fields that we applied.
     pub digest: Option<Digest>,
@@ -45,14 +45,14 @@ pub struct Live {
 /// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
 pub type Wake = Box<dyn Fn(Duration) + Send + Sync>;
 
-/// Where changes of an owner's objects are told. A later one takes the place of an earlier one.
+/// Wakes the controller of an owner when its objects change. A later route of the same owner replaces an earlier one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Route {
     owner: String,
     number: u64,
 }
 
-/// What of the cluster concerns a set of watches.
+/// Which objects a set of watches has to follow, and which of their values it ignores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interests {
     /// The names of all charts whose objects are of interest.
@@ -74,7 +74,7 @@ pub struct Dependents {
 #[derive(Default)]
 struct State {
     /// By the UID of their owner.
-    live: BTreeMap<String, BTreeMap<ObjectId, Live>>,
+    live: BTreeMap<String, BTreeMap<ObjectId, LiveObject>>,
     /// By the UID of the owner, each with the number of its route.
     wakes: BTreeMap<String, (u64, Wake)>,
     routes: u64,
@@ -157,12 +157,12 @@ impl Dependents {
     }
 
     /// What is known of an object.
-    pub fn live(&self, owner: &str, id: &ObjectId) -> Option<Live> {
+    pub fn live(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
         self.lock().live.get(owner)?.get(id).cloned()
     }
 
     /// Every object that is known to be an owner's.
-    pub fn owned(&self, owner: &str) -> Vec<(ObjectId, Live)> {
+    pub fn owned(&self, owner: &str) -> Vec<(ObjectId, LiveObject)> {
         let state = self.lock();
         let live = state.live.get(owner);
         live.into_iter()
@@ -171,7 +171,7 @@ impl Dependents {
             .collect()
     }
 
-    /// Takes over what an apply's answer says, so that it is known before the watch tells it. Gives
+    /// Takes over what an apply's answer says, so that it is known before the watch's event arrives. Gives
     /// the digest of our fields.
     pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<Digest> {
         let reduced = self.reduce(id, metadata, None);
@@ -182,7 +182,7 @@ impl Dependents {
             .get(owner)
             .and_then(|live| live.get(id))
             .and_then(|live| live.health.clone());
-        let live = Live { health, ..reduced };
+        let live = LiveObject { health, ..reduced };
         state
             .live
             .entry(owner.to_owned())
@@ -221,13 +221,13 @@ impl Dependents {
         }
     }
 
-    fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> Live {
+    fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> LiveObject {
         let rules = owner_kind(metadata).and_then(|kind| self.ignore.get(&kind));
         let rules = rules.map(Vec::as_slice).unwrap_or_default();
         let ignored = IgnoreRule::paths_of(rules, id, || {
             own_entry(metadata).map_or_else(Candidate::default, |entry| Candidate::live(metadata, entry))
         });
-        Live {
+        LiveObject {
             uid: metadata.uid.clone().unwrap_or_default(),
             digest: owned_fields(metadata, ignored.into_iter()),
             health,

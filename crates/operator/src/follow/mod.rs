@@ -51,7 +51,7 @@ pub fn follow(file: &Path, environment: &Environment, watches: &Watches) -> Resu
         system,
         places: BTreeMap::new(),
         subjects: BTreeSet::new(),
-        told: None,
+        reported: None,
         sender,
     };
     follower.look_at_places()?;
@@ -68,8 +68,8 @@ struct Follower {
     places: BTreeMap<PathBuf, RecursiveMode>,
     /// What an event must be about: the file and the charts.
     subjects: BTreeSet<PathBuf>,
-    /// What was said to be wrong.
-    told: Option<String>,
+    /// What the log says to be wrong; `None` while the files can be used.
+    reported: Option<String>,
     sender: watch::Sender<Watches>,
 }
 
@@ -118,16 +118,16 @@ impl Follower {
     fn take(&mut self, loaded: Result<Watches, String>) {
         match loaded {
             Err(wrong) => {
-                if self.told.as_ref() != Some(&wrong) {
+                if self.reported.as_ref() != Some(&wrong) {
                     tracing::error!(
                         error = %wrong,
                         "Changed files can't be used; the watches and charts from before stay in use"
                     );
-                    self.told = Some(wrong);
+                    self.reported = Some(wrong);
                 }
             }
             Ok(watches) => {
-                if self.told.take().is_some() {
+                if self.reported.take().is_some() {
                     tracing::info!("Watches and charts can be used again");
                 }
                 if watches.say_the_same(&self.current) {

@@ -15,9 +15,9 @@ use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
 use families::Families;
 use names::ControllerNames;
 
-/// How a reconcile ended.
+/// The label `result` of `controller_runtime_reconcile_total`: how a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ResultLabel {
     /// Everything is as it should be, and nothing is planned.
     Success,
     /// Everything is as it should be; the next look comes after the period.
@@ -33,6 +33,24 @@ pub enum Outcome {
 }
 
 /// The numbers that `/metrics` shows. Clones share them.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use kube::core::GroupVersionKind;
+/// use steersman_operator::metrics::{Metrics, ResultLabel};
+///
+/// let site = GroupVersionKind::gvk("example.com", "v1", "Site");
+/// let metrics = Metrics::new([(&site, 2)])?;
+/// let worker = metrics.reconcile_started(&site, Duration::ZERO);
+/// metrics.reconcile_finished(&site, ResultLabel::Success, Duration::from_millis(20));
+/// drop(worker);
+///
+/// let page = String::from_utf8(metrics.encode()?).unwrap();
+/// let line = r#"controller_runtime_reconcile_total{controller="site-controller",result="success"} 1"#;
+/// assert!(page.lines().any(|found| found == line));
+/// # Ok::<(), prometheus::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -67,15 +85,15 @@ impl Metrics {
         self.families.controllers.add(gvk);
         let (families, controller) = (&self.families, self.controller(gvk));
         let controller = controller.as_str();
-        for outcome in [
-            Outcome::Success,
-            Outcome::RequeueAfter,
-            Outcome::Requeue,
-            Outcome::Error,
+        for result in [
+            ResultLabel::Success,
+            ResultLabel::RequeueAfter,
+            ResultLabel::Requeue,
+            ResultLabel::Error,
         ] {
             families
                 .reconcile_total
-                .with_label_values(&[controller, outcome.label()])
+                .with_label_values(&[controller, result.as_str()])
                 .reset();
         }
         for family in [
@@ -133,26 +151,26 @@ impl Metrics {
     }
 
     /// Counts a reconcile that has ended.
-    pub fn reconcile_finished(&self, gvk: &GroupVersionKind, outcome: Outcome, duration: Duration) {
+    pub fn reconcile_finished(&self, gvk: &GroupVersionKind, result: ResultLabel, duration: Duration) {
         let (families, controller) = (&self.families, self.controller(gvk));
         let controller = controller.as_str();
         families
             .reconcile_total
-            .with_label_values(&[controller, outcome.label()])
+            .with_label_values(&[controller, result.as_str()])
             .inc();
         families
             .reconcile_time
             .with_label_values(&[controller])
             .observe(duration.as_secs_f64());
         let count = |family: &IntCounterVec| family.with_label_values(&[controller]).inc();
-        match outcome {
-            Outcome::Success | Outcome::RequeueAfter | Outcome::Requeue => {}
-            Outcome::Error => count(&families.reconcile_errors),
-            Outcome::TerminalError => {
+        match result {
+            ResultLabel::Success | ResultLabel::RequeueAfter | ResultLabel::Requeue => {}
+            ResultLabel::Error => count(&families.reconcile_errors),
+            ResultLabel::TerminalError => {
                 count(&families.reconcile_errors);
                 count(&families.terminal_errors);
             }
-            Outcome::Panic => {
+            ResultLabel::Panic => {
                 count(&families.reconcile_errors);
                 count(&families.reconcile_panics);
             }
@@ -237,9 +255,9 @@ impl Drop for ActiveWorker {
     }
 }
 
-impl Outcome {
-    /// The value of the label `result`.
-    fn label(self) -> &'static str {
+impl ResultLabel {
+    /// As `/metrics` shows it; three ways to fail are one there.
+    fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
             Self::RequeueAfter => "requeue_after",
@@ -251,7 +269,7 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{Metrics, Outcome};
+    use super::{Metrics, ResultLabel};
     use expect_test::expect;
     use kube::core::GroupVersionKind;
     use std::time::Duration;
@@ -273,7 +291,7 @@ mod tests {
         let gvk = memcached("v1alpha1");
         let metrics = Metrics::new([(&gvk, 4)]).unwrap();
         metrics.resource_created(&gvk, "default", "memcached-sample", 1_767_366_245.0);
-        metrics.reconcile_finished(&gvk, Outcome::Error, Duration::from_millis(20));
+        metrics.reconcile_finished(&gvk, ResultLabel::Error, Duration::from_millis(20));
         metrics.drift_corrected(&gvk, 2);
         metrics.release_deployed(&gvk, "default", "memcached-sample", 3, 5);
         expect![[r#"
@@ -344,13 +362,13 @@ mod tests {
     fn failures_are_told_apart() {
         let gvk = memcached("v1");
         let metrics = Metrics::new([(&gvk, 1)]).unwrap();
-        for outcome in [
-            Outcome::Success,
-            Outcome::Error,
-            Outcome::TerminalError,
-            Outcome::Panic,
+        for result in [
+            ResultLabel::Success,
+            ResultLabel::Error,
+            ResultLabel::TerminalError,
+            ResultLabel::Panic,
         ] {
-            metrics.reconcile_finished(&gvk, outcome, Duration::ZERO);
+            metrics.reconcile_finished(&gvk, result, Duration::ZERO);
         }
         metrics.answered("200", "GET", "10.0.0.1:443");
         expect![[r#"

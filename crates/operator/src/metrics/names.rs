@@ -29,7 +29,7 @@ impl ControllerNames {
         Self(RwLock::new(names.collect()))
     }
 
-    /// The name of a kind's controller.
+    /// `memcached-controller`, or a longer name where another watched kind would have the same.
     pub(super) fn get(&self, gvk: &GroupVersionKind) -> String {
         let names = self.0.read().unwrap_or_else(PoisonError::into_inner);
         names.get(&key(gvk)).cloned().unwrap_or_else(|| short_name(gvk))

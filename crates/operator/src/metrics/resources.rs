@@ -14,7 +14,7 @@ use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
 
 const LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
 
-/// The families, with the value that each gives.
+/// Each family's name and help, and where its value comes from; `None` leaves a resource out.
 const FAMILIES: [(&str, &str, Value); 3] = [
     (
         "resource_created_at_seconds",

@@ -8,13 +8,16 @@ use tokio::time::Instant;
 use super::action::{
     CorrectDrift, Deploy, Install, OrphanObjects, Recover, RollBack, TakeOver, Uninstall, Upgrade,
 };
+use super::deployed::DeployedReport;
 use super::error::ReconcileError;
+use super::lookups::Lookups;
 use super::memory::Memory;
+use super::observe::Observer;
 use super::plan::Planner;
 use super::session::{Prepared, Session};
 use super::state::{Action, Cause, ReleaseState};
 use super::{Next, Reconciler, next_action, release_state};
-use crate::status::Report;
+use crate::status::ReleaseReport;
 use crate::telemetry::step;
 use steersman_model::ObjectId;
 
@@ -30,7 +33,7 @@ pub(super) struct Converged {
     /// What the release is made of; `None` where nobody asked.
     pub(super) prepared: Option<Prepared>,
     /// What to report, and when to look again; `None` where there is nobody to report to.
-    pub(super) result: Result<Option<(Report, Next)>, ReconcileError>,
+    pub(super) result: Result<Option<(ReleaseReport, Next)>, ReconcileError>,
 }
 
 /// What follows an action.
@@ -38,11 +41,11 @@ enum Step {
     /// Another look.
     Again,
     /// The end of this reconcile.
-    End(Option<(Report, Next)>),
+    End(Option<(ReleaseReport, Next)>),
 }
 
 impl Step {
-    fn report(report: Report, next: Next) -> Self {
+    fn report(report: ReleaseReport, next: Next) -> Self {
         Self::End(Some((report, next)))
     }
 }
@@ -64,13 +67,14 @@ impl Reconciler {
         session: &mut Session,
         prepared: &mut Option<Prepared>,
         memory: &mut Memory,
-    ) -> Result<Option<(Report, Next)>, ReconcileError> {
+    ) -> Result<Option<(ReleaseReport, Next)>, ReconcileError> {
         let mut acted = false;
         for _ in 0..MAX_ACTIONS {
-            let observing = self.observe(session, prepared, memory);
+            let observer = self.observer();
+            let observing = observer.observe(session, prepared, memory);
             let state = release_state(step("observe").of(observing).await?);
-            let settled = self.settled(session, memory, &state).await?;
-            if let Some(end) = settled {
+            let end = self.without_action(session, memory, &state).await?;
+            if let Some(end) = end {
                 return Ok(end);
             }
             let Some(action) = next_action(state) else {
@@ -78,7 +82,7 @@ impl Reconciler {
                 if !acted {
                     log_unchanged(session, memory);
                 }
-                let report = self.deployed(session, memory).await?;
+                let report = self.deployed_report().report(session, memory).await?;
                 return Ok(Some((report, Next::Period)));
             };
             log_deployed(session, memory);
@@ -100,30 +104,30 @@ impl Reconciler {
                 Step::End(end) => return Ok(end),
             }
         }
-        let report = self.deployed(session, memory).await?;
+        let report = self.deployed_report().report(session, memory).await?;
         Ok(Some((report, Next::Retry(None))))
     }
 
     /// The end of a reconcile that does nothing because of the state alone.
-    async fn settled(
+    async fn without_action(
         &self,
         session: &Session,
         memory: &Memory,
         state: &ReleaseState,
-    ) -> Result<Option<Option<(Report, Next)>>, ReconcileError> {
+    ) -> Result<Option<Option<(ReleaseReport, Next)>>, ReconcileError> {
         Ok(match state {
             ReleaseState::Gone => Some(None),
-            ReleaseState::Paused => Some(Some((Report::Paused, Next::Never))),
+            ReleaseState::Paused => Some(Some((ReleaseReport::Paused, Next::Never))),
             ReleaseState::DryRun => Some(Some((self.report_dry_run(session).await?, Next::Period))),
             ReleaseState::Refused => memory.refusal().map(|refusal| {
-                let report = Report::Failed(refusal.failure.clone());
+                let report = ReleaseReport::Failed(refusal.failure.clone());
                 Some((report, Next::Period))
             }),
             _ => None,
         })
     }
 
-    /// Takes one action.
+    /// Does what the decision table says, and gives what follows from it.
     async fn take(
         &self,
         session: &mut Session,
@@ -136,7 +140,7 @@ impl Reconciler {
             (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, memory, objects);
-                let report = self.deployed(session, memory).await?;
+                let report = self.deployed_report().report(session, memory).await?;
                 return Ok(Step::report(report, Next::Period));
             }
             (Action::Install, Some(prepared)) => {
@@ -189,7 +193,7 @@ impl Reconciler {
         let correction = self.correction();
         correction.warn_of_backoff(session, &new).await;
         if turn.due.is_empty() {
-            let report = self.deployed(session, memory).await?;
+            let report = self.deployed_report().report(session, memory).await?;
             return Ok(Step::report(report, Next::After(turn.pause)));
         }
         let work = correction.run(session, memory, &turn.due);
@@ -203,7 +207,7 @@ impl Reconciler {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session).await?;
                 if !blockers.is_empty() {
-                    let report = Report::Uninstalling(blockers);
+                    let report = ReleaseReport::Uninstalling(blockers);
                     return Ok(Step::report(report, Next::After(UNINSTALL_POLL)));
                 }
             }
@@ -221,6 +225,28 @@ impl Reconciler {
             session.accept(written);
         }
         Ok(Step::End(None))
+    }
+
+    fn observer(&self) -> Observer<'_> {
+        Observer {
+            settings: &self.settings,
+            presence: &self.shared.presence,
+            dependents: &self.shared.dependents,
+            lookups: self.lookups(),
+        }
+    }
+
+    pub(super) fn lookups(&self) -> Lookups<'_> {
+        Lookups {
+            renderer: &self.renderer,
+        }
+    }
+
+    fn deployed_report(&self) -> DeployedReport<'_> {
+        DeployedReport {
+            settings: &self.settings,
+            dependents: &self.shared.dependents,
+        }
     }
 
     pub(super) fn planner(&self) -> Planner<'_> {
@@ -273,9 +299,9 @@ impl Reconciler {
     }
 }
 
-/// Says in the log what was not said yet of a deployed revision.
+/// Logs the line that waits until the status shows the deployed revision.
 pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
-    if let Some(line) = memory.unsaid() {
+    if let Some(line) = memory.take_log_line() {
         session.log(line);
     }
 }

@@ -7,15 +7,15 @@ use steersman_watches::drift::DriftMode;
 
 /// What is true, given what was observed.
 ///
-/// The order of the questions is the order of their weight: a pause or a dry run goes before
-/// everything that could be done; deletion before the rest;
-/// inputs that can't be rendered leave the deployed revision in charge; nothing is written
-/// before the finalizer; another revision goes before the correction of drift.
+/// What is checked first goes before what is checked later: a pause or a dry run before
+/// everything that could be done; deletion before the rest. While inputs can't be rendered, drift of the deployed
+/// revision is still corrected. Nothing is written before the finalizer, and another revision goes before the
+/// correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
         has_finalizer,
-        wish,
+        mode,
         last,
         inputs,
         lookups_changed,
@@ -30,8 +30,8 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     };
     match (deleting, has_finalizer) {
         (true, false) => return ReleaseState::Gone,
-        _ if wish == Mode::Pause => return ReleaseState::Paused,
-        _ if wish == Mode::DryRun => return ReleaseState::DryRun,
+        _ if mode == Mode::Pause => return ReleaseState::Paused,
+        _ if mode == Mode::DryRun => return ReleaseState::DryRun,
         (true, true) => return ReleaseState::Deleted,
         (false, _) => {}
     }
@@ -142,7 +142,7 @@ mod tests {
         Observed {
             deleting: false,
             has_finalizer: true,
-            wish: Mode::Apply,
+            mode: Mode::Apply,
             last: Some(last),
             inputs: now(),
             lookups_changed: false,
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_pause_and_a_rehearsal_hold_everything_up_but_what_is_gone() {
-        for (wish, held) in [
+        for (mode, held) in [
             (Mode::Pause, ReleaseState::Paused),
             (Mode::DryRun, ReleaseState::DryRun),
         ] {
@@ -203,7 +203,7 @@ mod tests {
                 let observed = Observed {
                     deleting,
                     has_finalizer,
-                    wish,
+                    mode,
                     drifted: vec![service()],
                     ..settled()
                 };

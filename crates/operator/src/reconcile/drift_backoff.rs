@@ -78,7 +78,7 @@ impl DriftBackoff {
         found
     }
 
-    /// Tells the drifted objects that are due from those that somebody backoff over.
+    /// Divides drifted objects into those that are due for a correction and those whose next correction has to wait.
     pub(super) fn turn(&self, drifted: Vec<ObjectId>, now: Instant) -> Turn {
         let remaining = |id: &ObjectId| {
             self.corrected.get(id).map_or(Duration::ZERO, |known| {

@@ -32,7 +32,7 @@ pub enum ReconcileError {
     /// The chart can't be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The server did not tell a template what it looks up.
+    /// The server did not answer a lookup of a template.
     #[error("{place}")]
     Lookup {
         /// The template, and where in it.
@@ -61,7 +61,7 @@ pub enum ReconcileError {
     /// The finalizer can't be written.
     #[error("failed to {attempt} the finalizer")]
     Finalizer {
-        /// What was attempted.
+        /// A verb: `add`, `remove` or `look for`.
         attempt: &'static str,
         /// What the server said.
         source: RequestError,

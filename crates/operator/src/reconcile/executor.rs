@@ -6,9 +6,9 @@ use std::sync::Arc;
 use steersman_cluster::discovery::Discovery;
 use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
 
-use super::Settings;
+use super::ReconcileSettings;
 use super::error::ReconcileError;
-use super::plan::{Extent, Orphan, Plan, PruneScope, orphans};
+use super::plan::{Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
 use super::recorder::Recorder;
 use super::session::Session;
 use crate::apply::{Applier, Deletion, Handover, HookRun};
@@ -21,7 +21,7 @@ pub(super) struct Executor {
     pub(super) applier: Applier,
     pub(super) discovery: Arc<Discovery>,
     pub(super) recorder: Recorder,
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Arc<ReconcileSettings>,
 }
 
 impl Executor {
@@ -101,22 +101,27 @@ impl Executor {
         }
         let named = self.identities(session, scope.named.clone()).await?;
         let desired: BTreeSet<ObjectId> = applied.keys().cloned().collect();
-        let (kept, gone): (Vec<Orphan>, Vec<Orphan>) = orphans(named, &scope.abandoned, &desired)
-            .into_iter()
-            .partition(|orphan| orphan.kept);
-        for Orphan { id, .. } in kept {
-            self.applier.disown(&session.owner, &id).await?;
+        let (kept, gone): (Vec<PruneCandidate>, Vec<PruneCandidate>) =
+            prune_candidates(named, &scope.abandoned, &desired)
+                .into_iter()
+                .partition(|candidate| candidate.kept);
+        for PruneCandidate { id, .. } in kept {
+            self.applier.orphan(&session.owner, &id).await?;
             tracing::info!(release = %session.release, object = %id, "kept, as the chart wants it");
         }
         if gone.is_empty() {
             return Ok(());
         }
         let step = step("prune").objects(gone.len());
-        step.of(self.delete_orphans(session, gone)).await
+        step.of(self.delete_candidates(session, gone)).await
     }
 
-    async fn delete_orphans(&self, session: &Session, orphans: Vec<Orphan>) -> Result<(), ReconcileError> {
-        for Orphan { id, .. } in orphans {
+    async fn delete_candidates(
+        &self,
+        session: &Session,
+        candidates: Vec<PruneCandidate>,
+    ) -> Result<(), ReconcileError> {
+        for PruneCandidate { id, .. } in candidates {
             match self.applier.delete(&session.owner, &id).await? {
                 Deletion::NotOurs(reason) => {
                     tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");

@@ -137,7 +137,7 @@ impl Session {
     }
 }
 
-/// The finalizers of others.
+/// All but ours, which stay when ours is removed.
 fn others(object: &DynamicObject) -> Vec<String> {
     let mut finalizers = object.metadata.finalizers.clone().unwrap_or_default();
     finalizers.retain(|name| !is_finalizer(name));

@@ -7,25 +7,31 @@ use steersman_chart::Operation;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::Reconciler;
 use super::error::ReconcileError;
 use super::memory::Memory;
 use super::noise::is_same_but_for_noise;
 use super::record::{hook_records, manifest};
+use super::renderer::Renderer;
 use super::session::{Prepared, Session};
 use crate::release::HookRecord;
 use steersman_cluster::lookup::{Answer, ClusterWorld};
 use steersman_model::{DocumentsError, objects_of_manifest, objects_of_text};
 use steersman_model::{ReleaseStatus, Revision};
 
-impl Reconciler {
+/// What charts have looked up, and whether the answers are others now.
+#[derive(Clone, Copy)]
+pub(super) struct Lookups<'a> {
+    pub(super) renderer: &'a Renderer,
+}
+
+impl Lookups<'_> {
     /// Looks again at what the chart has looked up, if that is due. Gives whether the deployed
-    /// revision would come out differently because of it; inputs that were refused are forgiven
-    /// when they would be told something else now.
+    /// revision would come out differently because of it; inputs that were refused are tried
+    /// again when one of their lookups has another answer now.
     ///
     /// The chart is rendered only when an answer has changed: what it makes of the answers may
     /// be the same, as with a status that changes all the time.
-    pub(super) async fn lookups_have_changed(
+    pub(super) async fn have_changed(
         &self,
         session: &Session,
         prepared: &Prepared,
@@ -34,11 +40,11 @@ impl Reconciler {
         let known = memory.known.clone().unwrap_or_default();
         let refused = memory.refusal().map(|refusal| refusal.lookups.clone());
         let refused = refused.unwrap_or_default();
-        if known.lookups.is_empty() && refused.is_empty() || !memory.looks_again(Instant::now()) {
+        if known.lookups.is_empty() && refused.is_empty() || !memory.is_lookup_due(Instant::now()) {
             return Ok(false);
         }
-        if !refused.is_empty() && self.ask_again(session, &refused).await != refused {
-            memory.forgive();
+        if !refused.is_empty() && self.look_up_again(session, &refused).await != refused {
+            memory.clear_refusal();
         }
         let Some(last) = known
             .last
@@ -49,7 +55,7 @@ impl Reconciler {
         if memory.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
-        let answers = self.ask_again(session, &known.lookups).await;
+        let answers = self.look_up_again(session, &known.lookups).await;
         if answers == known.lookups {
             return Ok(false);
         }
@@ -71,9 +77,9 @@ impl Reconciler {
         Ok(changed)
     }
 
-    async fn ask_again(&self, session: &Session, answers: &[Answer]) -> Vec<Answer> {
-        let client = self.shared.client.clone();
-        let discovery = Arc::clone(&self.shared.discovery);
+    async fn look_up_again(&self, session: &Session, answers: &[Answer]) -> Vec<Answer> {
+        let client = self.renderer.client.clone();
+        let discovery = Arc::clone(&self.renderer.discovery);
         let world = ClusterWorld::new(client, discovery, Handle::current());
         world.ask_again(&session.owner, answers).await
     }

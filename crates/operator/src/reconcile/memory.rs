@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::drift_backoff::DriftBackoff;
 use super::state::LastRevision;
 use crate::release::{Snapshot, Stored};
-use crate::status::{Failure, Report};
+use crate::status::{Failure, ReleaseReport};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{ChangeSet, ObjectId};
 use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
@@ -36,21 +36,21 @@ pub struct Memory {
     pub(super) known: Option<KnownRelease>,
     /// Failures in a row.
     pub failures: u32,
-    /// What failed last.
+    /// The inputs of the last failure; others begin with short pauses again.
     failed: Option<Inputs>,
     refusal: Option<Refusal>,
-    /// When was looked again at what the chart looks up.
+    /// When the chart's lookups were made last; `None` is before the first time.
     looked_at: Option<Instant>,
-    /// When the finalizer was added.
+    /// The additions of the finalizer within [`FINALIZER_WINDOW`], the oldest first.
     finalizer_added: Vec<Instant>,
-    /// What was corrected of late.
+    /// Counts corrections of each object, to make them slower where somebody undoes them.
     pub(super) drift_backoff: DriftBackoff,
-    /// Drift that was warned of and is not corrected.
+    /// Objects that drifted, are not corrected, and were warned of.
     pub(super) warned: Vec<ObjectId>,
     /// A deployed revision that the status does not show yet.
     unreported: Option<Unreported>,
-    /// The last wish to look at everything afresh.
-    asked_at: Option<String>,
+    /// The `reconcile-at` annotation that was acted on last.
+    reconcile_at: Option<String>,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.
@@ -77,7 +77,7 @@ pub(super) struct KnownRelease {
     pub(super) lookups: Vec<Answer>,
 }
 
-/// Inputs that are not worth another try for a while.
+/// Inputs that are not tried again for [`REFUSAL_TIME`], as they would fail in the same way.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub(super) inputs: Inputs,
@@ -143,14 +143,15 @@ impl Memory {
         }
     }
 
-    /// For how long this report is held back, if it is.
-    pub(super) fn settling(&self, report: &Report) -> Option<Duration> {
+    /// How long this report waits, so that the status is written once: until the controllers of a new revision's objects
+    /// have said something, or for [`SETTLING_TIME`]. `None` where it is due.
+    pub(super) fn report_pause(&self, report: &ReleaseReport) -> Option<Duration> {
         let pause = self
             .unreported
             .as_ref()?
             .until
             .checked_duration_since(Instant::now())?;
-        let is_unseen = matches!(report, Report::Deployed(deployed) if deployed.health.is_unseen());
+        let is_unseen = matches!(report, ReleaseReport::Deployed(deployed) if deployed.health.is_unseen());
         is_unseen.then_some(pause)
     }
 
@@ -166,15 +167,16 @@ impl Memory {
             .map(|unreported| unreported.notes.as_str())
     }
 
-    /// Lets the log say `line` of the revision that was deployed, once the status shows it.
-    pub(super) fn announce(&mut self, line: &'static str) {
+    /// Logs `line` of the revision that was deployed as soon as the status shows it: who waits for the line finds the
+    /// release there.
+    pub(super) fn log_when_reported(&mut self, line: &'static str) {
         if let Some(unreported) = &mut self.unreported {
             unreported.line = Some(line);
         }
     }
 
-    /// What the log has not said yet of the deployed revision.
-    pub(super) fn unsaid(&mut self) -> Option<&'static str> {
+    /// The line of [`Memory::log_when_reported`], once.
+    pub(super) fn take_log_line(&mut self) -> Option<&'static str> {
         self.unreported.as_mut()?.line.take()
     }
 
@@ -187,8 +189,8 @@ impl Memory {
         });
     }
 
-    /// The status was written.
-    pub(super) fn settled(&mut self) {
+    /// The status shows the deployed revision.
+    pub(super) fn note_reported(&mut self) {
         self.unreported = None;
     }
 
@@ -202,11 +204,12 @@ impl Memory {
         self.known.as_ref().map_or(0, |known| known.objects.len())
     }
 
-    /// A wish that is not the last one makes everything be read and tried again, at once.
-    pub(super) fn ask_again(&mut self, asked_at: Option<&str>) {
-        if asked_at.is_some() && asked_at != self.asked_at.as_deref() {
+    /// Forgets all but what is to be reported when the `reconcile-at` annotation has another value than before: everything
+    /// is read and tried again, at once.
+    pub(super) fn reset_if_requested(&mut self, reconcile_at: Option<&str>) {
+        if reconcile_at.is_some() && reconcile_at != self.reconcile_at.as_deref() {
             *self = Self {
-                asked_at: asked_at.map(str::to_owned),
+                reconcile_at: reconcile_at.map(str::to_owned),
                 unreported: self.unreported.take(),
                 ..Self::default()
             };
@@ -304,8 +307,8 @@ impl Memory {
         });
     }
 
-    /// The refused inputs are worth another try.
-    pub(super) fn forgive(&mut self) {
+    /// The refused inputs are tried again.
+    pub(super) fn clear_refusal(&mut self) {
         self.refusal = None;
     }
 
@@ -314,15 +317,16 @@ impl Memory {
         self.finalizer_added.push(now);
     }
 
-    /// Whether somebody else keeps changing which watch the finalizer is said to be of.
-    pub(super) fn adds_finalizer_in_vain(&mut self, now: Instant) -> bool {
+    /// Whether another operator changes the selector beside the finalizer as often as this one does.
+    pub(super) fn is_finalizer_contested(&mut self, now: Instant) -> bool {
         self.finalizer_added
             .retain(|at| now.duration_since(*at) < FINALIZER_WINDOW);
         self.finalizer_added.len() >= FINALIZER_ADDITIONS
     }
 
-    /// Whether it is time to look again at what the chart looks up; if so, that is noted.
-    pub(super) fn looks_again(&mut self, now: Instant) -> bool {
+    /// Whether the chart's lookups are to be made again, which then counts as done: at most once in
+    /// [`LOOKUP_INTERVAL`].
+    pub(super) fn is_lookup_due(&mut self, now: Instant) -> bool {
         let due = self
             .looked_at
             .is_none_or(|at| now.duration_since(at) >= LOOKUP_INTERVAL);
@@ -337,7 +341,7 @@ impl Memory {
         self.refusal.as_ref()
     }
 
-    /// The refused inputs, as long as they are not worth another try.
+    /// The refused inputs, until [`REFUSAL_TIME`] is over or the annotations are others.
     pub(super) fn refused(&self, controls: &Controls, now: Instant) -> Option<Inputs> {
         self.refusal
             .as_ref()

@@ -3,16 +3,16 @@
 //! ```text
 //! CR + Memory --observe--> Observed --decide--> ReleaseState -> Action --action--> requests
 //!                             ^                                           |
-//!                             +----------- until nothing is to be done ---+--> Report -> status
+//!                             +----------- until nothing is to be done ---+--> ReleaseReport -> status
 //! ```
 //!
 //! What is remembered between reconciles ([`Memory`]) is a cache: it is rebuilt from the
 //! release's Secrets and from what is live, without writing anything.
 
 mod action;
-mod compat;
 mod converge;
 mod decide;
+mod deployed;
 mod drift_backoff;
 mod dry_run;
 mod error;
@@ -27,7 +27,8 @@ mod plan;
 mod record;
 mod recorder;
 mod renderer;
-mod report;
+mod reporter;
+mod reuse_values;
 mod secrets;
 mod session;
 mod settings;
@@ -45,7 +46,7 @@ pub use dry_run::{DryRun, ObjectDryRun, ObjectResult};
 pub use error::ReconcileError;
 pub use memory::Memory;
 pub use plan::Decision;
-pub use settings::{Settings, Shared};
+pub use settings::{ReconcileSettings, Shared};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
 use crate::status::StatusError;
@@ -54,6 +55,7 @@ use converge::Converged;
 use executor::Executor;
 use recorder::Recorder;
 use renderer::Renderer;
+use reporter::Reporter;
 use session::Session;
 use steersman_model::chain;
 
@@ -62,8 +64,8 @@ pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
 /// What older versions of helm-operator and its successor write.
 pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
 
-/// The selector of the watch that has added the finalizer to a custom resource. It tells resources that no
-/// longer match from those of another operator.
+/// The selector of the watch that has added the finalizer to a custom resource. By it the
+/// operator knows resources of its own that no longer match from those of another operator.
 pub const SELECTOR_ANNOTATION: &str = "steersman.dev/selector";
 
 /// Whether a custom resource carries our finalizer, by any of its names.
@@ -84,7 +86,7 @@ fn is_finalizer(name: &str) -> bool {
 #[derive(Clone)]
 pub struct Reconciler {
     shared: Shared,
-    settings: Arc<Settings>,
+    settings: Arc<ReconcileSettings>,
     resource: Resource,
     renderer: Renderer,
     recorder: Recorder,
@@ -101,18 +103,19 @@ impl std::fmt::Debug for Reconciler {
 
 /// What a reconcile leaves to be done.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ReconcileOutcome {
     /// When to look again.
     pub next: Next,
     /// The resource as the last of our writes left it, if we wrote it.
     pub object: Option<DynamicObject>,
     /// How many objects were put back.
     pub corrected: usize,
-    /// Whether the resource was changed meanwhile, as an answer to a write has told: no event may tell it again.
+    /// Whether an answer to a write has shown that others changed the resource meanwhile. It is looked at again at once, as
+    /// the event of that change may count as old.
     pub outdated: bool,
 }
 
-impl Outcome {
+impl ReconcileOutcome {
     /// The outcome of a reconcile that wrote nothing.
     fn of(next: Next) -> Self {
         Self {
@@ -149,7 +152,7 @@ pub enum Next {
 
 impl Reconciler {
     /// A reconciler for custom resources addressed by `resource`.
-    pub fn new(shared: Shared, settings: Arc<Settings>, resource: Resource) -> Self {
+    pub fn new(shared: Shared, settings: Arc<ReconcileSettings>, resource: Resource) -> Self {
         let recorder = Recorder {
             events: shared.events.clone(),
             now: shared.now,
@@ -182,12 +185,12 @@ impl Reconciler {
     ///
     /// # Cancellation
     /// Safe at any await: the next reconcile converges, with a new [`Memory`] or this one.
-    pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> Outcome {
+    pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
         let session = match Session::new(&self.shared, &self.settings, &self.resource, object) {
             Ok(session) => session,
-            Err((object, error)) => return self.report_unusable(object, &error).await,
+            Err((object, error)) => return self.reporter().report_unusable(object, &error).await,
         };
-        memory.ask_again(session.controls.reconcile_at.as_deref());
+        memory.reset_if_requested(session.controls.reconcile_at.as_deref());
         let Converged {
             session,
             prepared,
@@ -195,30 +198,36 @@ impl Reconciler {
         } = self.converge(session, memory).await;
         let (report, next, is_converged) = match result {
             Ok(Some((report, next))) => {
-                if let Some(pause) = memory.settling(&report) {
+                if let Some(pause) = memory.report_pause(&report) {
                     memory.failures = 0;
-                    return Outcome::unreported(session, Next::After(pause));
+                    return ReconcileOutcome::unreported(session, Next::After(pause));
                 }
                 (report, next, true)
             }
-            Ok(None) => return Outcome::of(Next::Never),
-            Err(error) if error.is_interruption() => return Outcome::unreported(session, Next::Retry(None)),
+            Ok(None) => return ReconcileOutcome::of(Next::Never),
+            Err(error) if error.is_interruption() => {
+                return ReconcileOutcome::unreported(session, Next::Retry(None));
+            }
             Err(error) => {
-                let (report, next) = self.failure(&session, prepared.as_ref(), memory, &error);
+                let (report, next) = self
+                    .reporter()
+                    .failure(&session, prepared.as_ref(), memory, &error);
                 (report, next, false)
             }
         };
-        let reported = step("report").around(self.report(&session, &report)).await;
+        let reporting = self.reporter();
+        let reporting = reporting.report(&session, &report);
+        let reported = step("report").around(reporting).await;
         let (written, next) = match reported {
             Ok(written) => {
                 converge::log_deployed(&session, memory);
-                memory.settled();
+                memory.note_reported();
                 if is_converged {
                     memory.failures = 0;
                 }
                 (written, next)
             }
-            // Nobody learns of the rest until this succeeds.
+            // Until the status can be written, the reconcile counts as failed.
             Err(StatusError(error)) => {
                 if is_converged {
                     memory.note_failure(prepared.map(|prepared| prepared.inputs));
@@ -226,7 +235,7 @@ impl Reconciler {
                 (None, Next::Retry(error.retry_after()))
             }
         };
-        Outcome {
+        ReconcileOutcome {
             next,
             outdated: session.is_outdated(written.as_ref()),
             corrected: session.journal.corrected(),
@@ -235,7 +244,7 @@ impl Reconciler {
     }
 
     /// Takes the finalizer off `object` if the selector no longer matches it. Its objects and
-    /// its history stay as they are, for whoever selects it next.
+    /// its history stay as they are, so that the operator that selects it next takes them over.
     ///
     /// [`Next::Never`] says that there is nothing more to be done: it is released or gone, matches
     /// again, or is another operator's.
@@ -246,17 +255,17 @@ impl Reconciler {
     ///
     /// # Cancellation
     /// As [`Reconciler::reconcile`].
-    pub async fn release_unselected(&self, object: DynamicObject, memory: &mut Memory) -> Outcome {
+    pub async fn release_unselected(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
         let Ok(mut session) = Session::new(&self.shared, &self.settings, &self.resource, object) else {
             // What was never released has no finalizer.
-            return Outcome::of(Next::Never);
+            return ReconcileOutcome::of(Next::Never);
         };
         let release = action::ReleaseUnselected {
             recorder: &self.recorder,
             settings: &self.settings,
         };
         match release.run(&mut session).await {
-            Ok(true) => Outcome::of(Next::Never),
+            Ok(true) => ReconcileOutcome::of(Next::Never),
             Ok(false) => self.reconcile(session.object().clone(), memory).await,
             Err(error) => {
                 memory.failures = memory.failures.saturating_add(1);
@@ -264,8 +273,16 @@ impl Reconciler {
                     "failed to let go of a resource that is not selected",
                     &chain(&error),
                 );
-                Outcome::of(Next::Retry(error.retry_after()))
+                ReconcileOutcome::of(Next::Retry(error.retry_after()))
             }
+        }
+    }
+
+    fn reporter(&self) -> Reporter<'_> {
+        Reporter {
+            client: &self.shared.client,
+            resource: &self.resource,
+            recorder: &self.recorder,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a chart gives something else than before, apart from what is random in it.
 //!
 //! Two renderings from the same inputs show what is random: where they differ, a difference from the stored revision
-//! tells nothing.
+//! means nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 /// Stands where two renderings differ.
 const NOISE: &str = "\u{0}noise";
 
-/// What tells an object from the others: `apiVersion`, kind, namespace and name.
+/// `apiVersion`, kind, namespace and name of an object.
 type Identity = [String; 4];
 
 /// Whether `stored` is what `one` is, but for the places where `one` and `other` differ. The order of the objects does

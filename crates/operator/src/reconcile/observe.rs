@@ -1,23 +1,50 @@
 //! Observing: from memory where it knows, from the cluster where it does not.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::Owner;
 use tokio::time::Instant;
 
-use super::Reconciler;
+use super::ReconcileSettings;
 use super::error::ReconcileError;
+use super::lookups::Lookups;
 use super::memory::{KnownRelease, Memory};
 use super::session::{Prepared, Session};
 use super::state::Observed;
-use crate::release::Stored;
-use crate::status::{Deployed, Health, HealthSummary, Redactor, Report, has_health};
+use crate::dependents::Dependents;
+use crate::release::{Presence, Stored};
+use crate::status::Redactor;
 use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
 use steersman_model::{ObjectId, objects_of_manifest};
 use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 
-impl Reconciler {
+/// Finds out what is true of a resource and its release.
+#[derive(Clone, Copy)]
+pub(super) struct Observer<'a> {
+    pub(super) settings: &'a ReconcileSettings,
+    pub(super) presence: &'a Arc<Presence>,
+    pub(super) dependents: &'a Arc<Dependents>,
+    pub(super) lookups: Lookups<'a>,
+}
+
+impl Prepared {
+    /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
+    pub(super) fn new(session: &Session, settings: &ReconcileSettings) -> Result<Self, ReconcileError> {
+        let values = user_values(&session.object().data, &settings.override_values)?;
+        let secrets = Redactor::new([], &Value::Object(values.clone()));
+        session.redactor.learn(secrets);
+        Ok(Self {
+            inputs: inputs(&settings.chart, &session.owner, &values),
+            values,
+            first: true,
+        })
+    }
+}
+
+impl Observer<'_> {
     /// What is true of the resource and its release. What the release is made of is prepared where it may be needed.
     pub(super) async fn observe(
         &self,
@@ -25,24 +52,24 @@ impl Reconciler {
         prepared: &mut Option<Prepared>,
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
-        let wish = self.wish(session);
-        // What these lead to does not hang on the revisions.
-        if session.deleting() || wish != Mode::Apply {
-            return Ok(self.observed(session, wish, session.has_finalizer()));
+        let mode = self.mode(session);
+        // What is done for a deletion, a pause or a dry run does not depend on the revisions.
+        if session.deleting() || mode != Mode::Apply {
+            return Ok(self.observed(session, mode, session.has_finalizer()));
         }
         let made = match prepared.take() {
             Some(prepared) => prepared,
-            None => self.prepare(session)?,
+            None => Prepared::new(session, self.settings)?,
         };
         let made = prepared.insert(made);
         if memory.known.is_none() {
             self.read_revisions(session, made, memory).await?;
         }
         if let Some(known) = &memory.known {
-            made.inputs = self.reused_inputs(made, known, made.inputs);
+            made.inputs = made.reused_inputs(self.settings, known);
         }
         made.first = memory.is_first();
-        let lookups_changed = self.lookups_have_changed(session, made, memory).await?;
+        let lookups_changed = self.lookups.have_changed(session, made, memory).await?;
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
         let refused = memory.refused(&session.controls, Instant::now());
@@ -53,16 +80,16 @@ impl Reconciler {
             lookups_changed,
             refused,
             drifted,
-            ..self.observed(session, wish, has_finalizer)
+            ..self.observed(session, mode, has_finalizer)
         })
     }
 
     /// What the resource alone says.
-    fn observed(&self, session: &Session, wish: Mode, has_finalizer: bool) -> Observed {
+    fn observed(&self, session: &Session, mode: Mode, has_finalizer: bool) -> Observed {
         Observed {
             deleting: session.deleting(),
             has_finalizer,
-            wish,
+            mode,
             last: None,
             inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
             lookups_changed: false,
@@ -72,29 +99,17 @@ impl Reconciler {
         }
     }
 
-    /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
-    pub(super) fn prepare(&self, session: &Session) -> Result<Prepared, ReconcileError> {
-        let values = user_values(&session.object().data, &self.settings.override_values)?;
-        let secrets = Redactor::new([], &Value::Object(values.clone()));
-        session.redactor.learn(secrets);
-        Ok(Prepared {
-            inputs: inputs(&self.settings.chart, &session.owner, &values),
-            values,
-            first: true,
-        })
-    }
-
-    /// Learns which revisions there are.
+    /// Reads the revisions, unless the resource is new and no Secret of its release was seen.
     async fn read_revisions(
         &self,
         session: &Session,
         prepared: &Prepared,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
-        // Nobody has dealt with a new resource. Should there be revisions that were written this very
-        // moment, writing the first one tells.
+        // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
+        // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
-        let revisions = if session.is_new() && !self.shared.presence.may_have(namespace, release) {
+        let revisions = if session.is_new() && !self.presence.may_have(namespace, release) {
             Vec::new()
         } else {
             session.journal.note_read();
@@ -105,10 +120,10 @@ impl Reconciler {
         Ok(())
     }
 
-    fn wish(&self, session: &Session) -> Mode {
+    fn mode(&self, session: &Session) -> Mode {
         match session.controls.mode {
             Mode::Apply if self.settings.dry_run => Mode::DryRun,
-            wish => wish,
+            mode => mode,
         }
     }
 
@@ -121,8 +136,8 @@ impl Reconciler {
         if known.objects.is_empty() {
             return Ok(Vec::new());
         }
-        let served = self.shared.discovery.served().await?;
-        let dependents = &self.shared.dependents;
+        let served = self.lookups.renderer.discovery.served().await?;
+        let dependents = self.dependents;
         let mut drifted = Vec::new();
         for (id, expected) in &known.objects {
             let Some(resource) = served.any_version(&id.group, &id.kind) else {
@@ -142,50 +157,9 @@ impl Reconciler {
         }
         Ok(drifted)
     }
-
-    /// The report on a release that is as it should be.
-    ///
-    /// # Errors
-    /// The status is to have the manifest, and the revision can't be read.
-    pub(super) async fn deployed(
-        &self,
-        session: &Session,
-        memory: &Memory,
-    ) -> Result<Report, ReconcileError> {
-        let known = memory.known.as_ref();
-        let objects = known.map(|known| &known.objects);
-        let watched = objects
-            .into_iter()
-            .flatten()
-            .filter(|(id, _)| has_health(&id.group, &id.kind));
-        let verdicts = watched.map(|(id, _)| {
-            let live = self.shared.dependents.live(&session.owner.uid, id);
-            let mask = |text: String| session.redactor.mask(&text);
-            let verdict = live.and_then(|live| match live.health? {
-                _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
-                said @ (Health::Ready | Health::Unseen) => Some(said),
-                Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
-                Health::Failed(reason) => Some(Health::Failed(mask(reason))),
-            });
-            (id, verdict)
-        });
-        Ok(Report::Deployed(Deployed {
-            release: session.release.clone(),
-            revision: known
-                .and_then(|known| known.deployed)
-                .unwrap_or(steersman_model::Revision::FIRST),
-            deployed_at: known.and_then(|known| known.deployed_at),
-            chart: self.settings.chart.name().to_owned(),
-            chart_version: self.settings.chart.version().to_owned(),
-            app_version: self.settings.chart.app_version().map(str::to_owned),
-            notes: memory.unreported_notes().map(str::to_owned),
-            health: HealthSummary::new(verdicts),
-            manifest: self.manifest_in_status(session, memory).await?,
-        }))
-    }
 }
 
-/// A process may have ended after it deployed a revision and before it said so in the status.
+/// Has the deployed revision reported if the status does not show it: the process may have ended in between.
 fn note_unreported(session: &Session, prepared: &Prepared, memory: &mut Memory, revisions: &[Stored]) {
     let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
@@ -206,18 +180,18 @@ fn note_unreported(session: &Session, prepared: &Prepared, memory: &mut Memory, 
     }
 }
 
-/// Whether the finalizer is there as it must be, or somebody else's selector matches the resource as well:
-/// then two operators would write theirs over each other's for ever.
+/// Whether the finalizer is there under the watch's selector. It counts as there, too, when the selector of another
+/// operator matches the resource as well: each would write its selector over the other's for ever.
 fn has_finalizer_of_watch(session: &Session, memory: &mut Memory) -> bool {
     if session.has_finalizer_of_watch() {
         return true;
     }
-    let in_vain = session.has_finalizer() && memory.adds_finalizer_in_vain(Instant::now());
-    if in_vain {
+    let is_contested = session.has_finalizer() && memory.is_finalizer_contested(Instant::now());
+    if is_contested {
         let other = session.finalizer_selector();
         tracing::warn!(release = %session.release, other, "the selector of another operator matches the resource, too");
     }
-    in_vain
+    is_contested
 }
 
 /// What a release would be rendered from.

@@ -1,4 +1,4 @@
-//! Events of a resource.
+//! Events about a custom resource, in the background.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What must not be shown of a release.
+//! The secrets of a release, which are masked wherever something is shown of it.
 
 use serde_json::Value;
 use steersman_model::RenderedObject;

@@ -13,11 +13,11 @@ use steersman_watches::controls::{Controls, DeletionPolicy};
 
 use super::error::ReconcileError;
 use super::journal::Journal;
-use super::{SELECTOR_ANNOTATION, Settings, Shared, has_finalizer, is_finalizer};
+use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::release::History;
 use crate::status::{LearningRedactor, Redactor};
 
-/// The garbage collector's, while it takes owner references away.
+/// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
 const ORPHAN_FINALIZER: &str = "orphan";
 
 /// What one reconcile works on: the resource and what follows from it alone.
@@ -85,7 +85,7 @@ impl Session {
     )]
     pub(super) fn new(
         shared: &Shared,
-        settings: &Settings,
+        settings: &ReconcileSettings,
         resource: &Resource,
         object: DynamicObject,
     ) -> Result<Self, (DynamicObject, ReconcileError)> {
@@ -170,8 +170,8 @@ impl Session {
         has_finalizer(&self.object.metadata)
     }
 
-    /// Whether the resource carries our finalizer, and says that it is this watch's. Without a selector it is no matter
-    /// what it says: no watch has to be told from another.
+    /// Whether the resource carries our finalizer, and says that it is this watch's. Without a selector it does
+    /// not matter what it says, as the watch selects every resource.
     pub(super) fn has_finalizer_of_watch(&self) -> bool {
         self.has_finalizer() && (self.selector.is_empty() || self.finalizer_selector() == self.selector)
     }
@@ -201,7 +201,7 @@ impl Session {
         self.controls.deletion
     }
 
-    /// Whether nothing says that anybody has dealt with the resource before.
+    /// Whether the resource has neither our finalizer nor a deployed release in its status.
     pub(super) fn is_new(&self) -> bool {
         let status = self.object.data.get("status");
         !self.has_finalizer() && status.and_then(|status| status.get("deployedRelease")).is_none()
@@ -221,7 +221,7 @@ impl Session {
         (self.freshness != Freshness::Unwritten).then_some(self.object)
     }
 
-    /// For events.
+    /// What events of the resource refer to.
     pub(super) fn reference(&self) -> ObjectReference {
         ObjectReference {
             api_version: Some(self.owner.api_version.clone()),
@@ -245,7 +245,7 @@ impl Session {
         );
     }
 
-    /// The same for what is of interest to few.
+    /// As [`Session::log`], at the level `debug`.
     pub(super) fn log_debug(&self, message: &'static str) {
         tracing::debug!(
             namespace = self.namespace(),
@@ -257,7 +257,7 @@ impl Session {
         );
     }
 
-    /// The same for errors.
+    /// As [`Session::log`], at the level `error`; the caller has masked what is secret in `error`.
     pub(super) fn log_error(&self, message: &'static str, error: &str) {
         tracing::error!(
             namespace = self.namespace(),

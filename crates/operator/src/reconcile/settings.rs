@@ -71,12 +71,12 @@ impl std::fmt::Debug for Shared {
 
 /// How the custom resources of one kind are released.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ReconcileSettings {
     /// Which custom resources are meant.
     pub selector: Selector,
     /// Under which selectors the operator has held others before.
     pub former_selectors: BTreeSet<String>,
-    /// The chart.
+    /// Parsed once, and shared with the watch.
     pub chart: Chart,
     /// Values on top of the spec, as with `--set-string`.
     pub override_values: std::collections::BTreeMap<String, String>,
@@ -100,7 +100,7 @@ pub struct Settings {
     pub overrides_from_environment: BTreeSet<String>,
 }
 
-impl Settings {
+impl ReconcileSettings {
     /// What a watch says, and Helm's own defaults for the rest.
     pub fn new(watch: &Watch) -> Self {
         Self {

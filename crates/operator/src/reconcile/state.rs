@@ -6,25 +6,71 @@ use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 /// What was observed of a custom resource and its release.
+///
+/// [`release_state`](super::release_state) says what that amounts to, and [`next_action`](super::next_action) what is
+/// done about it:
+///
+/// ```
+/// use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
+/// use steersman_operator::reconcile::{Action, Cause, LastRevision, Observed, next_action, release_state};
+/// use steersman_watches::controls::Mode;
+/// use steersman_watches::drift::DriftMode;
+///
+/// let inputs = |values: &str| Inputs {
+///     chart: Digest::of(b"visitors-0.1.0"),
+///     values: Digest::of(values.as_bytes()),
+///     identity: Digest::of(b"visitors/shop/1234"),
+/// };
+/// let new = Observed {
+///     deleting: false,
+///     has_finalizer: false,
+///     mode: Mode::Apply,
+///     last: None,
+///     inputs: inputs("replicas: 1"),
+///     lookups_changed: false,
+///     refused: None,
+///     drifted: Vec::new(),
+///     drift_mode: DriftMode::Enabled,
+/// };
+/// let action = |observed: &Observed| next_action(release_state(observed.clone()));
+/// assert_eq!(action(&new), Some(Action::AddFinalizer));
+///
+/// let with_finalizer = Observed { has_finalizer: true, ..new };
+/// assert_eq!(action(&with_finalizer), Some(Action::Install));
+///
+/// let last = LastRevision {
+///     revision: Revision::FIRST,
+///     status: ReleaseStatus::Deployed,
+///     inputs: Some(inputs("replicas: 1")),
+///     deployed_before: true,
+/// };
+/// let deployed = Observed { last: Some(last), ..with_finalizer };
+/// assert_eq!(action(&deployed), None);
+///
+/// let edited = Observed { inputs: inputs("replicas: 2"), ..deployed.clone() };
+/// assert_eq!(action(&edited), Some(Action::Upgrade(Cause::Values)));
+/// assert_eq!(action(&Observed { mode: Mode::Pause, ..edited }), None);
+/// assert_eq!(action(&Observed { deleting: true, ..deployed }), Some(Action::Uninstall));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// Whether the resource is being deleted.
     pub deleting: bool,
     /// Whether it carries our finalizer.
     pub has_finalizer: bool,
-    /// What is wished for.
-    pub wish: Mode,
+    /// Whether anything is done, by the resource's annotations and the operator's flags.
+    pub mode: Mode,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.
     pub inputs: Inputs,
     /// Whether the deployed revision would come out differently, because of what it looks up.
     pub lookups_changed: bool,
-    /// Inputs of which it is known that they can't be rendered, or that what they led to was undone.
+    /// The inputs of the last failure, if they can't be rendered or their revision was undone.
     pub refused: Option<Inputs>,
-    /// Objects of the deployed revision that somebody else has changed or deleted.
+    /// Objects of the deployed revision that others have changed or deleted.
     pub drifted: Vec<ObjectId>,
-    /// Whether that is to be corrected.
+    /// Whether that is corrected, reported or ignored.
     pub drift_mode: DriftMode,
 }
 
@@ -33,7 +79,7 @@ pub struct Observed {
 pub struct LastRevision {
     /// Its number.
     pub revision: Revision,
-    /// Its state.
+    /// In Helm's words, as the label of its Secret has it.
     pub status: ReleaseStatus,
     /// What it was rendered from; `None` when others wrote it.
     pub inputs: Option<Inputs>,
@@ -44,36 +90,37 @@ pub struct LastRevision {
 /// What is true of a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReleaseState {
-    /// The resource is being deleted and nothing of ours holds it.
+    /// The resource is being deleted and has no finalizer of ours: nothing is left to do.
     Gone,
-    /// The resource is to be left alone, whatever else is true.
+    /// An annotation asks for a pause; it goes before everything else that is true.
     Paused,
-    /// What would be done is only shown.
+    /// A flag or an annotation asks for a dry run: what would be done is shown, and not done.
     DryRun,
     /// The resource is being deleted, and its finalizer is ours to remove.
     Deleted,
-    /// These inputs have failed without a trace, and the deployed objects are as they should be.
+    /// These inputs can't be rendered, or their revision was undone, and the deployed objects have not drifted: only other
+    /// inputs help.
     Refused,
-    /// There would be objects whose deletion nobody waits for.
+    /// The resource has no finalizer yet. Without one it could be deleted before its objects.
     MissingFinalizer,
     /// There is no revision.
     Absent,
-    /// The last revision was written down for these inputs, and not deployed.
+    /// The last revision is made of these inputs and is not deployed: the process ended, or an object was refused.
     Interrupted,
-    /// The last revision was made of something else.
+    /// Another revision is needed, for this reason.
     OutOfSync(Cause),
-    /// Somebody else has changed or deleted these objects.
+    /// Others have changed or deleted these objects.
     Drifted(Vec<ObjectId>),
-    /// Somebody else has changed or deleted these objects, which stay so.
+    /// Others have changed or deleted these objects, and `driftDetection.mode: warn` leaves them so.
     Tolerated(Vec<ObjectId>),
-    /// Nothing is to be done.
+    /// The deployed revision is made of these inputs, and its objects are as it left them.
     InSync,
 }
 
 /// Why another revision is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Somebody else wrote the last revision.
+    /// Helm or helm-operator wrote the last revision.
     TakenOver,
     /// The last revision is of another custom resource of the same name.
     Identity,

@@ -18,7 +18,7 @@ const MAX_PARTS: u32 = 100;
 /// In how many parts something is kept, and how it is known that they are its.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
-    /// How many there are.
+    /// From 1 to [`MAX_PARTS`].
     pub(super) count: u32,
     /// The digest of all of them together.
     digest: Digest,
@@ -26,14 +26,14 @@ pub struct Parts {
 
 /// What is left out of Helm's record.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Outside {
+pub(super) struct Overflow {
     pub(super) manifest: String,
     pub(super) hooks: Option<Vec<HookRecord>>,
 }
 
 /// Packs and divides.
-pub(super) fn split(outside: &Outside) -> Result<(Parts, Vec<Vec<u8>>), CodecError> {
-    let packed = pack_bytes(outside)?;
+pub(super) fn split(overflow: &Overflow) -> Result<(Parts, Vec<Vec<u8>>), CodecError> {
+    let packed = pack_bytes(overflow)?;
     let pieces: Vec<Vec<u8>> = packed.chunks(PART_BYTES).map(<[u8]>::to_vec).collect();
     let count = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
     if count > MAX_PARTS {
@@ -57,14 +57,14 @@ impl Parts {
     }
 
     /// Puts the pieces, one after the other, together again.
-    pub(super) fn join(self, packed: &[u8]) -> Result<Outside, CodecError> {
+    pub(super) fn join(self, packed: &[u8]) -> Result<Overflow, CodecError> {
         if Digest::of(packed) != self.digest {
             return Err(CodecError::Parts);
         }
         unpack_bytes(packed)
     }
 
-    /// Whether there are not more than there can be.
+    /// Whether a Secret may say so: a forged count would lead to as many requests.
     pub(super) fn is_plausible(self) -> bool {
         self.count <= MAX_PARTS
     }
@@ -91,13 +91,13 @@ mod tests {
 
     #[test]
     fn what_was_divided_is_put_together_and_nothing_else() {
-        let outside = Outside {
+        let overflow = Overflow {
             manifest: noise(5_000_000),
             hooks: None,
         };
-        let (parts, pieces) = split(&outside).unwrap();
+        let (parts, pieces) = split(&overflow).unwrap();
         assert!(parts.count > 1 && pieces.iter().all(|piece| piece.len() <= PART_BYTES));
-        assert_eq!(parts.join(&pieces.concat()).unwrap(), outside);
+        assert_eq!(parts.join(&pieces.concat()).unwrap(), overflow);
         let mut damaged = pieces.concat();
         damaged[1000] ^= 1;
         assert!(matches!(parts.join(&damaged), Err(CodecError::Parts)));

@@ -108,20 +108,20 @@ impl Presence {
         stop.run_until_cancelled(work).await;
     }
 
-    fn observe(&self, scope: &Scope, seen: Seen) {
+    fn observe(&self, scope: &Scope, event: SecretEvent) {
         let mut scopes = self.lock();
         let found = scopes.entry(scope.clone()).or_default();
-        match seen {
-            Seen::ListBegins => found.arriving.clear(),
-            Seen::Listed(key) => found.arriving.extend(key),
-            Seen::ListEnds => found.releases = Some(std::mem::take(&mut found.arriving)),
+        match event {
+            SecretEvent::ListBegins => found.arriving.clear(),
+            SecretEvent::Listed(key) => found.arriving.extend(key),
+            SecretEvent::ListEnds => found.releases = Some(std::mem::take(&mut found.arriving)),
             // One that is deleted may not have been the last.
-            Seen::Written(key) => {
+            SecretEvent::Written(key) => {
                 if let Some(releases) = &mut found.releases {
                     releases.extend(key);
                 }
             }
-            Seen::Deleted => {}
+            SecretEvent::Deleted => {}
         }
     }
 
@@ -131,7 +131,7 @@ impl Presence {
 }
 
 /// What an event of the watch says.
-enum Seen {
+enum SecretEvent {
     ListBegins,
     Listed(Option<Key>),
     ListEnds,
@@ -139,7 +139,7 @@ enum Seen {
     Deleted,
 }
 
-impl From<Event<PartialObjectMeta<Secret>>> for Seen {
+impl From<Event<PartialObjectMeta<Secret>>> for SecretEvent {
     fn from(event: Event<PartialObjectMeta<Secret>>) -> Self {
         match event {
             Event::Init => Self::ListBegins,
@@ -184,21 +184,21 @@ mod tests {
             let release = ReleaseName::new(release.to_owned()).unwrap();
             presence.may_have(namespace, &release)
         };
-        let listed = |release: &str| Seen::Listed(key_of(&metadata("a", release)));
+        let listed = |release: &str| SecretEvent::Listed(key_of(&metadata("a", release)));
         assert!(may_have("a", "shop"));
-        presence.observe(&None, Seen::ListBegins);
+        presence.observe(&None, SecretEvent::ListBegins);
         presence.observe(&None, listed("shop"));
         assert!(may_have("a", "other"), "the list is not complete");
-        presence.observe(&None, Seen::ListEnds);
+        presence.observe(&None, SecretEvent::ListEnds);
         assert!(may_have("a", "shop") && !may_have("b", "shop") && !may_have("a", "other"));
-        presence.observe(&None, Seen::Written(key_of(&metadata("b", "shop"))));
-        presence.observe(&None, Seen::Deleted);
+        presence.observe(&None, SecretEvent::Written(key_of(&metadata("b", "shop"))));
+        presence.observe(&None, SecretEvent::Deleted);
         assert!(may_have("b", "shop"));
         // The watch begins anew.
-        presence.observe(&None, Seen::ListBegins);
+        presence.observe(&None, SecretEvent::ListBegins);
         presence.observe(&None, listed("other"));
         assert!(may_have("a", "shop"));
-        presence.observe(&None, Seen::ListEnds);
+        presence.observe(&None, SecretEvent::ListEnds);
         assert!(may_have("a", "other") && !may_have("a", "shop"));
         stop.cancel();
     }
@@ -212,8 +212,8 @@ mod tests {
         let release = ReleaseName::new("shop".to_owned()).unwrap();
         assert!(presence.may_have("a", &release));
         let scope = Some("a".to_owned());
-        presence.observe(&scope, Seen::ListBegins);
-        presence.observe(&scope, Seen::ListEnds);
+        presence.observe(&scope, SecretEvent::ListBegins);
+        presence.observe(&scope, SecretEvent::ListEnds);
         assert!(!presence.may_have("a", &release));
         assert!(presence.may_have("b", &release));
         stop.cancel();

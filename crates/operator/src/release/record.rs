@@ -4,15 +4,38 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::codec::{self, CodecError};
 use steersman_model::{ReleaseStatus, Revision};
 
 /// One revision of a release in Helm's own format (`helm.sh/release.v1`).
 ///
 /// Defined by Helm's package `pkg/release/v1`. What this type does not name is not kept when a
 /// record of Helm's is written back.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_model::{ReleaseStatus, Revision};
+/// use steersman_operator::release::ReleaseRecord;
+///
+/// let record: ReleaseRecord = serde_json::from_value(json!({
+///     "name": "web",
+///     "namespace": "shop",
+///     "version": 2,
+///     "info": {"status": "deployed", "description": "Upgrade complete"},
+///     "manifest": "---\n# Source: web/templates/service.yaml\napiVersion: v1\nkind: Service\n",
+/// }))
+/// .unwrap();
+/// let stored = record.encode()?;
+/// assert!(stored.starts_with("H4sI"), "gzip, as base64 shows it");
+///
+/// let read = ReleaseRecord::decode(stored.as_bytes())?;
+/// assert_eq!(read, record);
+/// assert_eq!((read.version, read.info.status), (Revision(2), ReleaseStatus::Deployed));
+/// # Ok::<(), steersman_operator::release::CodecError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReleaseRecord {
-    /// The release's name.
+    /// At most 53 characters; the resource's own name.
     #[serde(default)]
     pub name: String,
     /// State, times and notes.
@@ -26,17 +49,36 @@ pub struct ReleaseRecord {
     /// Every object but the hooks, as YAML documents, each with the path of its template.
     #[serde(default)]
     pub manifest: String,
-    /// The hooks.
+    /// In the order of the chart; `None` in Helm's records of charts without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hooks: Option<Vec<HookRecord>>,
     /// The number of the revision.
     pub version: Revision,
-    /// The release's namespace.
+    /// Where its Secrets are, and its objects that name no namespace.
     #[serde(default)]
     pub namespace: String,
     /// `ssa`: the objects were applied by the server.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub apply_method: String,
+}
+
+impl ReleaseRecord {
+    /// Reads what Helm stores under the key `release` of a Secret: base64 of gzip of JSON. Old versions of
+    /// Helm did not compress it; that is read, too.
+    ///
+    /// # Errors
+    /// The text is no release, or one of more than [`MAX_DECODED_BYTES`](super::MAX_DECODED_BYTES).
+    pub fn decode(text: &[u8]) -> Result<Self, CodecError> {
+        codec::decode(text)
+    }
+
+    /// The record as Helm stores it.
+    ///
+    /// # Errors
+    /// It can't be packed.
+    pub fn encode(&self) -> Result<String, CodecError> {
+        codec::encode(self)
+    }
 }
 
 /// State, times and notes of a revision.

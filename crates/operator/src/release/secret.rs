@@ -7,8 +7,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
-use super::codec::{CodecError, encode};
-use super::parts::{Outside, PART_KEY, PART_TYPE, Parts, split};
+use super::codec::CodecError;
+use super::parts::{Overflow, PART_KEY, PART_TYPE, Parts, split};
 use super::record::{HookRecord, ReleaseRecord, never_run};
 use super::stored::Stored;
 
@@ -34,9 +34,31 @@ pub(super) enum PackError {
     Codec(CodecError),
     /// It does not fit.
     TooLarge {
-        /// Its size.
+        /// In bytes: of the record without manifest and hooks, our own data, and the marker of the parts.
         size: usize,
     },
+}
+
+/// Helm's label of a Secret with the time of a write, in seconds since 1970.
+#[derive(Clone, Copy)]
+pub(super) struct TimeLabel {
+    key: &'static str,
+    at: Timestamp,
+}
+
+impl TimeLabel {
+    /// For a revision that is written for the first time.
+    pub(super) fn created(at: Timestamp) -> Self {
+        Self { key: "createdAt", at }
+    }
+
+    /// For one that is written over what is stored of it.
+    pub(super) fn modified(at: Timestamp) -> Self {
+        Self {
+            key: "modifiedAt",
+            at,
+        }
+    }
 }
 
 impl From<CodecError> for PackError {
@@ -55,7 +77,7 @@ pub(super) struct Packed {
     pub(super) part_secrets: Vec<Secret>,
 }
 
-/// Makes the Secret `name` of a revision; `owner` has it, and `stamp` is the label with the time.
+/// Makes the Secret `name` of a revision, which belongs to `owner`.
 ///
 /// What does not fit is left out of Helm's record and divided: the manifest and the hooks. Helm
 /// still reads state, values and notes, and a hook keeps it from doing more.
@@ -63,23 +85,23 @@ pub(super) fn pack(
     stored: &Stored,
     name: &str,
     owner: &OwnerReference,
-    stamp: (&str, Timestamp),
+    time: TimeLabel,
 ) -> Result<Packed, PackError> {
     let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
-    let release = encode(&stored.record)?;
+    let release = stored.record.encode()?;
     if release.len() + snapshot.len() <= MAX_SECRET_BYTES {
         let data = [(RELEASE_KEY, release.into_bytes()), (SNAPSHOT_KEY, snapshot)];
         return Ok(Packed {
-            secret: secret(&stored.record, name, owner, stamp, data.to_vec()),
+            secret: secret(&stored.record, name, owner, time, data.to_vec()),
             parts: None,
             part_secrets: Vec::new(),
         });
     }
-    let outside = Outside {
+    let overflow = Overflow {
         manifest: stored.record.manifest.clone(),
         hooks: stored.record.hooks.clone(),
     };
-    let (parts, pieces) = split(&outside)?;
+    let (parts, pieces) = split(&overflow)?;
     let names: Vec<String> = parts.names(name).collect();
     let inside = ReleaseRecord {
         manifest: format!(
@@ -89,7 +111,7 @@ pub(super) fn pack(
         hooks: Some(vec![barrier(&stored.record.name)]),
         ..stored.record.clone()
     };
-    let release = encode(&inside)?;
+    let release = inside.encode()?;
     let marker = serde_json::to_vec(&parts).unwrap_or_default();
     let size = release.len() + snapshot.len() + marker.len();
     if size > MAX_SECRET_BYTES {
@@ -102,7 +124,7 @@ pub(super) fn pack(
     ];
     let part_secrets = names.into_iter().zip(pieces);
     Ok(Packed {
-        secret: secret(&stored.record, name, owner, stamp, data),
+        secret: secret(&stored.record, name, owner, time, data),
         parts: Some(parts),
         part_secrets: part_secrets
             .map(|(name, piece)| part(&stored.record, name, owner, piece))
@@ -136,7 +158,7 @@ fn secret(
     record: &ReleaseRecord,
     name: &str,
     owner: &OwnerReference,
-    (stamp, now): (&str, Timestamp),
+    time: TimeLabel,
     data: Vec<(&str, Vec<u8>)>,
 ) -> Secret {
     let labels = [
@@ -144,7 +166,7 @@ fn secret(
         ("owner", "helm".to_owned()),
         ("status", record.info.status.to_string()),
         ("version", record.version.to_string()),
-        (stamp, now.as_second().to_string()),
+        (time.key, time.at.as_second().to_string()),
     ];
     let entries = data.into_iter();
     Secret {

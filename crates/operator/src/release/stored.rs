@@ -33,10 +33,10 @@ pub struct Snapshot {
     pub lookups: Vec<Answer>,
 }
 
-/// An object in a [`Snapshot`].
+/// What is remembered of an object of the revision, to find it again and to see drift.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SnapshotObject {
-    /// Which object.
+    /// Flattened into the JSON: `group`, `kind`, `namespace` and `name`.
     #[serde(flatten)]
     pub id: ObjectId,
     /// The version of its API.
@@ -64,7 +64,7 @@ impl Snapshot {
 /// A revision as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
-    /// The record.
+    /// As Helm reads it; a manifest that lies in parts is whole here.
     pub record: ReleaseRecord,
     /// What we know besides.
     pub snapshot: Snapshot,

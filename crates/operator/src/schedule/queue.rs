@@ -6,6 +6,24 @@ use tokio::time::Instant;
 
 /// A queue in which each key is at most once, at its earliest time, and is not handed out while
 /// it is being worked on.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use steersman_operator::schedule::Queue;
+/// use tokio::time::Instant;
+///
+/// let now = Instant::now();
+/// let mut queue = Queue::default();
+/// queue.add("web", now + Duration::from_secs(60));
+/// queue.add("web", now);
+/// assert_eq!(queue.take(now), Some(("web", now)));
+///
+/// queue.add("web", now);
+/// assert_eq!(queue.take(now), None, "it is being worked on");
+/// queue.done(&"web");
+/// assert_eq!(queue.take(now), Some(("web", now)));
+/// ```
 #[derive(Debug)]
 pub struct Queue<K> {
     due: BTreeMap<K, Instant>,

@@ -1,6 +1,6 @@
 //! Watches that list again from time to time.
 //!
-//! A watch tells everything that happens, unless a server, a proxy or a load balancer on the way has a fault of its
+//! A watch delivers every event, unless a server, a proxy or a load balancer on the way has a fault of its
 //! own. What was left out is then found by the next list.
 
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::schedule::{jitter, spread};
 
-/// How long an event that was never told goes unnoticed at most.
+/// How long a change goes unnoticed at most whose event was never delivered.
 pub const RESYNC_PERIOD: Duration = Duration::from_hours(1);
 
 /// The events of a watch that begins anew, with a list, after each `period`. A list that is cut short by that is

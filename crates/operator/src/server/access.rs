@@ -58,11 +58,11 @@ pub trait Review: Send + Sync {
     fn review<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Verdict, ReviewError>>;
 }
 
-/// Lets in who a review allows. Clones share what they know.
+/// Lets in who a review allows. Clones share the verdicts that they remember.
 #[derive(Clone)]
 pub struct Guard {
     review: Arc<dyn Review>,
-    known: Arc<Mutex<Known>>,
+    cache: Arc<Mutex<VerdictCache>>,
 }
 
 impl Guard {
@@ -70,7 +70,7 @@ impl Guard {
     pub fn new(review: impl Review + 'static) -> Self {
         Self {
             review: Arc::new(review),
-            known: Arc::default(),
+            cache: Arc::default(),
         }
     }
 
@@ -80,18 +80,18 @@ impl Guard {
             return Ok(Verdict::Unauthenticated);
         };
         let digest: TokenDigest = Sha256::digest(token.as_bytes()).into();
-        if let Some(verdict) = self.known(|known| known.get(&digest)) {
+        if let Some(verdict) = self.cache(|cache| cache.get(&digest)) {
             return Ok(verdict);
         }
         let verdict = tokio::time::timeout(REVIEW_TIMEOUT, self.review.review(token))
             .await
             .map_err(|_| ReviewError::TooSlow)??;
-        self.known(|known| known.insert(digest, verdict));
+        self.cache(|cache| cache.insert(digest, verdict));
         Ok(verdict)
     }
 
-    fn known<T>(&self, act: impl FnOnce(&mut Known) -> T) -> T {
-        act(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    fn cache<T>(&self, act: impl FnOnce(&mut VerdictCache) -> T) -> T {
+        act(&mut self.cache.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -114,9 +114,9 @@ type TokenDigest = [u8; 32];
 
 /// The latest answers, with their ends.
 #[derive(Default)]
-struct Known(BTreeMap<TokenDigest, (Instant, Verdict)>);
+struct VerdictCache(BTreeMap<TokenDigest, (Instant, Verdict)>);
 
-impl Known {
+impl VerdictCache {
     fn get(&self, digest: &TokenDigest) -> Option<Verdict> {
         let (end, verdict) = self.0.get(digest)?;
         (Instant::now() < *end).then_some(*verdict)
@@ -229,6 +229,6 @@ mod tests {
         for number in 0..2 * MAX_KEPT {
             guard.judge(&headers(&format!("Bearer {number}"))).await.unwrap();
         }
-        assert_eq!(guard.known(|known| known.0.len()), MAX_KEPT);
+        assert_eq!(guard.cache(|cache| cache.0.len()), MAX_KEPT);
     }
 }

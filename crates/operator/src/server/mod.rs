@@ -1,6 +1,7 @@
 //! The two ports of the operator: `/healthz` and `/readyz` on one, `/metrics` on the other.
 
 mod access;
+mod answer;
 mod readiness;
 mod reviews;
 mod tls;
@@ -11,13 +12,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
-use hyper::http::request;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -27,12 +25,10 @@ use tokio::task::JoinSet;
 use crate::metrics::Metrics;
 
 pub use access::{Guard, Review, ReviewError, Verdict};
+use answer::Content;
 pub use readiness::Readiness;
 pub use reviews::ApiReviews;
 pub use tls::{Tls, TlsError};
-
-/// An answer to a request.
-type Answer = Response<Full<Bytes>>;
 
 const HEALTH: &str = "/healthz and /readyz";
 const METRICS: &str = "/metrics";
@@ -49,7 +45,7 @@ const MAX_CONNECTIONS: usize = 64;
 pub struct BindError {
     /// The address, as it was asked for.
     pub address: SocketAddr,
-    /// What was to be served there.
+    /// The paths, such as `/healthz and /readyz`.
     pub purpose: &'static str,
     /// What the operating system says.
     pub source: io::Error,
@@ -61,13 +57,6 @@ pub struct Port {
     listener: TcpListener,
     content: Content,
     tls: Option<Tls>,
-}
-
-/// What a port serves.
-#[derive(Clone, Debug)]
-enum Content {
-    Health(Readiness),
-    Metrics(Metrics, Option<Guard>),
 }
 
 impl Port {
@@ -203,82 +192,6 @@ where
             "Failed to answer a request"
         );
     }
-}
-
-impl Content {
-    async fn answer(&self, head: &request::Parts) -> Answer {
-        if !matches!(head.method, Method::GET | Method::HEAD) {
-            return text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
-        }
-        match (self, head.uri.path()) {
-            (Self::Health(_), "/healthz" | "/healthz/" | "/healthz/ping") => text(StatusCode::OK, "ok"),
-            (Self::Health(readiness), "/readyz" | "/readyz/") => {
-                readiness_answer(readiness, head.uri.query())
-            }
-            (Self::Metrics(metrics, guard), "/metrics") => {
-                let refusal = match guard {
-                    Some(guard) => refusal(guard, &head.headers).await,
-                    None => None,
-                };
-                refusal.unwrap_or_else(|| metrics_answer(metrics))
-            }
-            _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
-        }
-    }
-}
-
-fn readiness_answer(readiness: &Readiness, query: Option<&str>) -> Answer {
-    let verbose = query.is_some_and(|query| query.split('&').any(|part| part.starts_with("verbose")));
-    let report = readiness.report(verbose);
-    let status = if report.is_ready {
-        StatusCode::OK
-    } else {
-        StatusCode::INTERNAL_SERVER_ERROR
-    };
-    text(status, report.text)
-}
-
-fn metrics_answer(metrics: &Metrics) -> Answer {
-    match metrics.encode() {
-        Ok(page) => {
-            let mut answer = Response::new(Full::from(page));
-            let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-            answer.headers_mut().insert(CONTENT_TYPE, kind);
-            answer
-        }
-        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("{error}\n")),
-    }
-}
-
-/// The answer to who is not let in. It does not say why.
-async fn refusal(guard: &Guard, headers: &HeaderMap) -> Option<Answer> {
-    match guard.judge(headers).await {
-        Ok(Verdict::Allowed) => None,
-        Ok(Verdict::Forbidden) => Some(text(StatusCode::FORBIDDEN, "forbidden\n")),
-        Ok(Verdict::Unauthenticated) => {
-            let mut answer = text(StatusCode::UNAUTHORIZED, "unauthorized\n");
-            let scheme = HeaderValue::from_static("Bearer");
-            answer.headers_mut().insert(WWW_AUTHENTICATE, scheme);
-            Some(answer)
-        }
-        Err(error) => {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "Failed to find out who may read /metrics"
-            );
-            Some(text(StatusCode::INTERNAL_SERVER_ERROR, "internal server error\n"))
-        }
-    }
-}
-
-fn text(status: StatusCode, body: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Full::new(body.into()));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    answer
 }
 
 #[cfg(test)]

@@ -8,6 +8,18 @@ use kube::core::GroupVersionKind;
 
 /// Which watches are ready. Clones share the state.
 ///
+/// ```
+/// use kube::core::GroupVersionKind;
+/// use steersman_operator::server::Readiness;
+///
+/// let site = GroupVersionKind::gvk("example.com", "v1", "Site");
+/// let readiness = Readiness::default();
+/// readiness.waiting(&site, "its CustomResourceDefinition is not there yet");
+/// assert!(!readiness.is_ready());
+/// readiness.ready(&site);
+/// assert!(readiness.is_ready());
+/// ```
+///
 /// A process that waits for its lease is ready: if it were not, a rolling update would wait for the new process to
 /// lead, and the new process for the old one to end.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +27,7 @@ pub struct Readiness {
     waiting: Arc<Mutex<BTreeMap<String, Option<String>>>>,
 }
 
-pub(super) struct Report {
+pub(super) struct ReadyzReport {
     pub(super) is_ready: bool,
     pub(super) text: String,
 }
@@ -43,11 +55,11 @@ impl Readiness {
 
     /// What `/readyz` says, in the form of the API server's: only `ok` where nothing is wrong and no details are
     /// asked for.
-    pub(super) fn report(&self, verbose: bool) -> Report {
+    pub(super) fn report(&self, verbose: bool) -> ReadyzReport {
         let waiting = self.lock();
         let is_ready = waiting.values().all(Option::is_none);
         if is_ready && !verbose {
-            return Report {
+            return ReadyzReport {
                 is_ready,
                 text: "ok".to_owned(),
             };
@@ -61,7 +73,7 @@ impl Readiness {
         }
         let verdict = if is_ready { "passed" } else { "failed" };
         let _ = writeln!(text, "[+]ping ok\nreadyz check {verdict}");
-        Report { is_ready, text }
+        ReadyzReport { is_ready, text }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Option<String>>> {

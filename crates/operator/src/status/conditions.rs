@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// What a condition is about.
+/// The field `type` of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionType {
     /// The operator has seen the resource. helm-operator's.
@@ -128,7 +128,7 @@ pub enum ConditionStatus {
     True,
     /// It does not.
     False,
-    /// It can't be told.
+    /// The operator has nothing to go by.
     Unknown,
 }
 
@@ -142,10 +142,18 @@ impl ConditionStatus {
     }
 }
 
-/// A condition as it should be.
+/// A condition as it should be. In the status it has the time since when it holds or does not, too.
+///
+/// ```
+/// use steersman_operator::status::{Condition, ConditionStatus, ConditionType, Reason};
+///
+/// let ready = Condition::fails(ConditionType::Ready, Reason::DependentsProgressing, "0 of 1 workloads are ready");
+/// assert_eq!(ready.status, ConditionStatus::False);
+/// assert_eq!((ready.kind.as_str(), ready.reason.as_str()), ("Ready", "DependentsProgressing"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// What it is about.
+    /// At most one condition of a type is in a status.
     pub kind: ConditionType,
     /// Whether it holds.
     pub status: ConditionStatus,
@@ -156,7 +164,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// A condition that holds.
+    /// The status `True`.
     pub fn holds(kind: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
         Self {
             kind,

@@ -10,7 +10,7 @@ use steersman_model::ObjectId;
 const FIELD: &str = "dryRun";
 /// So many objects are listed.
 const MAX_OBJECTS: usize = 100;
-/// So many fields of each.
+/// A change in more fields of one object is cut off here.
 const MAX_FIELDS: usize = 20;
 
 /// What a reconcile would do.
@@ -21,21 +21,21 @@ pub struct DryRunStatus {
     /// The hooks that would run.
     pub hooks: Vec<String>,
     /// The objects that would not stay as they are.
-    pub objects: Vec<WouldBe>,
+    pub objects: Vec<DryRunObject>,
 }
 
 /// What would become of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WouldBe {
-    /// Which.
+pub struct DryRunObject {
+    /// In the status as `kind`, `name` and `namespace`.
     pub id: ObjectId,
     /// What would be done with it.
-    pub change: WouldChange,
+    pub change: DryRunChange,
 }
 
 /// What would be done with an object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum WouldChange {
+pub enum DryRunChange {
     /// It would be made.
     Created,
     /// Values at these JSON pointers would be others.
@@ -48,7 +48,7 @@ pub enum WouldChange {
     Refused(String),
 }
 
-impl WouldChange {
+impl DryRunChange {
     /// One word for it.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -76,14 +76,14 @@ impl DryRunStatus {
                 format!("be {}", object.change.as_str()).into(),
             );
             match &object.change {
-                WouldChange::Changed(fields) => {
+                DryRunChange::Changed(fields) => {
                     let fields: Vec<_> = fields.iter().take(MAX_FIELDS).collect();
                     entry.insert("fields".to_owned(), json!(fields));
                 }
-                WouldChange::Refused(reason) => {
+                DryRunChange::Refused(reason) => {
                     entry.insert("message".to_owned(), reason.as_str().into());
                 }
-                WouldChange::Created | WouldChange::Recreated | WouldChange::Deleted => {}
+                DryRunChange::Created | DryRunChange::Recreated | DryRunChange::Deleted => {}
             }
             Value::Object(entry)
         });
@@ -113,6 +113,15 @@ pub(super) fn forget_dry_run(current: &Value, next: &mut Value) {
 }
 
 /// The JSON pointers at which two objects differ, the outermost where one of them has nothing; sorted.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_operator::status::differing_fields;
+///
+/// let live = json!({"spec": {"replicas": 1, "paused": true}});
+/// let wanted = json!({"spec": {"replicas": 2}, "metadata": {"labels": {"tier": "web"}}});
+/// assert_eq!(differing_fields(&live, &wanted), ["/metadata", "/spec/paused", "/spec/replicas"]);
+/// ```
 pub fn differing_fields(left: &Value, right: &Value) -> Vec<String> {
     let mut fields = Vec::new();
     differ(left, right, &mut String::new(), &mut fields);

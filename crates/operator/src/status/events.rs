@@ -24,12 +24,12 @@ const MAX_NAME: usize = 230;
 /// The server's limit for a message.
 const MAX_MESSAGE: usize = 1000;
 
-/// Whether something went wrong.
+/// The `type` of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It did not.
+    /// Something was done.
     Normal,
-    /// It did.
+    /// Something failed, or needs the user's attention.
     Warning,
 }
 

@@ -1,8 +1,8 @@
-//! What a custom resource is told about its release: conditions, and events.
+//! What is reported of a release: conditions in the status of its custom resource, and events.
 //!
 //! Conditions speak two vocabularies: helm-operator's (`Initialized`, `Deployed`,
 //! `ReleaseFailed`, `Irreconcilable`, `deployedRelease`) and kstatus' (`Ready`, `Reconciling`,
-//! `Stalled`, `observedGeneration`). The status is computed from a [`Report`] and the last
+//! `Stalled`, `observedGeneration`). The status is computed from a [`ReleaseReport`] and the last
 //! status, purely, and written only when it differs.
 
 mod conditions;
@@ -13,15 +13,15 @@ mod manifest;
 mod next;
 mod patch;
 mod redact;
-mod report;
+mod release_report;
 mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
-pub use dry_run::{DryRunStatus, WouldBe, WouldChange, differing_fields};
+pub use dry_run::{DryRunChange, DryRunObject, DryRunStatus, differing_fields};
 pub use events::{EventKind, Events};
 pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;
 pub use next::next_status;
 pub use patch::{StatusError, write_status};
 pub use redact::{LearningRedactor, Redactor, is_secret_key};
-pub use report::{Deployed, Failure, FailureStage, ManifestInStatus, Report};
+pub use release_report::{Deployed, Failure, FailureStage, ManifestInStatus, ReleaseReport};

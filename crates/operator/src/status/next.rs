@@ -7,22 +7,45 @@ use serde_json::{Value, json};
 
 use super::conditions::{Condition, ConditionType, Reason, merge, second};
 use super::dry_run::{dry_run_status, forget_dry_run};
-use super::report::{Deployed, ManifestInStatus, Report};
+use super::release_report::{Deployed, ManifestInStatus, ReleaseReport};
 use super::report_conditions::{deployed_conditions, failed_conditions, uninstalling_conditions};
 
 /// The status that says `report`, given the status that is there.
-pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, now: Timestamp) -> Value {
+///
+/// ```
+/// use jiff::Timestamp;
+/// use serde_json::{Value, json};
+/// use steersman_operator::status::{Failure, FailureStage, ReleaseReport, next_status};
+///
+/// let failure = Failure {
+///     stage: FailureStage::RenderInstall,
+///     message: "template: web/templates/deployment.yaml:7:12: nil pointer".to_owned(),
+///     stalled: true,
+/// };
+/// let status = next_status(&Value::Null, &ReleaseReport::Failed(failure), Some(3), Timestamp::UNIX_EPOCH);
+/// assert_eq!(status["observedGeneration"], 3);
+/// let conditions = status["conditions"].as_array().unwrap();
+/// let stalled = conditions.iter().find(|condition| condition["type"] == "Stalled").unwrap();
+/// assert_eq!(stalled["reason"], "RenderFailed");
+/// assert_eq!(stalled["lastTransitionTime"], "1970-01-01T00:00:00Z");
+/// ```
+pub fn next_status(
+    current: &Value,
+    report: &ReleaseReport,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Value {
     let no_conditions = Vec::new();
     let before = current
         .get("conditions")
         .and_then(Value::as_array)
         .unwrap_or(&no_conditions);
     let wanted = match report {
-        Report::Deployed(deployed) => deployed_conditions(deployed, before),
-        Report::Failed(failure) => failed_conditions(failure, before),
-        Report::Uninstalling(blockers) => uninstalling_conditions(blockers),
-        Report::Paused => return paused_status(current, before, now),
-        Report::DryRun(dry_run) => return dry_run_status(current, dry_run, generation),
+        ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
+        ReleaseReport::Failed(failure) => failed_conditions(failure, before),
+        ReleaseReport::Uninstalling(blockers) => uninstalling_conditions(blockers),
+        ReleaseReport::Paused => return paused_status(current, before, now),
+        ReleaseReport::DryRun(dry_run) => return dry_run_status(current, dry_run, generation),
     };
     let mut next = current.as_object().cloned().unwrap_or_default();
     next.insert(
@@ -30,7 +53,7 @@ pub fn next_status(current: &Value, report: &Report, generation: Option<i64>, no
         merge(before, &wanted, generation, now).into(),
     );
     next.insert("observedGeneration".to_owned(), json!(generation));
-    if let Report::Deployed(deployed) = report {
+    if let ReleaseReport::Deployed(deployed) = report {
         let mut chart = BTreeMap::from([("name", &deployed.chart), ("version", &deployed.chart_version)]);
         if let Some(version) = &deployed.app_version {
             chart.insert("appVersion", version);
@@ -94,13 +117,13 @@ fn paused_status(current: &Value, before: &[Value], now: Timestamp) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::health::{Health, HealthSummary};
-    use super::super::report::{Failure, FailureStage};
+    use super::super::release_report::{Failure, FailureStage};
     use super::*;
     use steersman_model::ObjectId;
     use steersman_model::{ReleaseName, Revision};
 
     /// `Type=Status Reason` of each condition, after reports one after the other.
-    fn check(reports: &[Report], expect: &[&str]) {
+    fn check(reports: &[ReleaseReport], expect: &[&str]) {
         let mut status = json!({});
         for report in reports {
             status = next_status(&status, report, Some(1), Timestamp::UNIX_EPOCH);
@@ -118,14 +141,14 @@ mod tests {
         assert_eq!(short, expect);
     }
 
-    fn deployed(revision: u32, health: Option<Health>) -> Report {
+    fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         let id = ObjectId {
             group: "apps".to_owned(),
             kind: "Deployment".to_owned(),
             namespace: Some("default".to_owned()),
             name: "web".to_owned(),
         };
-        Report::Deployed(Deployed {
+        ReleaseReport::Deployed(Deployed {
             release: ReleaseName::new("web").unwrap(),
             revision: Revision(revision),
             deployed_at: Timestamp::from_second(i64::from(revision) * 3600).ok(),
@@ -138,8 +161,8 @@ mod tests {
         })
     }
 
-    fn failed(stage: FailureStage, stalled: bool) -> Report {
-        Report::Failed(Failure {
+    fn failed(stage: FailureStage, stalled: bool) -> ReleaseReport {
+        ReleaseReport::Failed(Failure {
             stage,
             message: "web/templates/a.yaml:1:2: boom".to_owned(),
             stalled,
@@ -222,7 +245,7 @@ mod tests {
 
     #[test]
     fn an_uninstallation_names_what_is_still_there() {
-        let report = Report::Uninstalling(vec!["Service default/web (finalizers: x)".to_owned()]);
+        let report = ReleaseReport::Uninstalling(vec!["Service default/web (finalizers: x)".to_owned()]);
         let status = next_status(&json!({}), &report, Some(1), Timestamp::UNIX_EPOCH);
         let message = status
             .pointer("/conditions/1/message")
@@ -238,7 +261,7 @@ mod tests {
     #[test]
     fn a_pause_leaves_everything_else_as_it_is() {
         check(
-            &[deployed(1, None), Report::Paused, Report::Paused],
+            &[deployed(1, None), ReleaseReport::Paused, ReleaseReport::Paused],
             &[
                 "Initialized=True",
                 "Deployed=True InstallSuccessful",
@@ -247,7 +270,7 @@ mod tests {
             ],
         );
         check(
-            &[Report::Paused, deployed(1, Some(Health::Ready))],
+            &[ReleaseReport::Paused, deployed(1, Some(Health::Ready))],
             &[
                 "Initialized=True",
                 "Deployed=True InstallSuccessful",
@@ -255,7 +278,7 @@ mod tests {
             ],
         );
         let before = next_status(&json!({}), &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
-        let paused = next_status(&before, &Report::Paused, Some(2), Timestamp::UNIX_EPOCH);
+        let paused = next_status(&before, &ReleaseReport::Paused, Some(2), Timestamp::UNIX_EPOCH);
         assert_eq!(paused["observedGeneration"], 1);
     }
 
@@ -286,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_time_of_the_deployed_revision_moves_with_it_and_conditions_do_not() {
-        let status = |before: &Value, report: &Report| {
+        let status = |before: &Value, report: &ReleaseReport| {
             let status = next_status(before, report, Some(1), Timestamp::UNIX_EPOCH);
             let since = status["conditions"][1]["lastTransitionTime"].clone();
             (status["lastDeployed"].clone(), since, status)
@@ -299,7 +322,7 @@ mod tests {
         assert_eq!(second, "1970-01-01T02:00:00Z");
         assert_eq!(still, since);
         let mut unknown = deployed(2, None);
-        if let Report::Deployed(deployed) = &mut unknown {
+        if let ReleaseReport::Deployed(deployed) = &mut unknown {
             deployed.deployed_at = None;
         }
         assert_eq!(status(&before, &unknown).0, Value::Null);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::conditions::{Condition, ConditionStatus, ConditionType, Reason};
-use super::report::{Deployed, Failure, FailureStage};
+use super::release_report::{Deployed, Failure, FailureStage};
 use steersman_model::Revision;
 
 /// The longest message of a condition. etcd takes objects of 1.5 MB; people read less.

@@ -16,7 +16,8 @@ pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
 pub(crate) use steps::step;
 use traces::Traces;
 
-/// Starts logging to standard error, and traces where there are any, for the whole process. Later calls change nothing.
+/// Starts logging to standard error, and traces where there are any, for the whole process. A second call changes
+/// nothing.
 pub fn start(options: LogOptions, traces: Option<&Traces>) {
     let Some(traces) = traces else {
         let _ = tracing::subscriber::set_global_default(subscriber(options, io::stderr()));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use tracing::level_filters::LevelFilter;
 
-/// What is logged, and how.
+/// The shape of a log line, the least level, and the form of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogOptions {
     /// The shape of a line.
@@ -25,7 +25,7 @@ pub enum Encoder {
     Console,
     /// For people on a terminal; no flag names it.
     Terminal {
-        /// Whether there are colours.
+        /// By escape sequences, which a terminal understands.
         coloured: bool,
     },
 }

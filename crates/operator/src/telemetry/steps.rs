@@ -13,7 +13,7 @@ use steersman_cluster::TRACE;
 #[derive(Debug)]
 pub(crate) struct Step(Span);
 
-/// A step with this name.
+/// Begins a span of this name; `of` and `around` do the work in it.
 pub(crate) fn step(name: &'static str) -> Step {
     Step(tracing::info_span!(
         target: TRACE,
@@ -40,13 +40,13 @@ impl Step {
         self
     }
 
-    /// The object that it is about.
+    /// The one that a step for a single object works on, such as `Deployment default/web`.
     pub(crate) fn object(self, object: &impl Display) -> Self {
         self.0.record("object", display(object));
         self
     }
 
-    /// How many objects it is about.
+    /// How many a step for several works on; the span has their number alone.
     pub(crate) fn objects(self, count: usize) -> Self {
         self.0.record("objects", count);
         self
@@ -57,15 +57,15 @@ impl Step {
         work.instrument(self.0).boxed()
     }
 
-    /// Does the work of the step. Its span tells whether that failed; why, the log tells, with secrets masked.
+    /// Does the work of the step. Its span has only whether that failed; the reason is in the log, with secrets masked.
     pub(crate) fn of<'a, T: 'a, E: 'a>(
         self,
         work: impl Future<Output = Result<T, E>> + Send + 'a,
     ) -> BoxFuture<'a, Result<T, E>> {
         let span = self.0.clone();
-        let told = work.inspect_err(move |_| {
+        let failing = work.inspect_err(move |_| {
             span.record("otel.status_code", "ERROR");
         });
-        self.around(told)
+        self.around(failing)
     }
 }

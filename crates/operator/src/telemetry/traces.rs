@@ -89,7 +89,7 @@ impl Traces {
         let client = Sender {
             client: client(environment)?,
             runtime,
-            told: Arc::default(),
+            warned: Arc::default(),
         };
         let exporter = SpanExporter::builder()
             .with_http()
@@ -113,7 +113,7 @@ impl Traces {
 
     /// Sends what is left, and sends no more. It blocks for a few seconds at most.
     pub fn finish(self) {
-        // There is nobody left to tell.
+        // The process ends: what could not be sent is lost.
         let _ = self.provider.shutdown_with_timeout(PATIENCE);
     }
 }
@@ -123,8 +123,8 @@ impl Traces {
 struct Sender {
     client: reqwest::Client,
     runtime: Handle,
-    /// Whether it was said that the receiver can't be reached.
-    told: Arc<AtomicBool>,
+    /// Whether the log says already that spans get lost, until one arrives again.
+    warned: Arc<AtomicBool>,
 }
 
 impl HttpClient for Sender {
@@ -138,13 +138,13 @@ impl HttpClient for Sender {
     {
         let client = self.client.clone();
         let sending = self.runtime.spawn(async move { send(&client, request).await });
-        let told = Arc::clone(&self.told);
+        let warned = Arc::clone(&self.warned);
         Box::pin(async move {
             let answer = sending.await?;
             match &answer {
-                Ok(answer) if answer.status().is_success() => told.store(false, Ordering::Relaxed),
-                Ok(answer) => warn(&told, answer.status().as_str()),
-                Err(error) => warn(&told, &chain(error)),
+                Ok(answer) if answer.status().is_success() => warned.store(false, Ordering::Relaxed),
+                Ok(answer) => warn(&warned, answer.status().as_str()),
+                Err(error) => warn(&warned, &chain(error)),
             }
             Ok(answer?)
         })
@@ -159,9 +159,9 @@ async fn send(client: &reqwest::Client, request: Request<Bytes>) -> Result<Respo
     Ok(response)
 }
 
-/// Says once that spans get lost, until they do no longer.
-fn warn(told: &AtomicBool, reason: &str) {
-    if !told.swap(true, Ordering::Relaxed) {
+/// Warns that spans get lost, once until one arrives again.
+fn warn(warned: &AtomicBool, reason: &str) {
+    if !warned.swap(true, Ordering::Relaxed) {
         tracing::warn!(reason, "Traces can't be sent");
     }
 }

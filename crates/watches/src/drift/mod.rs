@@ -5,10 +5,12 @@
 mod ignore;
 mod retain;
 mod selector;
+mod target;
 
-pub use ignore::{Candidate, FieldPath, IgnoreRule, Pattern, Target, without_ignored};
+pub use ignore::{FieldPath, IgnoreRule, without_ignored};
 pub use retain::{is_retained, retain};
 pub use selector::parse_selector;
+pub use target::{Candidate, Pattern, Target};
 
 /// What a watch does about drift.
 ///

@@ -17,7 +17,8 @@ use steersman_model::Environment;
 pub(super) fn base(
     target: &Target,
     shared: &Files,
-    (ours, theirs): (&BTreeMap<String, Vec<u8>>, &Fetched),
+    ours: &BTreeMap<String, Vec<u8>>,
+    theirs: &Fetched,
     arguments: &ApiArgs,
     environment: &Environment,
 ) -> Result<Fetched, Failure> {

@@ -47,7 +47,7 @@ pub(super) fn exec(arguments: &ApiArgs, environment: &Environment) -> Result<(),
         return Err(wrong("the newer chart is missing", "name it with --helm-chart"));
     };
     let ours = chart_on_disk(&folder.join(&target.chart))?;
-    let base = base(&target, &shared, (&ours, &theirs), arguments, environment)?;
+    let base = base(&target, &shared, &ours, &theirs, arguments, environment)?;
     let versions = [base.chart.version(), theirs.chart.version()].map(str::to_owned);
     let mut plan = Plan {
         folder,

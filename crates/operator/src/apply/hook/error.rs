@@ -29,7 +29,7 @@ pub enum HookError {
         moment: &'static str,
         /// Its template.
         path: String,
-        /// Its kind.
+        /// With its version: `acme.com/v1, Kind=Widget`.
         kind: String,
     },
     /// An object of that name is somebody else's.
@@ -39,7 +39,7 @@ pub enum HookError {
         moment: &'static str,
         /// Its template.
         path: String,
-        /// The object.
+        /// The one that is there, such as `Job default/migrate`.
         id: Box<ObjectId>,
         /// By which rule.
         reason: String,
@@ -54,7 +54,7 @@ pub enum HookError {
         moment: &'static str,
         /// Its template.
         path: String,
-        /// The object.
+        /// The one that is there, such as `Job default/migrate`.
         id: Box<ObjectId>,
         /// What became of it.
         state: String,
@@ -66,9 +66,9 @@ pub enum HookError {
         moment: &'static str,
         /// Its template.
         path: String,
-        /// What was attempted.
+        /// A verb: `read` or `create`.
         attempt: &'static str,
-        /// The object.
+        /// What the request was about, such as `Job default/migrate`.
         id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
@@ -90,7 +90,7 @@ pub enum HookError {
         moment: &'static str,
         /// Its template.
         path: String,
-        /// The object.
+        /// The one that ran, such as `Job default/migrate`.
         id: Box<ObjectId>,
         /// What its status says.
         reason: String,
@@ -110,7 +110,7 @@ pub enum HookError {
         moment: &'static str,
         /// Its template.
         path: String,
-        /// The object.
+        /// The one that is still running, such as `Job default/migrate`.
         id: Box<ObjectId>,
         /// How long it was waited for.
         timeout: Duration,

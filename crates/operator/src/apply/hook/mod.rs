@@ -25,15 +25,15 @@ use steersman_model::ObjectId;
 use steersman_model::Revision;
 use steersman_model::objects_of_text;
 
-/// Between attempts to delete what a hook has left. After the last one it stays until the hook runs again, or the release
-/// goes.
+/// The pauses between attempts to delete a hook's object. After the last one it stays until the hook runs again, or the
+/// release is uninstalled.
 const CLEAN_UP_PAUSES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(500),
     Duration::from_secs(2),
 ];
 
-/// More than any process lives.
+/// The timeout of hooks without one: no process lives so long.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 
 /// The hooks of a revision at a moment of its life.
@@ -41,9 +41,9 @@ const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 pub struct HookRun<'a> {
     /// All of the revision's; those of other moments are left out.
     pub hooks: &'a [HookRecord],
-    /// The revision that they run for.
+    /// A Job or Pod that was started for it is not started again.
     pub revision: Revision,
-    /// When they run.
+    /// At which of Helm's hook events this is.
     pub moment: Moment,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use steersman_model::one_line;
 
-/// The longest part of a failed pod's words that is told: the kubelet's own limit, so that no secret is cut
-/// before it is masked.
+/// The longest part of a failed pod's termination message that is reported: the kubelet's own limit, so that no secret is
+/// cut before it is masked.
 const MAX_WORDS: usize = 4096;
 
 /// How the first container of a pod that failed has ended.

@@ -10,9 +10,10 @@ use tokio::time::Instant;
 use super::error::HookError;
 use super::order::{BEFORE_CREATION, has_policy};
 use super::progress::{Progress, last_words, progress};
-use crate::apply::applier::{Applier, apply_new, apply_to};
+use crate::apply::applier::Applier;
 use crate::apply::ownership::PruneError;
 use crate::apply::repair::mend::mend;
+use crate::apply::request::{Existing, apply_new};
 use crate::release::HookRecord;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
@@ -93,9 +94,12 @@ impl Applier {
     ) -> Result<(), HookError> {
         let mut is_mended = false;
         loop {
-            let (name, uid) = (&run.id.name, uid.as_deref());
+            let (name, uid) = (run.id.name.as_str(), uid.as_deref());
             let answer = match uid {
-                Some(uid) => apply_to(api, name, &value, uid, ConflictPolicy::Overwrite).await,
+                Some(uid) => {
+                    let existing = Existing { api, name, uid };
+                    existing.apply(&value, ConflictPolicy::Overwrite).await
+                }
                 None => apply_new(api, name, &value).await,
             };
             match answer {

@@ -1,8 +1,8 @@
 //! Whose an object is: taking it over, leaving it to others, deleting what nobody wants any longer.
 
+mod marked;
 mod prune;
 mod retain;
-mod sweep;
 pub(super) mod takeover;
 
 pub use prune::{Deletion, PruneError};

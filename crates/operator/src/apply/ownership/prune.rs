@@ -2,7 +2,8 @@
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 
-use crate::apply::applier::{Applier, existing};
+use crate::apply::applier::Applier;
+use crate::apply::request::find;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, orphan_patch};
@@ -29,7 +30,7 @@ pub enum PruneError {
     /// Objects of a kind can't be looked for.
     #[error("failed to look for objects of kind {kind}")]
     List {
-        /// The kind.
+        /// Without its group, such as `Deployment`.
         kind: String,
         /// What the server said.
         source: RequestError,
@@ -37,9 +38,9 @@ pub enum PruneError {
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {
-        /// What was attempted.
+        /// A verb: `read`, `delete` or `disown`.
         attempt: &'static str,
-        /// The object.
+        /// What the request was about, such as `Deployment default/web`.
         id: Box<ObjectId>,
         /// What the server said.
         source: RequestError,
@@ -92,7 +93,7 @@ impl Applier {
                 .map_err(RequestError::from)
             {
                 Ok(_) => return Ok(Deletion::Accepted),
-                // What took its name since it was seen may be ours as well.
+                // The object was replaced since the watch showed it; the new one may be ours as well.
                 Err(error) if error.is_other_uid() && is_from_memory => {}
                 Err(error) if error.is_unanswered() && unanswered < 2 => unanswered += 1,
                 Err(error) if error.is_not_found() || error.is_other_uid() => return Ok(Deletion::Gone),
@@ -109,13 +110,11 @@ impl Applier {
         api: &Api<DynamicObject>,
         id: &ObjectId,
     ) -> Result<Result<String, Deletion>, PruneError> {
-        let found = existing(api, &id.name)
-            .await
-            .map_err(|source| PruneError::Request {
-                attempt: "read",
-                id: Box::new(id.clone()),
-                source,
-            })?;
+        let found = find(api, &id.name).await.map_err(|source| PruneError::Request {
+            attempt: "read",
+            id: Box::new(id.clone()),
+            source,
+        })?;
         let Some(metadata) = found else {
             return Ok(Err(Deletion::Gone));
         };
@@ -146,7 +145,7 @@ impl Applier {
             return Ok(None);
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        let metadata = match existing(&api, &id.name).await {
+        let metadata = match find(&api, &id.name).await {
             Ok(metadata) => metadata,
             Err(source) => {
                 return Err(PruneError::Request {
@@ -165,17 +164,17 @@ impl Applier {
         }))
     }
 
-    /// Takes our marks off an object that is ours, so that it outlives the custom resource.
+    /// Orphans an object that is ours: it loses our marks, so that it outlives the custom resource.
     /// What is not ours, or not there, stays as it is.
     ///
     /// # Errors
     /// The object can't be read or written.
-    pub async fn disown(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
+    pub async fn orphan(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
         let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(());
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        disown_in(&api, &id.name, &owner.uid)
+        remove_marks(&api, &id.name, &owner.uid)
             .await
             .map_err(|source| PruneError::Request {
                 attempt: "disown",
@@ -186,14 +185,14 @@ impl Applier {
 }
 
 /// Others may write the object at the same time; then it is read again.
-async fn disown_in(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<(), RequestError> {
+async fn remove_marks(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<(), RequestError> {
     let parameters = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
     };
     let mut attempts = 0;
     loop {
-        let Some(metadata) = existing(api, name).await? else {
+        let Some(metadata) = find(api, name).await? else {
             return Ok(());
         };
         let Some(patch) = orphan_patch(&metadata, uid) else {

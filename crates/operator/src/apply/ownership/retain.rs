@@ -80,7 +80,7 @@ impl Applier {
 }
 
 impl Applier {
-    /// The manager of fields that wrote an object last, besides us; `None` where that can't be told.
+    /// The manager of fields that wrote an object last, besides us; `None` where that is unknown.
     pub async fn last_writer(&self, id: &ObjectId) -> Option<String> {
         let served = self.discovery.served().await.ok()?;
         let resource = served.any_version(&id.group, &id.kind)?;

@@ -4,10 +4,11 @@
 //! server keeps their fields as theirs, so what a later revision of ours drops would stay. Before
 //! our first apply their entries in `managedFields` become part of ours.
 //!
-//! The rule of how entries are joined is that of client-go's `csaupgrade`. Whose entries they are is
-//! told by the field that every Helm writes and nobody else has a reason to: the annotation with
-//! the release's name. The program's name, which Helm uses as the manager's, is anybody's choice. It
-//! is needed where Helm has written an object of ours: its update owns no more than what it changed.
+//! The rule of how entries are joined is that of client-go's `csaupgrade`. An entry is
+//! Helm's if it owns the annotation with the release's name, which every Helm writes and nobody else has
+//! a reason to. The name of its manager says less, as Helm takes that of its program, which anybody may
+//! rename. Where Helm has written an object of ours, its update owns no more than what it changed, so
+//! the names of former managers are needed as well.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -20,7 +21,7 @@ use steersman_model::FIELD_MANAGER;
 const RELEASE_NAME_FIELD: [&str; 3] = ["f:metadata", "f:annotations", "f:meta.helm.sh/release-name"];
 
 /// Makes the fields of the object's former manager ours, if it had one of Helm's kind or one that is
-/// called as in `formers`.
+/// called as in `former_managers`.
 ///
 /// # Errors
 /// The object was written meanwhile (a conflict), or the server refuses the request.
@@ -28,10 +29,10 @@ pub async fn take_over_fields(
     api: &Api<DynamicObject>,
     name: &str,
     metadata: &ObjectMeta,
-    formers: &[String],
+    former_managers: &[String],
 ) -> Result<(), RequestError> {
     let entries = metadata.managed_fields.as_deref().unwrap_or_default();
-    let Some(taken_over) = TakenOver::of(entries, formers) else {
+    let Some(taken_over) = TakenOver::of(entries, former_managers) else {
         return Ok(());
     };
     let patch = json!({ "metadata": {
@@ -50,21 +51,24 @@ pub async fn take_over_fields(
 #[derive(Debug)]
 pub(in crate::apply) struct TakenOver<'a> {
     before: &'a [ManagedFieldsEntry],
-    formers: Vec<&'a str>,
+    former_managers: Vec<&'a str>,
     ours: ManagedFieldsEntry,
 }
 
 impl<'a> TakenOver<'a> {
-    /// Joins the entries of Helm's kind and of `formers` into ours; `None` when there are none.
-    pub(in crate::apply) fn of(before: &'a [ManagedFieldsEntry], formers: &'a [String]) -> Option<Self> {
+    /// Joins the entries of Helm's kind and of `former_managers` into ours; `None` when there are none.
+    pub(in crate::apply) fn of(
+        before: &'a [ManagedFieldsEntry],
+        former_managers: &'a [String],
+    ) -> Option<Self> {
         let writers = before
             .iter()
             .filter(|entry| is_of_object(entry) && !is_ours(entry) && has_release_name(entry));
-        let formers: Vec<&str> = writers
+        let former_managers: Vec<&str> = writers
             .filter_map(|entry| entry.manager.as_deref())
-            .chain(formers.iter().map(String::as_str))
+            .chain(former_managers.iter().map(String::as_str))
             .collect();
-        let is_former = |entry: &&ManagedFieldsEntry| is_former(entry, &formers);
+        let is_former = |entry: &&ManagedFieldsEntry| is_former(entry, &former_managers);
         // The server lists the latest first.
         let latest = before.iter().find(is_former)?;
         let base = before.iter().find(|entry| is_ours(entry)).unwrap_or(latest);
@@ -85,14 +89,14 @@ impl<'a> TakenOver<'a> {
         };
         Some(Self {
             before,
-            formers,
+            former_managers,
             ours,
         })
     }
 
     /// Whether an entry is one that is to be ours.
     pub(in crate::apply) fn is_former(&self, entry: &ManagedFieldsEntry) -> bool {
-        is_former(entry, &self.formers)
+        is_former(entry, &self.former_managers)
     }
 
     /// What we own then.
@@ -100,7 +104,7 @@ impl<'a> TakenOver<'a> {
         self.ours.fields_v1.as_ref().map_or(&Value::Null, |set| &set.0)
     }
 
-    /// `managedFields` as they are to be.
+    /// `managedFields` after the takeover: our entry first, then those of managers that stay.
     fn entries(&self) -> Vec<ManagedFieldsEntry> {
         let others = self
             .before
@@ -110,9 +114,11 @@ impl<'a> TakenOver<'a> {
     }
 }
 
-fn is_former(entry: &ManagedFieldsEntry, formers: &[&str]) -> bool {
+fn is_former(entry: &ManagedFieldsEntry, former_managers: &[&str]) -> bool {
     let manager = entry.manager.as_deref();
-    is_of_object(entry) && !is_ours(entry) && manager.is_some_and(|manager| formers.contains(&manager))
+    is_of_object(entry)
+        && !is_ours(entry)
+        && manager.is_some_and(|manager| former_managers.contains(&manager))
 }
 
 fn is_of_object(entry: &ManagedFieldsEntry) -> bool {
@@ -161,10 +167,10 @@ mod tests {
     }
 
     /// What becomes of these entries: manager, operation and fields of each.
-    fn check(entries: Value, formers: &[&str], expect: Option<Value>) {
-        let formers: Vec<String> = formers.iter().map(|&name| name.to_owned()).collect();
+    fn check(entries: Value, former_managers: &[&str], expect: Option<Value>) {
+        let former_managers: Vec<String> = former_managers.iter().map(|&name| name.to_owned()).collect();
         let entries: Vec<ManagedFieldsEntry> = serde_json::from_value(entries).unwrap();
-        let short = TakenOver::of(&entries, &formers).map(|taken_over| {
+        let short = TakenOver::of(&entries, &former_managers).map(|taken_over| {
             let short = taken_over.entries().into_iter().map(|entry| {
                 json!([
                     entry.manager,

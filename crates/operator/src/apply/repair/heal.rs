@@ -3,14 +3,15 @@
 //! The server merges some lists by a key of their items: the ports of a Service by number, for
 //! one. When somebody changes the key of our item, the item is theirs; applying ours again puts
 //! it beside theirs, and the server refuses two ports of one name. Such lists are replaced as a
-//! whole, and leftovers of earlier choices are taken away, provided nobody wrote the object meanwhile.
+//! whole, and fields that are forbidden beside what the chart wants now are taken away, provided nobody wrote the object
+//! meanwhile.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
-use super::leftover::{is_of_others, without_leftovers};
-use crate::apply::applier::apply_to;
+use super::forbidden::{is_of_others, without_forbidden};
+use crate::apply::request::Existing;
 use steersman_cluster::RequestError;
 use steersman_watches::ConflictPolicy;
 
@@ -33,7 +34,7 @@ pub enum HealError {
     /// Another request failed.
     #[error("failed to {attempt}")]
     Request {
-        /// What was attempted.
+        /// A verb and its object, such as `read the object`.
         attempt: &'static str,
         /// What the server said.
         source: RequestError,
@@ -43,9 +44,8 @@ pub enum HealError {
 /// Replaces every list of the live object that differs from that of `value`, or takes away what `refusal` says may not
 /// stand beside `value`; then applies `value`.
 pub(in crate::apply) async fn heal(
-    api: &Api<DynamicObject>,
-    name: &str,
-    (value, uid): (&Value, &str),
+    existing: Existing<'_>,
+    value: &Value,
     refusal: &RequestError,
     conflicts: ConflictPolicy,
 ) -> Result<ObjectMeta, HealError> {
@@ -55,6 +55,7 @@ pub(in crate::apply) async fn heal(
             source: error.into(),
         }
     };
+    let Existing { api, name, uid } = existing;
     let live = api.get(name).await.map_err(failed("read the object"))?;
     let others = match conflicts {
         ConflictPolicy::Overwrite => false,
@@ -67,7 +68,7 @@ pub(in crate::apply) async fn heal(
     let patch = if refusal.is_list_conflict() {
         differing_lists(value, &live.data)
     } else {
-        without_leftovers(value, &live.data, refusal)
+        without_forbidden(value, &live.data, refusal)
     };
     let Some(Value::Object(mut patch)) = patch.filter(|_| !others) else {
         return Err(HealError::NothingToReplace);
@@ -97,7 +98,8 @@ pub(in crate::apply) async fn heal(
             });
         }
     }
-    let applied = apply_to(api, name, value, uid, conflicts)
+    let applied = existing
+        .apply(value, conflicts)
         .await
         .map_err(|source| HealError::Request {
             attempt: "apply the object again",

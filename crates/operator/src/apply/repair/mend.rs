@@ -153,9 +153,9 @@ fn keep_last(items: &mut Vec<Value>, key: &Key) -> bool {
 enum Key {
     /// The one at this place.
     Index(usize),
-    /// Those with this value.
+    /// Those that are `"TCP"`, for `[="TCP"]`: a list that is a set.
     Is(Value),
-    /// Those with these fields.
+    /// Those in which each key is this or absent, for `[port=80,protocol="TCP"]`.
     Fields(Vec<(String, Value)>),
 }
 

@@ -6,8 +6,9 @@ use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, Pro
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::apply::applier::{Applier, ApplyOptions, existing};
+use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
+use crate::apply::request::find;
 use steersman_cluster::RequestError;
 use steersman_model::{ObjectId, RenderedObject};
 
@@ -58,7 +59,7 @@ impl Recreation<'_> {
 }
 
 impl Applier {
-    /// Deletes the object with this UID, which `refusal` says can't become what is planned, and waits
+    /// Deletes the object with this UID, which `refusal` says can't become what the chart wants, and waits
     /// until it is gone.
     ///
     /// # Guarantees
@@ -69,13 +70,13 @@ impl Applier {
     /// It is not wanted or not possible; the error names the fields.
     pub(in crate::apply) async fn make_way(
         &self,
-        planned: Recreation<'_>,
+        recreation: Recreation<'_>,
         uid: &str,
         refusal: RequestError,
     ) -> Result<(), ApplyError> {
         let fields = fields(&refusal);
-        planned.check(refusal).await?;
-        let Recreation { api, id, .. } = planned;
+        recreation.check(refusal).await?;
+        let Recreation { api, id, .. } = recreation;
         let failed = |attempt| {
             move |source| ApplyError::Request {
                 attempt,
@@ -103,7 +104,7 @@ impl Applier {
         }
         let deadline = Instant::now() + GONE_WITHIN;
         loop {
-            let found = existing(api, &id.name).await.map_err(failed("read"))?;
+            let found = find(api, &id.name).await.map_err(failed("read"))?;
             let is_there = found.is_some_and(|metadata| metadata.uid.as_deref() == Some(uid));
             if !is_there {
                 return Ok(());

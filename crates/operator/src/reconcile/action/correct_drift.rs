@@ -1,10 +1,10 @@
-//! Objects that somebody else has changed or deleted.
+//! Objects that others have changed or deleted.
 
 use jiff::Timestamp;
 use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
 use tokio::time::Instant;
 
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
@@ -19,7 +19,7 @@ use crate::status::EventKind;
 pub(crate) struct CorrectDrift<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a Recorder,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -60,7 +60,7 @@ impl CorrectDrift<'_> {
             session.history.update(&stored, (self.now)()).await?;
         }
         self.announce(session, &changes);
-        // What can be healed is; what lacks its definition waits for that.
+        // What can be corrected is; objects whose definition is gone wait for it.
         if let Some(error) = unserved {
             return Err(ReconcileError::Drift(error));
         }
@@ -96,7 +96,7 @@ impl CorrectDrift<'_> {
         memory.warned = objects;
     }
 
-    /// Somebody undoes every correction.
+    /// Says who undoes the corrections of `objects`, and that the next ones wait.
     pub(crate) async fn warn_of_backoff(&self, session: &Session, objects: &[ObjectId]) {
         let Some(first) = objects.first() else { return };
         let writer = match self.executor.applier.last_writer(first).await {

@@ -6,7 +6,7 @@ use steersman_model::{ChangeSet, Inputs, ReleaseStatus, Revision, chain};
 
 use super::retention::make_room;
 use super::roll_back::RollBack;
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
@@ -25,7 +25,7 @@ pub(crate) struct Deploy<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a Recorder,
     pub(crate) roll_back: RollBack<'a>,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -210,14 +210,14 @@ impl Deploy<'_> {
     }
 
     /// Says in an event that a revision is deployed, and in the log as soon as the status shows it: who
-    /// waits for the line finds the release there. `first` tells an installation from an upgrade.
+    /// waits for the line finds the release there. It is an installation if `first`, else an upgrade.
     pub(super) fn announce(&self, session: &Session, memory: &mut Memory, first: bool, revision: Revision) {
         let (line, reason) = if first {
             ("Installed release", "ReleaseInstalled")
         } else {
             ("Upgraded release", "ReleaseUpgraded")
         };
-        memory.announce(line);
+        memory.log_when_reported(line);
         let chart = &self.settings.chart;
         let message = format!(
             "release {} revision {revision} of chart {}-{} is deployed",

@@ -26,7 +26,7 @@ impl Install<'_> {
             .new_revision(session, prepared, memory, new, Vec::new());
         let revision = match deployed.await {
             Err(ReconcileError::History(HistoryError::Taken { .. })) => {
-                // There are revisions that nothing told of: Helm's, or those of a lost resource.
+                // There are revisions that the resource's status did not mention: Helm's, or those of a lost resource.
                 memory.forget_known();
                 return Ok(());
             }

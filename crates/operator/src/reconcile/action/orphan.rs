@@ -40,9 +40,9 @@ impl OrphanObjects<'_> {
         ids.sort();
         ids.dedup();
         for id in &ids {
-            self.executor.applier.disown(&session.owner, id).await?;
+            self.executor.applier.orphan(&session.owner, id).await?;
         }
-        session.history.disown().await?;
+        session.history.orphan().await?;
         session.log("Objects of the release stay");
         let message = format!("the objects of release {} stay, and its history", session.release);
         self.recorder

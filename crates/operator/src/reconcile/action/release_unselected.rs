@@ -2,21 +2,21 @@
 
 use kube::core::SelectorExt;
 
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
 use crate::status::EventKind;
 
 /// Takes the finalizer off a resource that the selector no longer matches. Its objects and
-/// its history stay as they are, for whoever selects it next.
+/// its history stay as they are, so that the operator that selects it next takes them over.
 pub(crate) struct ReleaseUnselected<'a> {
     pub(crate) recorder: &'a Recorder,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
 }
 
 impl ReleaseUnselected<'_> {
-    /// Whether that is all; if not, the resource must be uninstalled first.
+    /// `false` if the resource is being deleted: it must be uninstalled first, as its finalizer has promised.
     pub(crate) async fn run(&self, session: &mut Session) -> Result<bool, ReconcileError> {
         let Some(now) = session.read_again().await? else {
             return Ok(true);

@@ -6,7 +6,7 @@ use steersman_model::{ReleaseStatus, chain};
 use super::correct_drift::update_digests;
 use super::uninstall::Uninstall;
 use crate::apply::Moment;
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::journal::Remedy;
@@ -23,7 +23,7 @@ pub(crate) struct RollBack<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a Recorder,
     pub(crate) uninstall: Uninstall<'a>,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 

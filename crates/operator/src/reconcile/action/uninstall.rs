@@ -7,7 +7,7 @@ use steersman_model::{ObjectId, ReleaseStatus, chain};
 
 use crate::apply::{Deletion, HookError, HookRun, Moment};
 use crate::dependents::Dependents;
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
@@ -28,7 +28,7 @@ pub(crate) struct Uninstall<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) dependents: &'a Dependents,
     pub(crate) recorder: &'a Recorder,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -64,7 +64,7 @@ impl Uninstall<'_> {
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         ids.extend(abandoned.cloned());
         for id in kept.iter().filter(|id| !ids.contains(id)) {
-            self.executor.applier.disown(&session.owner, id).await?;
+            self.executor.applier.orphan(&session.owner, id).await?;
         }
         let delete = step("delete").objects(ids.len());
         let deleted = delete.of(self.delete_all(session, ids)).await?;

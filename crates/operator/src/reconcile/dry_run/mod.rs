@@ -38,7 +38,7 @@ pub struct DryRun {
     /// The objects that the release has or would have.
     pub objects: Vec<ObjectDryRun>,
     /// Objects that carry the marks of the release's resource and that no revision names.
-    pub strays: Vec<ObjectId>,
+    pub unrecorded: Vec<ObjectId>,
     /// Masks the secrets of the release as it is and as it would be.
     pub redactor: Redactor,
 }
@@ -55,11 +55,11 @@ impl Reconciler {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
         let session = session.map_err(|(_, error)| error)?;
         let revisions = session.history.load().await?;
-        let prepared = self.prepare(&session)?;
+        let prepared = Prepared::new(&session, &self.settings)?;
         let mut prepared = prepared.with_reused_values(&session, &self.settings, &revisions);
         prepared.first = !was_ever_deployed(&revisions);
         let known = KnownRelease::new(&revisions);
-        let action = self.foresee(&session, &prepared, &known).await?;
+        let action = self.next_action_of(&session, &prepared, &known).await?;
         let (decision, plan) = self.plan(&session, &prepared, &known, &revisions, action).await?;
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
         let secrets = secrets_of(in_effect(&revisions), planned.unwrap_or_default());
@@ -73,7 +73,7 @@ impl Reconciler {
             Some(plan) => runner.objects(&session, plan).await?,
             None => Vec::new(),
         };
-        let strays = runner.strays(&session, &objects).await?;
+        let unrecorded = runner.unrecorded(&session, &objects).await?;
         Ok(DryRun {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
@@ -81,25 +81,28 @@ impl Reconciler {
             paused: session.controls.mode == Mode::Pause,
             hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
             objects,
-            strays,
+            unrecorded,
             redactor: session.redactor.snapshot(),
         })
     }
 
-    /// The action that the decision table has for the resource, if nothing keeps it from being taken. Drift is left to
-    /// the server to tell.
-    async fn foresee(
+    /// The action that the decision table has for the resource, if nothing keeps it from being taken. Drift is not looked
+    /// for here: the server's answers show it.
+    async fn next_action_of(
         &self,
         session: &Session,
         prepared: &Prepared,
         known: &KnownRelease,
     ) -> Result<Option<Action>, ReconcileError> {
         let mut memory = Memory::of(known.clone());
-        let lookups_changed = self.lookups_have_changed(session, prepared, &mut memory).await?;
+        let lookups_changed = self
+            .lookups()
+            .have_changed(session, prepared, &mut memory)
+            .await?;
         Ok(next_action(release_state(Observed {
             deleting: session.deleting(),
             has_finalizer: true,
-            wish: Mode::Apply,
+            mode: Mode::Apply,
             last: known.last.clone(),
             inputs: prepared.inputs,
             lookups_changed,

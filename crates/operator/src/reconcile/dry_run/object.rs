@@ -5,10 +5,34 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use steersman_model::{FIELD_MANAGER, ObjectId, chain};
 
-use crate::apply::Tried;
+use crate::apply::DryRunApplied;
 use crate::status::differing_fields;
 
 /// What would become of an object.
+///
+/// ```
+/// use std::collections::BTreeSet;
+///
+/// use serde_json::json;
+/// use steersman_model::ObjectId;
+/// use steersman_operator::reconcile::{ObjectDryRun, ObjectResult};
+///
+/// let deployment = |replicas: u32| json!({"kind": "Deployment", "spec": {"replicas": replicas}});
+/// let dry_run = ObjectDryRun {
+///     id: ObjectId {
+///         group: "apps".to_owned(),
+///         kind: "Deployment".to_owned(),
+///         namespace: Some("shop".to_owned()),
+///         name: "web".to_owned(),
+///     },
+///     live: Some(deployment(1)),
+///     managers: BTreeSet::from(["kubectl-edit".to_owned()]),
+///     result: ObjectResult::Applied(deployment(2)),
+///     dropped: Vec::new(),
+/// };
+/// assert!(dry_run.differs());
+/// assert!(!ObjectDryRun { result: ObjectResult::Kept, ..dry_run }.differs());
+/// ```
 #[derive(Debug)]
 pub struct ObjectDryRun {
     /// The object that the plan names.
@@ -49,7 +73,7 @@ impl ObjectDryRun {
         }
     }
 
-    pub(super) fn of_tried(tried: Tried) -> Self {
+    pub(super) fn of_tried(tried: DryRunApplied) -> Self {
         let result = match tried.result {
             Ok(value) if tried.recreated => ObjectResult::Recreated(comparable(value)),
             Ok(value) => ObjectResult::Applied(comparable(value)),
@@ -69,7 +93,7 @@ impl ObjectDryRun {
     }
 
     /// An object that goes, or stays although nobody wants it.
-    pub(super) fn of_orphan(id: ObjectId, live: Value, kept: bool) -> Self {
+    pub(super) fn of_prune_candidate(id: ObjectId, live: Value, kept: bool) -> Self {
         Self {
             result: if kept {
                 ObjectResult::Kept

@@ -9,10 +9,10 @@ use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
 use steersman_watches::CrdPolicy;
 
 use super::object::ObjectDryRun;
-use crate::apply::{Applier, Handover, Trial, Tried};
-use crate::reconcile::Settings;
+use crate::apply::{Applier, DryRunApplied, DryRunApply, Handover};
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::plan::{Orphan, Plan, orphans};
+use crate::reconcile::plan::{Plan, PruneCandidate, prune_candidates};
 use crate::reconcile::session::Session;
 
 /// So many objects are asked about at a time.
@@ -22,7 +22,7 @@ const PARALLEL: usize = 4;
 pub(super) struct DryRunner<'a> {
     pub(super) applier: &'a Applier,
     pub(super) discovery: &'a Arc<Discovery>,
-    pub(super) settings: &'a Settings,
+    pub(super) settings: &'a ReconcileSettings,
 }
 
 impl DryRunner<'_> {
@@ -42,7 +42,7 @@ impl DryRunner<'_> {
         let tried = self.try_all(session, plan, &served, &definitions).await?;
         let desired: BTreeSet<ObjectId> = tried.iter().map(|tried| tried.id.clone()).collect();
         objects.extend(tried.into_iter().map(ObjectDryRun::of_tried));
-        objects.extend(self.orphans(session, plan, &desired).await?);
+        objects.extend(self.prune_candidates(session, plan, &desired).await?);
         Ok(objects)
     }
 
@@ -52,7 +52,7 @@ impl DryRunner<'_> {
         plan: &Plan,
         served: &Served,
         definitions: &[RenderedObject],
-    ) -> Result<Vec<Tried>, ReconcileError> {
+    ) -> Result<Vec<DryRunApplied>, ReconcileError> {
         let mut defined = kinds_defined_by(&plan.objects);
         defined.extend(kinds_defined_by(definitions));
         let (objects, replaced) = (plan.objects.clone(), plan.replaced.clone());
@@ -62,14 +62,14 @@ impl DryRunner<'_> {
             .leave_to_others(&session.owner, rules, objects, replaced, Handover::DryRun)
             .await?;
         let requests = left.iter().map(|object| {
-            let trial = Trial {
+            let trial = DryRunApply {
                 object,
                 served,
                 is_defined: defined.contains(&object.api),
-                formers: plan.formers.as_deref(),
+                former_managers: plan.former_managers.as_deref(),
                 options: plan.options(),
             };
-            self.applier.try_apply(&session.owner, trial).boxed()
+            self.applier.dry_run_apply(&session.owner, trial).boxed()
         });
         let requests: Vec<_> = requests.collect();
         let tried = futures::stream::iter(requests).buffered(PARALLEL);
@@ -89,7 +89,7 @@ impl DryRunner<'_> {
             name: definition.name.clone(),
         };
         let replaced = match plan.definitions.policy {
-            CrdPolicy::CreateReplace => self.applier.try_replace_crd(definition).await?,
+            CrdPolicy::CreateReplace => self.applier.dry_run_replace_crd(definition).await?,
             CrdPolicy::Create | CrdPolicy::Skip => None,
         };
         Ok(match replaced {
@@ -99,7 +99,7 @@ impl DryRunner<'_> {
     }
 
     /// What the plan prunes, as far as it is there and ours.
-    async fn orphans(
+    async fn prune_candidates(
         &self,
         session: &Session,
         plan: &Plan,
@@ -108,16 +108,16 @@ impl DryRunner<'_> {
         let named = plan.prune.named.clone();
         let named = self.applier.identities(&session.owner, named).await?;
         let mut found = Vec::new();
-        for Orphan { id, kept } in orphans(named, &plan.prune.abandoned, desired) {
+        for PruneCandidate { id, kept } in prune_candidates(named, &plan.prune.abandoned, desired) {
             if let Some(live) = self.applier.live(&session.owner, &id).await? {
-                found.push(ObjectDryRun::of_orphan(id, live, kept));
+                found.push(ObjectDryRun::of_prune_candidate(id, live, kept));
             }
         }
         Ok(found)
     }
 
     /// Objects of the kinds of the release, in its namespace, that belong to its resource and are not `known`.
-    pub(super) async fn strays(
+    pub(super) async fn unrecorded(
         &self,
         session: &Session,
         known: &[ObjectDryRun],
@@ -126,15 +126,15 @@ impl DryRunner<'_> {
             .iter()
             .map(|object| (object.id.group.as_str(), object.id.kind.as_str()))
             .collect();
-        let mut strays = Vec::new();
+        let mut unrecorded = Vec::new();
         for (group, kind) in kinds {
             let found = self.applier.marked(&session.owner, group, kind).await?;
-            strays.extend(
+            unrecorded.extend(
                 found
                     .into_iter()
                     .filter(|id| known.iter().all(|object| object.id != *id)),
             );
         }
-        Ok(strays)
+        Ok(unrecorded)
     }
 }

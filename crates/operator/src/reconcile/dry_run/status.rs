@@ -6,7 +6,7 @@ use super::{DryRun, ObjectDryRun, ObjectResult};
 use crate::reconcile::Reconciler;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::session::Session;
-use crate::status::{DryRunStatus, Report, WouldBe, WouldChange, differing_fields};
+use crate::status::{DryRunChange, DryRunObject, DryRunStatus, ReleaseReport, differing_fields};
 
 impl Reconciler {
     /// What would be done with the release, for the status; and for the log, when it is news.
@@ -19,7 +19,7 @@ impl Reconciler {
     pub(in crate::reconcile) async fn report_dry_run(
         &self,
         session: &Session,
-    ) -> Result<Report, ReconcileError> {
+    ) -> Result<ReleaseReport, ReconcileError> {
         let dry_run = match self.dry_run(session.object().clone()).await {
             Ok(dry_run) => status_of(&dry_run),
             Err(error) if error.is_transient() => return Err(error),
@@ -33,16 +33,16 @@ impl Reconciler {
         let said = status.and_then(|status| status.pointer("/dryRun/summary"));
         if said.and_then(serde_json::Value::as_str) != Some(dry_run.summary.as_str()) {
             tracing::info!(release = %session.release, "dry run: {}", dry_run.summary);
-            for WouldBe { id, change } in &dry_run.objects {
+            for DryRunObject { id, change } in &dry_run.objects {
                 tracing::info!(release = %session.release, object = %id, "dry run: would be {}", change.as_str());
             }
         }
-        Ok(Report::DryRun(dry_run))
+        Ok(ReleaseReport::DryRun(dry_run))
     }
 }
 
 fn status_of(dry_run: &DryRun) -> DryRunStatus {
-    let objects: Vec<WouldBe> = dry_run
+    let objects: Vec<DryRunObject> = dry_run
         .objects
         .iter()
         .filter_map(|object| would_be(object, dry_run))
@@ -59,19 +59,19 @@ fn status_of(dry_run: &DryRun) -> DryRunStatus {
     }
 }
 
-fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<WouldBe> {
+fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<DryRunObject> {
     if !object.differs() {
         return None;
     }
     let change = match (&object.result, &object.live) {
-        (ObjectResult::Applied(_), None) => WouldChange::Created,
-        (ObjectResult::Applied(value), Some(live)) => WouldChange::Changed(differing_fields(live, value)),
-        (ObjectResult::Recreated(_), _) => WouldChange::Recreated,
-        (ObjectResult::Deleted, _) => WouldChange::Deleted,
-        (ObjectResult::Refused(reason), _) => WouldChange::Refused(dry_run.redactor.mask(reason)),
+        (ObjectResult::Applied(_), None) => DryRunChange::Created,
+        (ObjectResult::Applied(value), Some(live)) => DryRunChange::Changed(differing_fields(live, value)),
+        (ObjectResult::Recreated(_), _) => DryRunChange::Recreated,
+        (ObjectResult::Deleted, _) => DryRunChange::Deleted,
+        (ObjectResult::Refused(reason), _) => DryRunChange::Refused(dry_run.redactor.mask(reason)),
         (ObjectResult::Kept, _) => return None,
     };
-    Some(WouldBe {
+    Some(DryRunObject {
         id: object.id.clone(),
         change,
     })

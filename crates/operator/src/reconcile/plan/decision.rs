@@ -7,6 +7,17 @@ use steersman_model::Revision;
 use crate::reconcile::state::Cause;
 
 /// What a plan is to the release.
+///
+/// ```
+/// use steersman_model::Revision;
+/// use steersman_operator::reconcile::{Cause, Decision};
+///
+/// let decision = Decision::Upgrade(Revision(2), Cause::Chart);
+/// assert_eq!(
+///     format!("release web {decision}"),
+///     "release web would be upgraded to revision 2, as the chart has changed"
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The first revision would be installed.

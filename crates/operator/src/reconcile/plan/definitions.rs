@@ -51,7 +51,7 @@ impl Definitions {
         })
     }
 
-    /// Those that are written for a release of `objects`, as far as what is served tells it: one that is there and is
+    /// Those that are written for a release of `objects`, judged by what is served: one that is there and
     /// not served yet stays as it is.
     pub(crate) fn due(&self, objects: &[RenderedObject], served: &Served) -> Vec<RenderedObject> {
         let is_missing = |kind: &ApiKind| served.resource(kind).is_none();

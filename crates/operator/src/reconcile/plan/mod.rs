@@ -3,7 +3,7 @@
 //! ```text
 //! what the chart renders, or a stored manifest --Plan--> definitions, hooks, objects, hooks, what goes
 //! Plan --Executor::carry_out--> ChangeSet            executor.rs   requests that change something
-//! Plan --ask_server-----------> ObjectDryRun, ...    dry_run/      the same plan, and what the server says to it
+//! Plan --DryRunner------------> ObjectDryRun, ...    dry_run/      the same plan, and what the server says to it
 //! ```
 //!
 //! A plan is pure. What the server alone decides is no part of it: whether an object differs, can't be changed in place,
@@ -22,9 +22,9 @@ use steersman_watches::controls::Controls;
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, Planner, Upgrade};
-pub(crate) use prune::{Orphan, PruneScope, objects_named_by, orphans};
+pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
 
-use super::Settings;
+use super::ReconcileSettings;
 use super::error::ReconcileError;
 use crate::apply::{ApplyOptions, Moment, hooks_in_order};
 use crate::release::{HookRecord, Stored};
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
     /// The objects that these take the place of: values at ignored paths stay where they are rendered as before.
     pub(crate) replaced: Vec<RenderedObject>,
     /// The field managers of others whose fields become ours; `None` where nothing is taken over.
-    pub(crate) formers: Option<Vec<String>>,
+    pub(crate) former_managers: Option<Vec<String>>,
     /// Whether what can't be changed in place is deleted and created again.
     pub(crate) recreate: bool,
     pub(crate) conflicts: ConflictPolicy,
@@ -60,7 +60,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// None.
+    /// No hook runs: `before` and `after` name moments for which there are no records.
     fn none(revision: Revision) -> Self {
         Self {
             revision,
@@ -104,10 +104,10 @@ impl Hooks {
 }
 
 impl Plan {
-    /// What the applier is told.
+    /// How the applier carries the plan out.
     pub(crate) fn options(&self) -> ApplyOptions<'_> {
         ApplyOptions {
-            formers: self.formers.as_deref().unwrap_or_default(),
+            former_managers: self.former_managers.as_deref().unwrap_or_default(),
             recreate: self.recreate,
             conflicts: self.conflicts,
         }
@@ -116,7 +116,7 @@ impl Plan {
     /// The last revision again, from its stored manifest, as it was not brought into effect. `earlier` are the revisions
     /// before it.
     pub(crate) fn recover(
-        settings: &Settings,
+        settings: &ReconcileSettings,
         controls: &Controls,
         first: bool,
         stored: &Stored,
@@ -131,7 +131,7 @@ impl Plan {
             hooks: Hooks::of_revision(revision, first, hooks, controls),
             replaced: replaced(earlier),
             objects,
-            formers: Some(former_managers(earlier)),
+            former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
             conflicts: settings.conflicts,
             prune: PruneScope::new(in_effect(earlier), &stored.snapshot.abandoned),
@@ -139,7 +139,7 @@ impl Plan {
     }
 
     /// The deployed revision as it is, where others have changed or deleted its objects.
-    pub(crate) fn keep(settings: &Settings, stored: &Stored) -> Result<Self, ReconcileError> {
+    pub(crate) fn keep(settings: &ReconcileSettings, stored: &Stored) -> Result<Self, ReconcileError> {
         let objects = objects_of_manifest(&stored.record.manifest)?;
         let revision = stored.record.version;
         Ok(Self {
@@ -148,7 +148,7 @@ impl Plan {
             hooks: Hooks::none(revision),
             replaced: objects.clone(),
             objects,
-            formers: None,
+            former_managers: None,
             recreate: false,
             conflicts: settings.conflicts,
             prune: PruneScope::default(),
@@ -157,7 +157,7 @@ impl Plan {
 
     /// The deployed revision `good` again, after `failed` could not be brought into effect.
     pub(crate) fn roll_back(
-        settings: &Settings,
+        settings: &ReconcileSettings,
         controls: &Controls,
         good: &Stored,
         failed: &Stored,
@@ -179,7 +179,7 @@ impl Plan {
             },
             replaced: objects.clone(),
             objects,
-            formers: None,
+            former_managers: None,
             recreate: controls.rollback_force,
             conflicts: settings.conflicts,
             prune: PruneScope::new(
@@ -191,7 +191,7 @@ impl Plan {
 
     /// The last revision as it is: somebody else's, and what the chart renders now.
     fn take_over(
-        settings: &Settings,
+        settings: &ReconcileSettings,
         stored: &Stored,
         rendered: &Rendered,
         objects: Vec<RenderedObject>,
@@ -203,7 +203,7 @@ impl Plan {
             hooks: Hooks::none(revision),
             replaced: objects.clone(),
             objects,
-            formers: Some(stored.former_managers()),
+            former_managers: Some(stored.former_managers()),
             recreate: false,
             conflicts: settings.conflicts,
             prune: PruneScope::default(),

@@ -8,7 +8,7 @@ use steersman_model::{
 };
 
 use super::{Decision, Definitions, Hooks, Plan, PruneScope, former_managers, in_effect, replaced};
-use crate::reconcile::Settings;
+use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::was_ever_deployed;
 use crate::reconcile::record::{hook_records, manifest};
@@ -20,7 +20,7 @@ use crate::release::{HookRecord, Stored};
 /// Makes plans of what the chart renders.
 pub(crate) struct Planner<'a> {
     pub(crate) renderer: &'a Renderer,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ReconcileSettings,
 }
 
 /// Another revision, as it is before it is written down.
@@ -76,7 +76,7 @@ impl Planner<'_> {
             hooks: Hooks::of_revision(revision, first, hook_records(&rendered), controls),
             objects,
             replaced: replaced(earlier),
-            formers: Some(former_managers(earlier)),
+            former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
             conflicts: settings.conflicts,
             prune: PruneScope::new(in_effect(earlier), &[]),

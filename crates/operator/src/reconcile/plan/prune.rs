@@ -7,7 +7,7 @@ use steersman_model::{ObjectId, RenderedObject, chain, objects_of_manifest};
 
 use crate::release::Stored;
 
-/// What may be live and is perhaps wanted no longer.
+/// Where a prune looks for objects that the release no longer has.
 #[derive(Debug, Default)]
 pub(crate) struct PruneScope {
     /// The objects that stored manifests name.
@@ -16,9 +16,9 @@ pub(crate) struct PruneScope {
     pub(crate) abandoned: Vec<ObjectId>,
 }
 
-/// What nobody wants any longer.
+/// An object that may be live and that the release no longer has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Orphan {
+pub(crate) struct PruneCandidate {
     pub(crate) id: ObjectId,
     /// Whether the chart wants it to outlive its release: it stays, without our marks.
     pub(crate) kept: bool,
@@ -61,21 +61,21 @@ pub(crate) fn objects_named_by<'a>(revisions: impl IntoIterator<Item = &'a Store
 }
 
 /// What of `named` and `abandoned` is not `desired`, in the order in which it goes.
-pub(crate) fn orphans(
+pub(crate) fn prune_candidates(
     named: Vec<(ObjectId, RenderedObject)>,
     abandoned: &[ObjectId],
     desired: &BTreeSet<ObjectId>,
-) -> Vec<Orphan> {
-    let mut orphans: Vec<Orphan> = Vec::new();
+) -> Vec<PruneCandidate> {
+    let mut candidates: Vec<PruneCandidate> = Vec::new();
     let abandoned = abandoned.iter().map(|id| (id.clone(), false));
     let named = named.into_iter().map(|(id, object)| (id, object.is_kept()));
     for (id, kept) in abandoned.chain(named) {
-        if !desired.contains(&id) && orphans.iter().all(|orphan| orphan.id != id) {
-            orphans.push(Orphan { id, kept });
+        if !desired.contains(&id) && candidates.iter().all(|candidate| candidate.id != id) {
+            candidates.push(PruneCandidate { id, kept });
         }
     }
-    orphans.sort_by(|a, b| uninstall_order(&a.id.kind, &b.id.kind));
-    orphans
+    candidates.sort_by(|a, b| uninstall_order(&a.id.kind, &b.id.kind));
+    candidates
 }
 
 #[cfg(test)]
@@ -111,12 +111,12 @@ mod tests {
             named("Service", "b", None),
         ];
         let desired = BTreeSet::from([id("ConfigMap", "wanted")]);
-        let orphans = orphans(
+        let candidates = prune_candidates(
             named,
             &[id("Secret", "lost"), id("ConfigMap", "wanted")],
             &desired,
         );
-        let shown: Vec<(&str, bool)> = orphans.iter().map(|o| (o.id.name.as_str(), o.kept)).collect();
+        let shown: Vec<(&str, bool)> = candidates.iter().map(|o| (o.id.name.as_str(), o.kept)).collect();
         assert_eq!(
             shown,
             [("b", false), ("kept", true), ("lost", false), ("a", false)]

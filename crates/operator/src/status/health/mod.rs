@@ -20,7 +20,7 @@ pub enum Health {
     Unseen,
     /// It is on the way, or waits for something.
     Progressing(String),
-    /// It has given up.
+    /// It does not go on by itself, for this reason, such as a Job's `BackoffLimitExceeded`.
     Failed(String),
 }
 
@@ -46,6 +46,21 @@ fn is_foreign(group: &str) -> bool {
 }
 
 /// The verdict on an object, from all of it but its metadata. `None` for kinds without health.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_operator::status::{Health, health};
+///
+/// let pod = |phase: &str| health("", "Pod", None, &json!({"status": {"phase": phase}}));
+/// assert_eq!(pod("Succeeded"), Some(Health::Ready));
+/// assert_eq!(
+///     health("", "PersistentVolumeClaim", None, &json!({"status": {"phase": "Pending"}})),
+///     Some(Health::Progressing("it is not bound".to_owned()))
+/// );
+/// let behind = json!({"status": {"observedGeneration": 1}});
+/// assert_eq!(health("apps", "Deployment", Some(2), &behind), Some(Health::Unseen));
+/// assert_eq!(health("", "ConfigMap", None, &json!({})), None);
+/// ```
 pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) -> Option<Health> {
     let view = View {
         generation: generation.unwrap_or_default(),

@@ -21,11 +21,11 @@ pub struct HealthSummary {
 /// An object that is not ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReady {
-    /// Which.
+    /// In messages as `Deployment default/web`.
     pub id: ObjectId,
     /// Why.
     pub reason: String,
-    /// Whether it has given up.
+    /// Whether it will not become ready by itself, as [`Health::Failed`] says.
     pub failed: bool,
 }
 

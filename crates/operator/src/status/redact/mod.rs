@@ -25,6 +25,19 @@ const SHORTEST_LINE: usize = 8;
 const MASK: &str = "********";
 
 /// Knows what must not be shown of one release.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_model::objects_of_text;
+/// use steersman_operator::status::Redactor;
+///
+/// let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {user: postgres}\n";
+/// let objects = objects_of_text("secret.yaml", secret)?;
+/// let redactor = Redactor::new(&objects, &json!({"image": "nginx", "adminPassword": "correct horse"}));
+/// let error = "nginx: no user postgres with `correct horse` (cG9zdGdyZXM=)";
+/// assert_eq!(redactor.mask(error), "nginx: no user ******** with `********` (********)");
+/// # Ok::<(), steersman_model::DocumentsError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: BTreeSet<String>,
@@ -89,7 +102,7 @@ impl Redactor {
         self.collect(values, false);
     }
 
-    /// Masks every text and number in user values as well: for when nothing tells which of them are secret.
+    /// Masks every text and number in user values as well: for when it is unknown which of them are secret.
     pub fn add_all(&mut self, values: &Value) {
         for_each_scalar(values, &mut |text| self.add_text(text));
     }

@@ -41,7 +41,7 @@ const NAMING: [&str; 9] = [
     "ref",
 ];
 
-/// Whether what stands under a key of user values is secret, as far as the key tells. The last part
+/// Whether what stands under a key of user values is secret, judged by the key. The last part
 /// of a path such as `auth.rootPassword` counts.
 ///
 /// `secretName` and `existingSecret` name a Secret and do not hold one.

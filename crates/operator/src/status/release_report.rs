@@ -8,7 +8,7 @@ use steersman_model::{ReleaseName, Revision};
 
 /// What a reconcile ended with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Report {
+pub enum ReleaseReport {
     /// A revision is deployed, now or since long.
     Deployed(Deployed),
     /// Something failed.
@@ -24,15 +24,15 @@ pub enum Report {
 /// A deployed revision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deployed {
-    /// The release.
+    /// By its name, in `status.deployedRelease.name`.
     pub release: ReleaseName,
-    /// The revision.
+    /// In `status.revision`.
     pub revision: Revision,
     /// When the revision was written, as `helm list` shows it.
     pub deployed_at: Option<Timestamp>,
     /// The chart's name.
     pub chart: String,
-    /// The chart's version.
+    /// As `Chart.yaml` has it, in `status.chart.version`.
     pub chart_version: String,
     /// The version of the application inside.
     pub app_version: Option<String>,
@@ -40,7 +40,7 @@ pub struct Deployed {
     pub notes: Option<String>,
     /// How its objects are.
     pub health: HealthSummary,
-    /// Its manifest.
+    /// In `status.deployedRelease.manifest`, where the watch says `manifestInStatus: true`.
     pub manifest: ManifestInStatus,
 }
 

@@ -1,4 +1,4 @@
-//! Finding objects by our mark alone, where no stored revision names them.
+//! Finding objects by our marks alone, where no stored revision names them.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,55 @@ use steersman_project::rbac::{Asked, Granted};
 
 use super::prune::PruneError;
 use crate::apply::applier::Applier;
+use crate::apply::error::ApplyError;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::permissions::{PermissionsError, granted};
-use steersman_cluster::{OWNER_UID_LABEL, Owner};
+use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, Owner};
 use steersman_model::{ObjectId, RESOURCE_POLICY, is_keep};
 
 /// So many kinds are asked for at a time.
 const PARALLEL: usize = 4;
 
 impl Applier {
-    /// Every object that carries the owner's UID and is not to be kept, whatever its kind. One
-    /// request for each kind that is served: for when nothing else tells.
+    /// The objects of a kind, in the namespace of `owner`'s release, that name `owner` as theirs.
+    ///
+    /// # Errors
+    /// They can't be listed.
+    pub async fn marked(&self, owner: &Owner, group: &str, kind: &str) -> Result<Vec<ObjectId>, ApplyError> {
+        let served = self.discovery.served().await?;
+        let Some(resource) = served
+            .any_version(group, kind)
+            .filter(|resource| resource.namespaced)
+        else {
+            return Ok(Vec::new());
+        };
+        let id = |name: String| ObjectId {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            namespace: Some(owner.release_namespace.clone()),
+            name,
+        };
+        let selector = ListParams::default().labels(&format!("{CHART_LABEL}={}", owner.chart));
+        let api = self.api(resource, Some(&owner.release_namespace));
+        let found = api
+            .list_metadata(&selector)
+            .await
+            .map_err(|error| ApplyError::Request {
+                attempt: "list objects like",
+                id: Box::new(id("*".to_owned())),
+                source: error.into(),
+            })?;
+        let ours = found.items.into_iter().filter(|object| {
+            // What a controller derives from our objects carries our labels, too, but not our mark as owner.
+            let references = object.metadata.owner_references.iter().flatten();
+            references.into_iter().any(|reference| reference.uid == owner.uid)
+        });
+        Ok(ours.filter_map(|object| object.metadata.name.map(id)).collect())
+    }
+
+    /// Every object that carries the owner's UID and is not to be kept, whatever its kind. It costs a request for each
+    /// kind that is served, so it is for releases whose revisions can't be read.
     ///
     /// An operator for some namespaces looks into that of the release alone. Kinds that can't be listed, or that the
     /// operator may not list, are left out.
@@ -54,7 +91,7 @@ impl Applier {
         Ok(listed.into_iter().flatten().collect())
     }
 
-    /// What the operator may do; none where the server does not tell, so that it has to be tried.
+    /// What the operator may do; `None` where the server does not say, so that each request is attempted.
     async fn granted(&self, namespace: &str) -> Result<Option<Vec<Granted>>, PruneError> {
         match granted(&self.client, &BTreeSet::from([namespace.to_owned()])).await {
             Ok(granted) => Ok(Some(granted)),
@@ -74,7 +111,7 @@ impl Applier {
     ) -> Result<Vec<ObjectId>, PruneError> {
         let parameters = ListParams::default().labels(&format!("{OWNER_UID_LABEL}={}", owner.uid));
         let mut found = self.api(resource, namespace).list_metadata(&parameters).await;
-        if namespace.is_none() && resource.namespaced && found.as_ref().is_err_and(is_forbidden) {
+        if namespace.is_none() && resource.namespaced && found.as_ref().is_err_and(is_denied) {
             let api = self.api(resource, Some(&owner.release_namespace));
             found = api.list_metadata(&parameters).await;
         }
@@ -119,6 +156,6 @@ fn may_list(granted: &[Granted], resource: &Resource, namespace: Option<&str>) -
     granted.iter().any(|granted| granted.allows(&asked))
 }
 
-fn is_forbidden(error: &kube::Error) -> bool {
+fn is_denied(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 403)
 }

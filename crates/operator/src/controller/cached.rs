@@ -11,7 +11,7 @@ use steersman_model::Digest;
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
 /// reconciled.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct CachedResource {
     uid: Option<String>,
     version: Option<u64>,
     /// Of everything that makes a reconcile necessary when it changes.
@@ -19,7 +19,7 @@ pub(super) struct Seen {
     json: Box<[u8]>,
 }
 
-impl Seen {
+impl CachedResource {
     /// The resource without what it says of its managers, which nothing here needs.
     pub(super) fn new(mut object: DynamicObject) -> Self {
         object.metadata.managed_fields = None;
@@ -100,10 +100,10 @@ mod tests {
 
     #[test]
     fn a_status_alone_is_no_reason_to_reconcile() {
-        let seen = Seen::new(object("1", "old", 1));
-        assert!(!Seen::new(object("2", "new", 1)).differs_from(&seen));
-        assert!(Seen::new(object("2", "old", 2)).differs_from(&seen));
-        let seen = Seen::new(object("10", "", 1));
+        let seen = CachedResource::new(object("1", "old", 1));
+        assert!(!CachedResource::new(object("2", "new", 1)).differs_from(&seen));
+        assert!(CachedResource::new(object("2", "old", 2)).differs_from(&seen));
+        let seen = CachedResource::new(object("10", "", 1));
         assert!(seen.is_newer_than(&object("9", "", 1)));
         assert!(!seen.is_newer_than(&object("10", "", 1)));
     }
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn it_comes_back_as_it_was() {
         let original = object("1", "x", 1);
-        let back = Seen::new(original.clone()).object().unwrap();
+        let back = CachedResource::new(original.clone()).object().unwrap();
         assert_eq!(back.data, original.data);
         assert_eq!(back.types, original.types);
         assert_eq!(back.metadata.name, original.metadata.name);

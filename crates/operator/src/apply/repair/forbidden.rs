@@ -1,9 +1,9 @@
-//! Fields that the server has filled in for a choice that the chart no longer makes.
+//! Fields that the server forbids beside a choice that the chart makes now, and has filled in for an earlier one.
 //!
 //! A Deployment whose strategy was `RollingUpdate` has parameters of it, by default or by an earlier revision. When the
 //! chart says `Recreate`, an apply leaves them, as it takes away only what was applied, and the server refuses both
-//! together. Helm's patches take them away, where the field is marked so in the Go types of Kubernetes, which no server
-//! publishes; so they are told by the refusal.
+//! together. Helm's patches take them away, where the field is marked so in the Go types of Kubernetes. No server
+//! publishes these marks, so the refusal is read instead: it names the fields.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use steersman_model::FIELD_MANAGER;
 
 /// A merge patch that makes the choices of `wanted` and takes away what `refusal` forbids beside them; `None` if
 /// anything of that is wanted, not there, or in a list.
-pub(in crate::apply) fn without_leftovers(
+pub(in crate::apply) fn without_forbidden(
     wanted: &Value,
     live: &Value,
     refusal: &RequestError,
@@ -131,7 +131,7 @@ mod tests {
         let wanted = json!({"spec": {"replicas": 2, "strategy": {"type": "Recreate"}}});
         let live = json!({"spec": {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}}});
         assert_eq!(
-            without_leftovers(&wanted, &live, &refusal(&[FIELD])),
+            without_forbidden(&wanted, &live, &refusal(&[FIELD])),
             Some(json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": null}}}))
         );
         let mut rest = wanted;
@@ -146,12 +146,12 @@ mod tests {
     #[test]
     fn what_the_chart_wants_is_its_own_fault() {
         let both = json!({"spec": {"strategy": {"type": "Recreate", "rollingUpdate": {}}}});
-        assert_eq!(without_leftovers(&both, &both, &refusal(&[FIELD])), None);
+        assert_eq!(without_forbidden(&both, &both, &refusal(&[FIELD])), None);
         let wanted = json!({"spec": {"strategy": {"type": "Recreate"}}});
-        assert_eq!(without_leftovers(&wanted, &wanted, &refusal(&[FIELD])), None);
-        assert_eq!(without_leftovers(&wanted, &both, &refusal(&[])), None);
+        assert_eq!(without_forbidden(&wanted, &wanted, &refusal(&[FIELD])), None);
+        assert_eq!(without_forbidden(&wanted, &both, &refusal(&[])), None);
         assert_eq!(
-            without_leftovers(&wanted, &both, &refusal(&[FIELD, "spec.list[0].a"])),
+            without_forbidden(&wanted, &both, &refusal(&[FIELD, "spec.list[0].a"])),
             None
         );
     }

@@ -14,19 +14,19 @@ use steersman_cluster::RequestError;
 
 const PAGE: u32 = 500;
 
-/// How an operator holds the custom resources of a kind.
-pub(super) struct Hold {
-    /// Those that are matched, under this selector.
+/// Under which selectors an operator adds its finalizer to the custom resources of a kind.
+pub(super) struct SelectorHistory {
+    /// The one of the watch.
     pub(super) selector: Selector,
-    /// Under which it has held others before.
+    /// Those that the watch had before, as far as this process and the lease remember them.
     pub(super) former: BTreeSet<String>,
 }
 
-/// Sends every custom resource of `api` that is held by this operator and that its selector does not match.
+/// Sends every custom resource of `api` that has this operator's finalizer and that its selector does not match.
 /// Nothing but metadata is read, a page at a time. A server that refuses is asked again.
-pub(super) async fn find_strays(
+pub(super) async fn find_unselected(
     api: Api<DynamicObject>,
-    hold: Hold,
+    selectors: SelectorHistory,
     found: mpsc::UnboundedSender<ObjectMeta>,
 ) {
     let mut failures = 0;
@@ -37,7 +37,7 @@ pub(super) async fn find_strays(
                 failures = 0;
                 let next = page.metadata.continue_.filter(|token| !token.is_empty());
                 let all = page.items.into_iter().map(|object| object.metadata);
-                for metadata in all.filter(|metadata| is_stray(metadata, &hold)) {
+                for metadata in all.filter(|metadata| is_unselected(metadata, &selectors)) {
                     // The receiver is gone when the controller stops.
                     let _ = found.send(metadata);
                 }
@@ -56,16 +56,15 @@ pub(super) async fn find_strays(
     }
 }
 
-fn is_stray(metadata: &ObjectMeta, Hold { selector, former }: &Hold) -> bool {
+fn is_unselected(metadata: &ObjectMeta, SelectorHistory { selector, former }: &SelectorHistory) -> bool {
     let nothing = BTreeMap::new();
     let annotations = metadata.annotations.as_ref().unwrap_or(&nothing);
-
-    let held_under = annotations
+    let added_under = annotations
         .get(SELECTOR_ANNOTATION)
         .map(String::as_str)
         .unwrap_or_default();
     has_finalizer(metadata)
-        && (held_under == selector.to_string() || former.contains(held_under))
+        && (added_under == selector.to_string() || former.contains(added_under))
         && !selector.matches(metadata.labels.as_ref().unwrap_or(&nothing))
 }
 
@@ -77,11 +76,11 @@ mod tests {
     use crate::reconcile::FINALIZER;
 
     #[test]
-    fn only_what_was_held_under_the_selectors_of_the_operator_is_a_stray() {
+    fn only_a_finalizer_of_the_operator_makes_a_resource_unselected() {
         let selector = Selector::from_iter([("team".to_owned(), "a".to_owned())]);
         let check_with =
             |former: &[&str], finalizer: &str, held_under: Option<&str>, team: &str, expect: bool| {
-                let hold = Hold {
+                let selectors = SelectorHistory {
                     selector: selector.clone(),
                     former: former.iter().map(|&selector| selector.to_owned()).collect(),
                 };
@@ -92,7 +91,7 @@ mod tests {
                 let metadata = json!({"finalizers": [finalizer], "labels": {"team": team},
                 "annotations": annotations});
                 let metadata = serde_json::from_value(metadata).unwrap();
-                assert_eq!(is_stray(&metadata, &hold), expect, "{metadata:?}");
+                assert_eq!(is_unselected(&metadata, &selectors), expect, "{metadata:?}");
             };
         let check = |finalizer: &str, held_under: &str, team: &str, expect: bool| {
             check_with(&[], finalizer, Some(held_under), team, expect);

@@ -3,31 +3,42 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Client;
 use kube::api::DynamicObject;
 use serde_json::Value;
+use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
 use tokio::time::Instant;
 
 use super::error::ReconcileError;
 use super::memory::Memory;
+use super::recorder::Recorder;
 use super::session::{Prepared, Session};
-use super::{Next, Outcome, Reconciler};
-use crate::status::{EventKind, Failure, Report, StatusError, next_status, write_status};
+use super::{Next, ReconcileOutcome};
+use crate::status::{EventKind, Failure, ReleaseReport, StatusError, next_status, write_status};
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
 /// How soon to try again to say that a name can't be a release's.
 const UNREPORTED_PAUSE: Duration = Duration::from_secs(10);
 
-impl Reconciler {
-    /// What is reported of a failure, and when it is tried again.
+/// Writes what became of reconciles into the status of their resources, and failures into events as well.
+#[derive(Clone, Copy)]
+pub(super) struct Reporter<'a> {
+    pub(super) client: &'a Client,
+    pub(super) resource: &'a Resource,
+    pub(super) recorder: &'a Recorder,
+}
+
+impl Reporter<'_> {
+    /// Notes a failure, in the log and an event as well; gives the report and when to try again.
     pub(super) fn failure(
         &self,
         session: &Session,
         prepared: Option<&Prepared>,
         memory: &mut Memory,
         error: &ReconcileError,
-    ) -> (Report, Next) {
+    ) -> (ReleaseReport, Next) {
         let inputs = prepared.map(|prepared| prepared.inputs);
         let first = prepared.is_none_or(|prepared| prepared.first);
         memory.note_failure(inputs);
@@ -69,13 +80,13 @@ impl Reconciler {
                 Instant::now(),
             );
         }
-        (Report::Failed(failure), next)
+        (ReleaseReport::Failed(failure), next)
     }
 
     pub(super) async fn report(
         &self,
         session: &Session,
-        report: &Report,
+        report: &ReleaseReport,
     ) -> Result<Option<DynamicObject>, StatusError> {
         let metadata = &session.object().metadata;
         let current = session
@@ -84,7 +95,7 @@ impl Reconciler {
             .get("status")
             .cloned()
             .unwrap_or(Value::Null);
-        let mut next = next_status(&current, report, session.generation, (self.shared.now)());
+        let mut next = next_status(&current, report, session.generation, (self.recorder.now)());
         if let (Some(handled), Some(next)) = (&session.controls.reconcile_at, next.as_object_mut()) {
             next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
         }
@@ -97,11 +108,15 @@ impl Reconciler {
         written
     }
 
-    /// A resource whose name can't be a release's.
-    pub(super) async fn report_unusable(&self, object: DynamicObject, error: &ReconcileError) -> Outcome {
+    /// Reports that a resource's name can't be a release's, so that there is no session for it.
+    pub(super) async fn report_unusable(
+        &self,
+        object: DynamicObject,
+        error: &ReconcileError,
+    ) -> ReconcileOutcome {
         let metadata = &object.metadata;
         let namespace = metadata.namespace.as_deref();
-        let api = self.resource.objects(&self.shared.client, namespace);
+        let api = self.resource.objects(self.client, namespace);
         let failure = Failure {
             stage: error.stage(true, false),
             message: chain(error),
@@ -110,9 +125,9 @@ impl Reconciler {
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
         let next = next_status(
             &current,
-            &Report::Failed(failure),
+            &ReleaseReport::Failed(failure),
             metadata.generation,
-            (self.shared.now)(),
+            (self.recorder.now)(),
         );
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
@@ -125,8 +140,8 @@ impl Reconciler {
             uid: metadata.uid.clone(),
             ..ObjectReference::default()
         };
-        let now = (self.shared.now)();
-        let events = &self.shared.events;
+        let now = (self.recorder.now)();
+        let events = &self.recorder.events;
         events.send(&about, EventKind::Warning, "ReleaseStalled", &chain(error), now);
         let (next, object) = match write_status(&api, name, uid, &current, &next).await {
             Ok(written) => (Next::Period, written),
@@ -135,10 +150,10 @@ impl Reconciler {
                 (Next::Retry(Some(pause)), None)
             }
         };
-        Outcome {
+        ReconcileOutcome {
             next,
             object,
-            ..Outcome::of(next)
+            ..ReconcileOutcome::of(next)
         }
     }
 }

@@ -1,0 +1,90 @@
+//! The report on a release that is as it should be.
+
+use serde_json::Value;
+use steersman_model::objects_of_manifest;
+
+use super::ReconcileSettings;
+use super::error::ReconcileError;
+use super::memory::Memory;
+use super::session::Session;
+use crate::dependents::Dependents;
+use crate::status::{
+    Deployed, Health, HealthSummary, ManifestInStatus, Redactor, ReleaseReport, has_health, shown_manifest,
+};
+
+/// Reports on deployed revisions, from what is remembered of them and what their objects' controllers say.
+#[derive(Clone, Copy)]
+pub(super) struct DeployedReport<'a> {
+    pub(super) settings: &'a ReconcileSettings,
+    pub(super) dependents: &'a Dependents,
+}
+
+impl DeployedReport<'_> {
+    /// The report on a release that is as it should be.
+    ///
+    /// # Errors
+    /// The status is to have the manifest, and the revision can't be read.
+    pub(super) async fn report(
+        &self,
+        session: &Session,
+        memory: &Memory,
+    ) -> Result<ReleaseReport, ReconcileError> {
+        let known = memory.known.as_ref();
+        let objects = known.map(|known| &known.objects);
+        let watched = objects
+            .into_iter()
+            .flatten()
+            .filter(|(id, _)| has_health(&id.group, &id.kind));
+        let verdicts = watched.map(|(id, _)| {
+            let live = self.dependents.live(&session.owner.uid, id);
+            let mask = |text: String| session.redactor.mask(&text);
+            let verdict = live.and_then(|live| match live.health? {
+                _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
+                said @ (Health::Ready | Health::Unseen) => Some(said),
+                Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
+                Health::Failed(reason) => Some(Health::Failed(mask(reason))),
+            });
+            (id, verdict)
+        });
+        Ok(ReleaseReport::Deployed(Deployed {
+            release: session.release.clone(),
+            revision: known
+                .and_then(|known| known.deployed)
+                .unwrap_or(steersman_model::Revision::FIRST),
+            deployed_at: known.and_then(|known| known.deployed_at),
+            chart: self.settings.chart.name().to_owned(),
+            chart_version: self.settings.chart.version().to_owned(),
+            app_version: self.settings.chart.app_version().map(str::to_owned),
+            notes: memory.unreported_notes().map(str::to_owned),
+            health: HealthSummary::new(verdicts),
+            manifest: self.manifest(session, memory).await?,
+        }))
+    }
+
+    /// The manifest of the deployed revision for the status, if the watch wants it there (`manifestInStatus`).
+    ///
+    /// # Errors
+    /// The revision can't be read.
+    async fn manifest(&self, session: &Session, memory: &Memory) -> Result<ManifestInStatus, ReconcileError> {
+        if !self.settings.compat.manifest_in_status {
+            return Ok(ManifestInStatus::LeftOut);
+        }
+        let Some(revision) = memory.deployed_revision() else {
+            return Ok(ManifestInStatus::AsBefore);
+        };
+        let status = session.object().data.get("status");
+        let at = |pointer: &str| status.and_then(|status| status.pointer(pointer));
+        let is_there = at("/deployedRelease/manifest").is_some()
+            && at("/revision").and_then(Value::as_u64) == Some(u64::from(revision.0));
+        if is_there {
+            return Ok(ManifestInStatus::AsBefore);
+        }
+        let Some(stored) = session.history.get(revision).await? else {
+            return Ok(ManifestInStatus::AsBefore);
+        };
+        let objects = objects_of_manifest(&stored.record.manifest)?;
+        let values = stored.record.config.map(Value::Object);
+        let redactor = Redactor::new(&objects, &values.unwrap_or_default());
+        Ok(ManifestInStatus::Text(shown_manifest(&objects, &redactor)))
+    }
+}

@@ -1,0 +1,57 @@
+//! `reuseValues` of a watch: a resource without values keeps those of the last release, as with helm-operator.
+
+use serde_json::Value;
+
+use super::ReconcileSettings;
+use super::memory::KnownRelease;
+use super::observe::inputs;
+use super::session::{Prepared, Session};
+use crate::release::Stored;
+use crate::status::Redactor;
+use steersman_model::{Inputs, ReleaseStatus};
+
+impl Prepared {
+    /// What the release would be rendered from, if a resource without values keeps those of the
+    /// last release.
+    pub(super) fn reused_inputs(&self, settings: &ReconcileSettings, known: &KnownRelease) -> Inputs {
+        let deployed = known
+            .last
+            .as_ref()
+            .filter(|last| last.status == ReleaseStatus::Deployed);
+        match deployed.and_then(|last| last.inputs) {
+            Some(last) if reuses(settings, self) => Inputs {
+                values: last.values,
+                ..self.inputs
+            },
+            _ => self.inputs,
+        }
+    }
+
+    /// The same, with the values of the last deployed revision for a resource without values, if the watch wants so. What
+    /// is secret in them is masked from now on.
+    pub(super) fn with_reused_values(
+        &self,
+        session: &Session,
+        settings: &ReconcileSettings,
+        revisions: &[Stored],
+    ) -> Self {
+        let mut deployed = revisions.iter().rev();
+        let deployed = deployed.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        match deployed.and_then(|stored| stored.record.config.clone()) {
+            Some(values) if reuses(settings, self) => {
+                let secrets = Redactor::new([], &Value::Object(values.clone()));
+                session.redactor.learn(secrets);
+                Self {
+                    inputs: inputs(&settings.chart, &session.owner, &values),
+                    values,
+                    ..self.clone()
+                }
+            }
+            _ => self.clone(),
+        }
+    }
+}
+
+fn reuses(settings: &ReconcileSettings, prepared: &Prepared) -> bool {
+    settings.compat.reuse_values && prepared.values.is_empty()
+}

@@ -1,0 +1,124 @@
+//! Revisions that go, with their release or before it, and those that outlive their owner.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+
+use super::{History, HistoryError};
+use crate::release::secret::PART_LABEL;
+use crate::release::stored::Stored;
+use steersman_cluster::{RequestError, orphan_patch};
+use steersman_model::FIELD_MANAGER;
+
+impl History {
+    /// Deletes a revision with its parts.
+    ///
+    /// # Errors
+    /// The server refuses it.
+    pub async fn delete(&self, stored: &Stored) -> Result<(), HistoryError> {
+        let name = self.key(stored.record.version);
+        let parts = stored.parts.into_iter().flat_map(|parts| parts.names(&name));
+        for name in std::iter::once(name.clone()).chain(parts) {
+            match self.secrets.delete(&name, &DeleteParams::default()).await {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(error) => return Err(self.failed("delete", error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all revisions, the oldest first, so that the inventory is there until the end. Parts
+    /// of revisions that can't be read go with their owner.
+    ///
+    /// # Errors
+    /// The server refuses a request. Secrets that are no releases are deleted too when they
+    /// belong to nobody else.
+    pub async fn purge(&self) -> Result<(), HistoryError> {
+        let selector = format!("owner=helm,name={}", self.release);
+        let found = self
+            .secrets
+            .list_metadata(&ListParams::default().labels(&selector))
+            .await
+            .map_err(|error| self.failed("read", error))?;
+        let mut secrets: Vec<ObjectMeta> = found.items.into_iter().map(|object| object.metadata).collect();
+        // Helm's own command line writes no owner. Labels alone make no release: anybody writes them.
+        let prefix = format!("sh.helm.release.v1.{}.v", self.release);
+        secrets.retain(|metadata| {
+            let mut owners = metadata.owner_references.iter().flatten();
+            let is_named = metadata
+                .name
+                .as_ref()
+                .is_some_and(|name| name.starts_with(&prefix));
+            is_named && owners.all(|owner| owner.uid == self.owner.uid)
+        });
+        secrets.sort_by_key(|metadata| {
+            let version = metadata.labels.as_ref().and_then(|labels| labels.get("version"));
+            version
+                .and_then(|version| version.parse::<u32>().ok())
+                .unwrap_or_default()
+        });
+        for metadata in secrets {
+            let parameters = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: metadata.uid.clone(),
+                    resource_version: None,
+                }),
+                ..DeleteParams::default()
+            };
+            match self
+                .secrets
+                .delete(&metadata.name.unwrap_or_default(), &parameters)
+                .await
+            {
+                Ok(_) => {}
+                Err(error) => {
+                    let error = RequestError::from(error);
+                    if !error.is_not_found() && !error.is_other_uid() {
+                        return Err(self.refused("delete", error));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Orphans all revisions: their Secrets lose their owner, so that they outlive it.
+    ///
+    /// # Errors
+    /// The server refuses a request.
+    pub async fn orphan(&self) -> Result<(), HistoryError> {
+        let parts = format!("{PART_LABEL}={}", self.release);
+        for selector in [format!("owner=helm,name={}", self.release), parts] {
+            self.orphan_selected(&selector).await?;
+        }
+        Ok(())
+    }
+
+    async fn orphan_selected(&self, selector: &str) -> Result<(), HistoryError> {
+        let found = self
+            .secrets
+            .list_metadata(&ListParams::default().labels(selector))
+            .await
+            .map_err(|error| self.failed("read", error))?;
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        for metadata in found.items.into_iter().map(|object| object.metadata) {
+            let Some(patch) = orphan_patch(&metadata, &self.owner.uid) else {
+                continue;
+            };
+            let name = metadata.name.unwrap_or_default();
+            match self
+                .secrets
+                .patch_metadata(&name, &parameters, &Patch::Merge(patch))
+                .await
+            {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(error) => return Err(self.failed("disown", error)),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Writing revisions: new ones, over what is stored, and over what others stored.
+
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use super::{History, HistoryError};
+use crate::release::secret::{PackError, Packed, SNAPSHOT_KEY, TimeLabel, pack};
+use crate::release::stored::Stored;
+use steersman_cluster::RequestError;
+use steersman_model::FIELD_MANAGER;
+
+impl History {
+    /// Writes a revision that is not there yet.
+    ///
+    /// # Errors
+    /// It is there, is too large, or the server refuses it.
+    pub async fn create(&self, stored: &Stored, now: Timestamp) -> Result<(), HistoryError> {
+        let packed = self.pack(stored, TimeLabel::created(now))?;
+        self.write_parts(stored, &packed).await?;
+        let parameters = PostParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PostParams::default()
+        };
+        match self.secrets.create(&parameters, &packed.secret).await {
+            Ok(secret) => self.confirm(&secret.metadata),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Err(HistoryError::Taken {
+                release: self.release.to_string(),
+                revision: stored.record.version,
+            }),
+            Err(error) => Err(self.failed("write", error)),
+        }
+    }
+
+    /// Writes a revision over what is stored of it.
+    ///
+    /// # Errors
+    /// It is too large, or the server refuses it.
+    pub async fn update(&self, stored: &Stored, now: Timestamp) -> Result<(), HistoryError> {
+        let packed = self.pack(stored, TimeLabel::modified(now))?;
+        self.write_parts(stored, &packed).await?;
+        let secret = packed.secret;
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = json!({ "metadata": { "labels": secret.metadata.labels }, "data": secret.data });
+        let name = self.key(stored.record.version);
+        match self
+            .secrets
+            .patch_metadata(&name, &parameters, &Patch::Merge(patch))
+            .await
+        {
+            Ok(secret) => self.confirm(&secret.metadata),
+            // Somebody deleted it while it was in use.
+            Err(kube::Error::Api(status)) if status.is_not_found() => self.create(stored, now).await,
+            Err(error) => Err(self.failed("write", error)),
+        }
+    }
+
+    /// Makes a revision that somebody else wrote ours: it gets our snapshot and our owner, and the
+    /// record stays as it is.
+    ///
+    /// # Errors
+    /// The server refuses it.
+    pub async fn take_over(&self, stored: &Stored) -> Result<(), HistoryError> {
+        let snapshot = ByteString(serde_json::to_vec(&stored.snapshot).unwrap_or_default());
+        let patch = json!({
+            "metadata": { "ownerReferences": [self.owner] },
+            "data": { SNAPSHOT_KEY: snapshot },
+        });
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let name = self.key(stored.record.version);
+        match self
+            .secrets
+            .patch_metadata(&name, &parameters, &Patch::Merge(patch))
+            .await
+        {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failed("take over", error)),
+        }
+    }
+
+    fn pack(&self, stored: &Stored, time: TimeLabel) -> Result<Packed, HistoryError> {
+        pack(stored, &self.key(stored.record.version), &self.owner, time).map_err(|error| match error {
+            PackError::Codec(source) => HistoryError::Codec {
+                secret: self.key(stored.record.version),
+                source,
+            },
+            PackError::TooLarge { size } => HistoryError::TooLarge {
+                release: self.release.to_string(),
+                size,
+            },
+        })
+    }
+
+    /// Writes what a revision's Secret has no room for, unless it is there. Before the Secret, so
+    /// that a revision that can be found is whole.
+    async fn write_parts(&self, stored: &Stored, packed: &Packed) -> Result<(), HistoryError> {
+        if packed.parts == stored.parts {
+            return Ok(());
+        }
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        for secret in &packed.part_secrets {
+            let name = secret.metadata.name.clone().unwrap_or_default();
+            self.secrets
+                .patch(&name, &parameters, &Patch::Apply(secret))
+                .await
+                .map_err(|error| self.failed("write", error))?;
+        }
+        Ok(())
+    }
+
+    /// Whatever stands between us and the server may answer, too; then nothing is written.
+    fn confirm(&self, written: &ObjectMeta) -> Result<(), HistoryError> {
+        if written.uid.is_some() {
+            return Ok(());
+        }
+        let no_object = RequestError::local("the server's answer is no object");
+        Err(self.refused("write", no_object))
+    }
+}

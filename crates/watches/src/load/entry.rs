@@ -1,0 +1,249 @@
+//! One entry of the file: the kind, its chart, and what is done with its resources.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube_core::{GroupVersionKind, Selector};
+use steersman_chart::Chart;
+use steersman_yaml::Node;
+
+use super::drift::read_drift_detection;
+use super::expand::Templates;
+use super::fields::{Fields, Findings};
+use super::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
+use super::overrides::OverrideValue;
+use super::selector::read_selector;
+use crate::drift::DriftDetection;
+use crate::{ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use steersman_model::{Environment, chain};
+
+const FIELDS: &[&str] = &[
+    "group",
+    "version",
+    "kind",
+    "chart",
+    "watchDependentResources",
+    "overrideValues",
+    "selector",
+    "reconcilePeriod",
+    "dryRunOption",
+    "maxConcurrentReconciles",
+    "releaseNamespace",
+    "driftDetection",
+    "crds",
+    "conflicts",
+    "reuseValues",
+    "manifestInStatus",
+];
+
+const WORKING_DIRECTORY: &str = "paths of charts start in the working directory, not beside the file";
+
+/// What loading draws on, and what it found.
+pub(super) struct Loader<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) templates: Templates<'a>,
+    /// What came of the charts that were loaded already: the chart, or the line of the problem.
+    pub(super) charts: BTreeMap<PathBuf, Result<Chart, u32>>,
+    pub(super) findings: Findings,
+}
+
+/// An entry whose kind is known although other parts may be missing, so that duplicates show.
+pub(super) struct Draft {
+    gvk: Option<GroupVersionKind>,
+    line: u32,
+    rest: Option<Rest>,
+}
+
+struct Rest {
+    chart: Chart,
+    chart_path: PathBuf,
+    override_values: BTreeMap<String, OverrideValue>,
+    watch_dependents: bool,
+    selector: Selector,
+    release_namespace: Option<String>,
+    crds: CrdPolicy,
+    conflicts: ConflictPolicy,
+    compat: HelmOperatorCompat,
+    drift: DriftDetection,
+    reconcile_period: Option<Duration>,
+    max_concurrent_reconciles: Option<usize>,
+}
+
+impl Draft {
+    pub(super) fn finish(self) -> Option<Watch> {
+        let (gvk, rest) = (self.gvk?, self.rest?);
+        Some(Watch {
+            gvk,
+            chart: rest.chart,
+            chart_path: rest.chart_path,
+            overrides_from_environment: rest
+                .override_values
+                .iter()
+                .filter(|(_, value)| value.from_environment)
+                .map(|(key, _)| key.clone())
+                .collect(),
+            override_values: rest
+                .override_values
+                .into_iter()
+                .map(|(key, value)| (key, value.text))
+                .collect(),
+            watch_dependents: rest.watch_dependents,
+            selector: rest.selector,
+            release_namespace: rest.release_namespace,
+            crds: rest.crds,
+            conflicts: rest.conflicts,
+            compat: rest.compat,
+            drift: rest.drift,
+            reconcile_period: rest.reconcile_period,
+            max_concurrent_reconciles: rest.max_concurrent_reconciles,
+            line: self.line,
+        })
+    }
+}
+
+impl Loader<'_> {
+    pub(super) fn entry(&mut self, index: usize, node: &Node, earlier: &[Draft]) -> Option<Draft> {
+        let fields = Fields::read(node, format!("[{index}]"), FIELDS, &mut self.findings)?;
+        let gvk = self.gvk(&fields);
+        if let Some(gvk) = &gvk
+            && let Some(first) = earlier.iter().find(|draft| draft.gvk.as_ref() == Some(gvk))
+        {
+            let message = format!(
+                "{} is watched by the entry on line {} already",
+                display(gvk),
+                first.line
+            );
+            self.findings.problem(node, &fields.path, message);
+        }
+        let chart = self.chart(&fields);
+        let override_values = self.override_values(&fields);
+        let watch_dependents = fields
+            .boolean("watchDependentResources", &mut self.findings)
+            .unwrap_or(true);
+        let selector = match fields.get("selector") {
+            Some((_, node)) => read_selector(node, fields.key("selector"), &mut self.findings),
+            None => Selector::default(),
+        };
+        let release_namespace = self.name(
+            &fields,
+            "releaseNamespace",
+            "(at most 63 lower-case letters, digits and `-`)",
+            is_namespace,
+        );
+        let drift = match fields.get("driftDetection") {
+            Some((_, node)) => read_drift_detection(node, fields.key("driftDetection"), &mut self.findings),
+            None => DriftDetection::default(),
+        };
+        let reconcile_period = self.reconcile_period(&fields);
+        self.check_dry_run(&fields);
+        let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
+        let rest = chart.map(|(chart, chart_path)| Rest {
+            chart,
+            chart_path,
+            override_values,
+            watch_dependents,
+            selector,
+            release_namespace,
+            crds: self.crds(&fields),
+            conflicts: self.conflicts(&fields),
+            compat: HelmOperatorCompat {
+                reuse_values: self.switch(&fields, "reuseValues"),
+                manifest_in_status: self.switch(&fields, "manifestInStatus"),
+            },
+            drift,
+            reconcile_period,
+            max_concurrent_reconciles,
+        });
+        Some(Draft {
+            gvk,
+            line: node.line,
+            rest,
+        })
+    }
+
+    fn gvk(&mut self, fields: &Fields<'_>) -> Option<GroupVersionKind> {
+        let group = match fields.get("group") {
+            Some(_) => self.name(fields, "group", "such as `example.com`", |group| {
+                group.is_empty() || is_dns_subdomain(group)
+            }),
+            None => Some(String::new()),
+        };
+        let version = self.required(fields, "version", "such as `v1alpha1`", is_version);
+        let kind = self.required(fields, "kind", "such as `Memcached`", is_kind);
+        Some(GroupVersionKind::gvk(&group?, &version?, &kind?))
+    }
+
+    /// A field that must be there and must be a name of its sort.
+    fn required(
+        &mut self,
+        fields: &Fields<'_>,
+        field: &str,
+        example: &str,
+        accept: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        if fields
+            .get(field)
+            .is_none_or(|(_, node)| node.as_str() == Some(""))
+        {
+            self.findings.problem(
+                fields.node,
+                &fields.path,
+                format_args!("`{field}` must not be empty"),
+            );
+            return None;
+        }
+        self.name(fields, field, example, accept)
+    }
+
+    fn name(
+        &mut self,
+        fields: &Fields<'_>,
+        field: &str,
+        example: &str,
+        accept: impl Fn(&str) -> bool,
+    ) -> Option<String> {
+        let (name, node) = fields.text(field, &mut self.findings)?;
+        if accept(&name) {
+            return Some(name);
+        }
+        let message = format!("`{}` is not a {field} {example}", name.escape_debug());
+        self.findings.problem(node, &fields.key(field), message);
+        None
+    }
+
+    fn chart(&mut self, fields: &Fields<'_>) -> Option<(Chart, PathBuf)> {
+        if fields
+            .get("chart")
+            .is_none_or(|(_, node)| node.as_str() == Some(""))
+        {
+            self.findings
+                .problem(fields.node, &fields.path, "`chart` must not be empty");
+            return None;
+        }
+        let (text, node) = fields.text("chart", &mut self.findings)?;
+        let path = PathBuf::from(text);
+        let key = fields.key("chart");
+        let chart = match self.charts.get(&path) {
+            Some(Ok(chart)) => Ok(chart.clone()),
+            Some(Err(line)) => {
+                let message = format!("cannot load chart `{}`, as line {line} says", path.display());
+                self.findings.problem(node, &key, message);
+                Err(*line)
+            }
+            None => Chart::load(&path).map_err(|error| {
+                let message = format!("cannot load chart `{}`: {}", path.display(), chain(&error));
+                let hint = (path.is_relative() && !path.exists()).then(|| WORKING_DIRECTORY.to_owned());
+                self.findings.problem_with_hint(node, &key, message, hint);
+                node.line
+            }),
+        };
+        self.charts.insert(path.clone(), chart.clone());
+        Some((chart.ok()?, path))
+    }
+}
+
+/// A kind as people write it: `Memcached in cache.example.com/v1`.
+fn display(gvk: &GroupVersionKind) -> String {
+    format!("{} in {}", gvk.kind, gvk.api_version())
+}
