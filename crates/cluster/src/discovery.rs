@@ -8,10 +8,10 @@ use kube::Client;
 use kube::api::Api;
 use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
 use steersman_chart::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
+use steersman_model::ApiKind;
 use tokio::time::Instant;
 
 use crate::RequestError;
-use steersman_model::ApiKind;
 
 /// A kind that is missing is asked for again at most this often.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);

@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
-
-use super::Failure;
-use super::image::{ImageFlags, created};
-use super::progress;
 use programs::ProgramFlag;
+use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
 use steersman_model::Environment;
+
+use super::image::{ImageFlags, created};
+use super::{Failure, progress};
 
 const EXAMPLES: &str = "\
 Examples:

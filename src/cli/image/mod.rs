@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use steersman_image::{Blob, Platform, Reference, Release, write_archive, write_layout};
-
-use super::Failure;
-use super::cluster::block_on;
-use super::helm::ConnectionFlags;
-use super::progress;
-use super::report::print_line;
 use steersman_model::Environment;
 use steersman_registry::{self, FetchError, PushError, PushStep};
+
+use super::cluster::block_on;
+use super::helm::ConnectionFlags;
+use super::report::print_line;
+use super::{Failure, progress};
 
 /// Where an image goes. The command has an argument `tag`, the image's name.
 #[derive(Debug, clap::Args)]

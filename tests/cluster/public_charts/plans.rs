@@ -118,11 +118,11 @@ pub(super) fn said_by_diff(developer: &Developer) -> Happening {
                 let name = words.next().unwrap_or_default();
                 all.hooks.insert((kind.to_owned(), name.to_owned()));
             }
-            (Some(what @ ("created" | "changed" | "deleted" | "recreated")), Some(kind), Some(name)) => {
-                // The summary at the end of a release counts in the same words.
-                if !kind.ends_with(',') {
-                    all.note(what, shown_name(kind, name));
-                }
+            // The summary at the end of a release counts in the same words.
+            (Some(what @ ("created" | "changed" | "deleted" | "recreated")), Some(kind), Some(name))
+                if !kind.ends_with(',') =>
+            {
+                all.note(what, shown_name(kind, name));
             }
             _ => {}
         }

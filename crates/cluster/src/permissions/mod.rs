@@ -8,12 +8,12 @@ use std::time::Duration;
 use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
+pub use needs::{custom_kind, known_to, options};
 use steersman_project::rbac::{Granted, Rule};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::RequestError;
-pub use needs::{custom_kind, known_to, options};
 
 /// No namespace can have this name, so that what is granted there is granted everywhere. An answer for a namespace has
 /// both, without saying which is which.

@@ -1,7 +1,9 @@
 //! The loop of one reconcile: observe, decide, act, until nothing is to be done.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
+use steersman_model::ObjectId;
 use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
@@ -19,7 +21,6 @@ use super::state::{Action, Cause, ReleaseState};
 use super::{Next, Reconciler, next_action, release_state};
 use crate::status::ReleaseReport;
 use crate::telemetry::step;
-use steersman_model::ObjectId;
 
 /// One observation leads to at most so many actions before the resource is looked at afresh.
 const MAX_ACTIONS: usize = 5;
@@ -36,19 +37,8 @@ pub(super) struct Converged {
     pub(super) result: Result<Option<(ReleaseReport, Next)>, ReconcileError>,
 }
 
-/// What follows an action.
-enum Step {
-    /// Another look.
-    Again,
-    /// The end of this reconcile.
-    End(Option<(ReleaseReport, Next)>),
-}
-
-impl Step {
-    fn report(report: ReleaseReport, next: Next) -> Self {
-        Self::End(Some((report, next)))
-    }
-}
+/// What follows an action: another look, or the end of this reconcile.
+type Step = ControlFlow<Option<(ReleaseReport, Next)>>;
 
 impl Reconciler {
     /// Acts until nothing is to be done.
@@ -100,8 +90,8 @@ impl Reconciler {
                 prepared.first = memory.is_first();
             }
             match done? {
-                Step::Again => {}
-                Step::End(end) => return Ok(end),
+                Step::Continue(()) => {}
+                Step::Break(end) => return Ok(end),
             }
         }
         let report = self.deployed_report().report(session, memory).await?;
@@ -141,7 +131,7 @@ impl Reconciler {
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, memory, objects);
                 let report = self.deployed_report().report(session, memory).await?;
-                return Ok(Step::report(report, Next::Period));
+                return Ok(Step::Break(Some((report, Next::Period))));
             }
             (Action::Install, Some(prepared)) => {
                 let install = self.install();
@@ -159,7 +149,7 @@ impl Reconciler {
             // The finalizer is added before, and what is to be rendered was prepared with the observation.
             (Action::AddFinalizer | Action::Install | Action::Upgrade(_) | Action::Recover, _) => {}
         }
-        Ok(Step::Again)
+        Ok(Step::Continue(()))
     }
 
     async fn upgrade(
@@ -194,11 +184,11 @@ impl Reconciler {
         correction.warn_of_backoff(session, &new).await;
         if turn.due.is_empty() {
             let report = self.deployed_report().report(session, memory).await?;
-            return Ok(Step::report(report, Next::After(turn.pause)));
+            return Ok(Step::Break(Some((report, Next::After(turn.pause)))));
         }
         let work = correction.run(session, memory, &turn.due);
         step("correct_drift").of(work).await?;
-        Ok(Step::Again)
+        Ok(Step::Continue(()))
     }
 
     /// Deletes the release, or orphans it, and removes the finalizer when nothing is left that it waits for.
@@ -208,7 +198,7 @@ impl Reconciler {
                 let blockers = self.uninstallation().run(session).await?;
                 if !blockers.is_empty() {
                     let report = ReleaseReport::Uninstalling(blockers);
-                    return Ok(Step::report(report, Next::After(UNINSTALL_POLL)));
+                    return Ok(Step::Break(Some((report, Next::After(UNINSTALL_POLL)))));
                 }
             }
             DeletionPolicy::Orphan => {
@@ -224,7 +214,7 @@ impl Reconciler {
         if let Some(written) = session.remove_finalizer().await? {
             session.accept(written);
         }
-        Ok(Step::End(None))
+        Ok(Step::Break(None))
     }
 
     fn observer(&self) -> Observer<'_> {
