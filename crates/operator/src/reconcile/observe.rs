@@ -57,26 +57,26 @@ impl Observer<'_> {
         if session.deleting() || mode != Mode::Apply {
             return Ok(self.observed(session, mode, session.has_finalizer()));
         }
-        let made = match prepared.take() {
+        let current = match prepared.take() {
             Some(prepared) => prepared,
             None => Prepared::new(session, self.settings)?,
         };
-        let made = prepared.insert(made);
+        let current = prepared.insert(current);
         if memory.known.is_none() {
-            self.read_revisions(session, made, memory).await?;
+            self.read_revisions(session, current, memory).await?;
         }
         if let Some(known) = &memory.known {
-            made.inputs = made.reused_inputs(self.settings, known);
+            current.inputs = current.reused_inputs(self.settings, known);
         }
-        made.first = memory.is_first();
-        let lookups_changed = self.lookups.have_changed(session, made, memory).await?;
+        current.first = memory.is_first();
+        let lookups_changed = self.lookups.have_changed(session, current, memory).await?;
         let drifted = self.drifted(session, memory).await?;
         let last = memory.known.as_ref().and_then(|known| known.last.clone());
         let refused = memory.refused(&session.controls, Instant::now());
         let has_finalizer = has_finalizer_of_watch(session, memory);
         Ok(Observed {
             last,
-            inputs: made.inputs,
+            inputs: current.inputs,
             lookups_changed,
             refused,
             drifted,

@@ -68,8 +68,8 @@ impl ObjectDryRun {
         match (&self.result, &self.live) {
             (ObjectResult::Applied(value), Some(live)) => value != live,
             (ObjectResult::Kept, _) => false,
-            (ObjectResult::Applied(_), None) => true,
-            (ObjectResult::Recreated(_) | ObjectResult::Deleted | ObjectResult::Refused(_), _) => true,
+            (ObjectResult::Applied(_), None)
+            | (ObjectResult::Recreated(_) | ObjectResult::Deleted | ObjectResult::Refused(_), _) => true,
         }
     }
 
