@@ -44,7 +44,7 @@ pub struct HookRun<'a> {
     pub hooks: &'a [HookRecord],
     /// A Job or Pod that was started for it is not started again.
     pub revision: Revision,
-    /// For which they run.
+    /// The one that happens: hooks of others do not run.
     pub event: HookEvent,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
