@@ -54,7 +54,7 @@ struct ObservedLease {
 
 /// What to do about a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum LeaseAction {
     Take,
     Renew,
     Wait,
@@ -210,15 +210,15 @@ impl Elector {
             .observed
             .as_ref()
             .map_or(Duration::ZERO, |observed| observed.since.elapsed());
-        let step = next_step(&spec, unchanged_for, &self.identity);
-        if step == Step::Wait {
+        let action = lease_action(&spec, unchanged_for, &self.identity);
+        if action == LeaseAction::Wait {
             return Ok(false);
         }
         let mut next = Lease {
-            spec: Some(self.next_spec(&spec, step)),
+            spec: Some(self.next_spec(&spec, action)),
             ..lease
         };
-        if step == Step::Take {
+        if action == LeaseAction::Take {
             self.former = selectors_of(&next.metadata);
         }
         self.note_selectors(&mut next.metadata);
@@ -236,7 +236,7 @@ impl Elector {
         self.note_selectors(&mut metadata);
         Lease {
             metadata,
-            spec: Some(self.next_spec(&LeaseSpec::default(), Step::Take)),
+            spec: Some(self.next_spec(&LeaseSpec::default(), LeaseAction::Take)),
         }
     }
 
@@ -249,10 +249,10 @@ impl Elector {
         }
     }
 
-    fn next_spec(&self, before: &LeaseSpec, step: Step) -> LeaseSpec {
+    fn next_spec(&self, before: &LeaseSpec, action: LeaseAction) -> LeaseSpec {
         let now = MicroTime(Timestamp::now());
         let mut next = before.clone();
-        if step == Step::Take {
+        if action == LeaseAction::Take {
             let is_new = before.holder_identity.is_none() && before.lease_transitions.is_none();
             let transitions = before.lease_transitions.unwrap_or_default();
             next.lease_transitions = Some(if is_new { 0 } else { transitions.saturating_add(1) });
@@ -274,15 +274,15 @@ fn selectors_of(metadata: &ObjectMeta) -> Selectors {
 }
 
 /// Decides from a record and from how long it has not changed. A duration that makes no sense counts as our own.
-fn next_step(spec: &LeaseSpec, unchanged_for: Duration, identity: &str) -> Step {
+fn lease_action(spec: &LeaseSpec, unchanged_for: Duration, identity: &str) -> LeaseAction {
     let holder = spec.holder_identity.as_deref().unwrap_or_default();
     if holder == identity {
-        return Step::Renew;
+        return LeaseAction::Renew;
     }
     if holder.is_empty() || unchanged_for >= duration_of(spec) {
-        Step::Take
+        LeaseAction::Take
     } else {
-        Step::Wait
+        LeaseAction::Wait
     }
 }
 
@@ -318,33 +318,36 @@ mod tests {
 
     use k8s_openapi::api::coordination::v1::LeaseSpec;
 
-    use super::{RETRY_PERIOD, Step, new_identity, next_look, next_step};
+    use super::{LeaseAction, RETRY_PERIOD, lease_action, new_identity, next_look};
 
-    fn check(holder: Option<&str>, duration: Option<i32>, unchanged_for: u64, expect: Step) {
+    fn check(holder: Option<&str>, duration: Option<i32>, unchanged_for: u64, expect: LeaseAction) {
         let spec = LeaseSpec {
             holder_identity: holder.map(str::to_owned),
             lease_duration_seconds: duration,
             ..LeaseSpec::default()
         };
-        assert_eq!(next_step(&spec, Duration::from_secs(unchanged_for), "me"), expect);
+        assert_eq!(
+            lease_action(&spec, Duration::from_secs(unchanged_for), "me"),
+            expect
+        );
     }
 
     #[test]
     fn a_lease_is_taken_when_nobody_holds_it_any_more() {
-        check(None, None, 0, Step::Take);
-        check(Some(""), Some(1), 0, Step::Take);
-        check(Some("other"), Some(15), 14, Step::Wait);
-        check(Some("other"), Some(15), 15, Step::Take);
-        check(Some("other"), Some(60), 15, Step::Wait);
-        check(Some("me"), Some(15), 0, Step::Renew);
+        check(None, None, 0, LeaseAction::Take);
+        check(Some(""), Some(1), 0, LeaseAction::Take);
+        check(Some("other"), Some(15), 14, LeaseAction::Wait);
+        check(Some("other"), Some(15), 15, LeaseAction::Take);
+        check(Some("other"), Some(60), 15, LeaseAction::Wait);
+        check(Some("me"), Some(15), 0, LeaseAction::Renew);
     }
 
     #[test]
     fn a_senseless_duration_counts_as_ours() {
-        check(Some("other"), Some(-1), 14, Step::Wait);
-        check(Some("other"), Some(i32::MAX), 15, Step::Take);
-        check(Some("other"), Some(0), 0, Step::Wait);
-        check(Some("\u{1b}[31m"), None, 15, Step::Take);
+        check(Some("other"), Some(-1), 14, LeaseAction::Wait);
+        check(Some("other"), Some(i32::MAX), 15, LeaseAction::Take);
+        check(Some("other"), Some(0), 0, LeaseAction::Wait);
+        check(Some("\u{1b}[31m"), None, 15, LeaseAction::Take);
     }
 
     #[test]

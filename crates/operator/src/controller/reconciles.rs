@@ -59,7 +59,7 @@ impl Controller {
                 // A task of its own: a panic is the end of this reconcile and of nothing else.
                 let work = async move {
                     let outcome = if is_unselected {
-                        reconciler.release_unselected(object, &mut memory).await
+                        Box::pin(reconciler.release_unselected(object, &mut memory)).await
                     } else {
                         reconciler.reconcile(object, &mut memory).await
                     };

@@ -33,12 +33,18 @@ pub(super) struct Converged {
     pub(super) session: Session,
     /// What the release is made of; `None` where nobody asked.
     pub(super) prepared: Option<Prepared>,
-    /// What to report, and when to look again; `None` where there is nobody to report to.
-    pub(super) result: Result<Option<(ReleaseReport, Next)>, ReconcileError>,
+    /// The report and when to look again; `None` where the resource is gone.
+    pub(super) result: Result<End, ReconcileError>,
 }
 
-/// What follows an action: another look, or the end of this reconcile.
-type Step = ControlFlow<Option<(ReleaseReport, Next)>>;
+/// What a reconcile reports, and when to look again; `None` where the resource is gone, so that there is nothing to report
+/// to.
+type End = Option<(ReleaseReport, Next)>;
+
+/// The end of a reconcile with this report.
+fn end(report: ReleaseReport, next: Next) -> ControlFlow<End> {
+    ControlFlow::Break(Some((report, next)))
+}
 
 impl Reconciler {
     /// Acts until nothing is to be done.
@@ -57,14 +63,13 @@ impl Reconciler {
         session: &mut Session,
         prepared: &mut Option<Prepared>,
         memory: &mut Memory,
-    ) -> Result<Option<(ReleaseReport, Next)>, ReconcileError> {
+    ) -> Result<End, ReconcileError> {
         let mut acted = false;
         for _ in 0..MAX_ACTIONS {
             let observer = self.observer();
             let observing = observer.observe(session, prepared, memory);
             let state = release_state(step("observe").of(observing).await?);
-            let end = self.without_action(session, memory, &state).await?;
-            if let Some(end) = end {
+            if let ControlFlow::Break(end) = self.without_action(session, memory, &state).await? {
                 return Ok(end);
             }
             let Some(action) = next_action(state) else {
@@ -89,31 +94,30 @@ impl Reconciler {
             {
                 prepared.first = memory.is_first();
             }
-            match done? {
-                Step::Continue(()) => {}
-                Step::Break(end) => return Ok(end),
+            if let ControlFlow::Break(end) = done? {
+                return Ok(end);
             }
         }
         let report = self.deployed_report().report(session, memory).await?;
         Ok(Some((report, Next::Retry(None))))
     }
 
-    /// The end of a reconcile that does nothing because of the state alone.
+    /// The end of a reconcile whose state asks for no action.
     async fn without_action(
         &self,
         session: &Session,
         memory: &Memory,
         state: &ReleaseState,
-    ) -> Result<Option<Option<(ReleaseReport, Next)>>, ReconcileError> {
+    ) -> Result<ControlFlow<End>, ReconcileError> {
         Ok(match state {
-            ReleaseState::Gone => Some(None),
-            ReleaseState::Paused => Some(Some((ReleaseReport::Paused, Next::Never))),
-            ReleaseState::DryRun => Some(Some((self.report_dry_run(session).await?, Next::Period))),
-            ReleaseState::Refused => memory.refusal().map(|refusal| {
-                let report = ReleaseReport::Failed(refusal.failure.clone());
-                Some((report, Next::Period))
-            }),
-            _ => None,
+            ReleaseState::Gone => ControlFlow::Break(None),
+            ReleaseState::Paused => end(ReleaseReport::Paused, Next::Never),
+            ReleaseState::DryRun => end(self.report_dry_run(session).await?, Next::Period),
+            ReleaseState::Refused => match memory.refusal() {
+                Some(refusal) => end(ReleaseReport::Failed(refusal.failure.clone()), Next::Period),
+                None => ControlFlow::Continue(()),
+            },
+            _ => ControlFlow::Continue(()),
         })
     }
 
@@ -124,14 +128,14 @@ impl Reconciler {
         prepared: Option<&Prepared>,
         memory: &mut Memory,
         action: Action,
-    ) -> Result<Step, ReconcileError> {
+    ) -> Result<ControlFlow<End>, ReconcileError> {
         match (action, prepared) {
             (Action::Uninstall, _) => return step("uninstall").of(self.uninstall(session)).await,
             (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, memory, objects);
                 let report = self.deployed_report().report(session, memory).await?;
-                return Ok(Step::Break(Some((report, Next::Period))));
+                return Ok(end(report, Next::Period));
             }
             (Action::Install, Some(prepared)) => {
                 let install = self.install();
@@ -149,7 +153,7 @@ impl Reconciler {
             // The finalizer is added before, and what is to be rendered was prepared with the observation.
             (Action::AddFinalizer | Action::Install | Action::Upgrade(_) | Action::Recover, _) => {}
         }
-        Ok(Step::Continue(()))
+        Ok(ControlFlow::Continue(()))
     }
 
     async fn upgrade(
@@ -177,28 +181,28 @@ impl Reconciler {
         session: &Session,
         memory: &mut Memory,
         objects: Vec<ObjectId>,
-    ) -> Result<Step, ReconcileError> {
+    ) -> Result<ControlFlow<End>, ReconcileError> {
         let turn = memory.drift_backoff.turn(objects, Instant::now());
         let new = memory.drift_backoff.not_warned_of(&turn.waiting);
         let correction = self.correction();
         correction.warn_of_backoff(session, &new).await;
         if turn.due.is_empty() {
             let report = self.deployed_report().report(session, memory).await?;
-            return Ok(Step::Break(Some((report, Next::After(turn.pause)))));
+            return Ok(end(report, Next::After(turn.pause)));
         }
         let work = correction.run(session, memory, &turn.due);
         step("correct_drift").of(work).await?;
-        Ok(Step::Continue(()))
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Deletes the release, or orphans it, and removes the finalizer when nothing is left that it waits for.
-    async fn uninstall(&self, session: &mut Session) -> Result<Step, ReconcileError> {
+    async fn uninstall(&self, session: &mut Session) -> Result<ControlFlow<End>, ReconcileError> {
         match session.deletion_policy() {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session).await?;
                 if !blockers.is_empty() {
                     let report = ReleaseReport::Uninstalling(blockers);
-                    return Ok(Step::Break(Some((report, Next::After(UNINSTALL_POLL)))));
+                    return Ok(end(report, Next::After(UNINSTALL_POLL)));
                 }
             }
             DeletionPolicy::Orphan => {
@@ -214,7 +218,7 @@ impl Reconciler {
         if let Some(written) = session.remove_finalizer().await? {
             session.accept(written);
         }
-        Ok(Step::Break(None))
+        Ok(ControlFlow::Break(None))
     }
 
     fn observer(&self) -> Observer<'_> {

@@ -132,7 +132,7 @@ mod tests {
         }
     }
 
-    /// A settled release, with a finalizer and deployed from the present inputs.
+    /// A settled release: it has the finalizer, and is deployed from the present inputs.
     fn settled() -> Observed {
         let last = LastRevision {
             revision: Revision(3),

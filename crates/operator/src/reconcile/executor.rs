@@ -58,10 +58,10 @@ impl Executor {
         plan: &Plan,
     ) -> Result<ChangeSet, ReconcileError> {
         let owner = &session.owner;
-        let hooks = |moment| HookRun {
+        let hooks = |event| HookRun {
             hooks: &plan.hooks.records,
             revision: plan.hooks.revision,
-            moment,
+            event,
             timeout: self.settings.releases.hook_timeout,
         };
         self.applier.run_hooks(owner, hooks(plan.hooks.before)).await?;

@@ -3,11 +3,12 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use steersman_chart::manifest::DeletePolicy;
-use steersman_chart::{Chart, Hook, HookEvent, Metadata, Rendered};
+use steersman_chart::{Chart, Hook, Metadata, Rendered};
 use steersman_model::{ReleaseStatus, Revision};
 
 use super::plan::NewRevision;
 use super::session::{Prepared, Session};
+use crate::apply::event_name;
 use crate::release::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord, never_run};
 
 /// What is recorded of a revision that is about to be applied.
@@ -94,20 +95,6 @@ fn hook(hook: &Hook) -> HookRecord {
             .map(|policy| policy_name(policy).to_owned())
             .collect(),
         last_run: never_run(),
-    }
-}
-
-pub(super) fn event_name(event: HookEvent) -> &'static str {
-    match event {
-        HookEvent::PreInstall => "pre-install",
-        HookEvent::PostInstall => "post-install",
-        HookEvent::PreDelete => "pre-delete",
-        HookEvent::PostDelete => "post-delete",
-        HookEvent::PreUpgrade => "pre-upgrade",
-        HookEvent::PostUpgrade => "post-upgrade",
-        HookEvent::PreRollback => "pre-rollback",
-        HookEvent::PostRollback => "post-rollback",
-        HookEvent::Test => "test",
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn step(name: &'static str) -> Step {
 }
 
 impl Step {
-    /// The moment of hooks.
+    /// The hook event for which the step runs hooks, such as `pre-install`.
     pub(crate) fn event(self, event: &str) -> Self {
         self.0.record("event", event);
         self

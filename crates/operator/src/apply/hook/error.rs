@@ -12,10 +12,10 @@ use crate::apply::ownership::PruneError;
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// The hook is no object.
-    #[error("failed to read {moment} hook")]
+    #[error("failed to read {event} hook")]
     Document {
         /// When it was to run.
-        moment: &'static str,
+        event: &'static str,
         /// Why.
         source: DocumentsError,
     },
@@ -23,20 +23,20 @@ pub enum HookError {
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
     /// No such kind is served.
-    #[error("{moment} hook {path}: no matches for kind `{kind}`")]
+    #[error("{event} hook {path}: no matches for kind `{kind}`")]
     UnknownKind {
         /// When it was to run.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// With its version: `acme.com/v1, Kind=Widget`.
         kind: String,
     },
     /// An object of that name is somebody else's.
-    #[error("{moment} hook {path}: {id} exists and is not of this release; {reason}")]
+    #[error("{event} hook {path}: {id} exists and is not of this release; {reason}")]
     Foreign {
         /// When it was to run.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// The one that is there, such as `Job default/migrate`.
@@ -46,12 +46,12 @@ pub enum HookError {
     },
     /// The hook ran before, and is not to be deleted.
     #[error(
-        "{moment} hook {path}: {id} exists already, {state}; delete it to have it run again, or add \
+        "{event} hook {path}: {id} exists already, {state}; delete it to have it run again, or add \
          before-hook-creation to its delete policy"
     )]
     Exists {
         /// When it was to run.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// The one that is there, such as `Job default/migrate`.
@@ -60,10 +60,10 @@ pub enum HookError {
         state: String,
     },
     /// The server refused a request.
-    #[error("{moment} hook {path}: failed to {attempt} {id}")]
+    #[error("{event} hook {path}: failed to {attempt} {id}")]
     Request {
         /// When it was to run.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// A verb: `read` or `create`.
@@ -74,20 +74,20 @@ pub enum HookError {
         source: RequestError,
     },
     /// An earlier run of the hook can't be deleted.
-    #[error("{moment} hook {path}: the earlier one can't be deleted")]
+    #[error("{event} hook {path}: the earlier one can't be deleted")]
     Delete {
         /// When it was to run.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// Why.
         source: PruneError,
     },
     /// The hook ran and failed.
-    #[error("{moment} hook {path}: {id} failed: {reason}")]
+    #[error("{event} hook {path}: {id} failed: {reason}")]
     Failed {
         /// When it ran.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// The one that ran, such as `Job default/migrate`.
@@ -96,18 +96,18 @@ pub enum HookError {
         reason: String,
     },
     /// The process is to stop; the hook goes on, and the next process waits for it.
-    #[error("{moment} hook {path}: interrupted, as the operator stops")]
+    #[error("{event} hook {path}: interrupted, as the operator stops")]
     Interrupted {
         /// When it ran.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
     },
     /// The hook did not come to an end.
-    #[error("{moment} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
+    #[error("{event} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
     Timeout {
         /// When it ran.
-        moment: &'static str,
+        event: &'static str,
         /// Its template.
         path: String,
         /// The one that is still running, such as `Job default/migrate`.

@@ -1,7 +1,7 @@
-//! Hooks: objects that a chart wants at a moment of a release's life.
+//! Hooks: objects that a chart wants made at one of Helm's hook events, such as `pre-install`.
 
 mod error;
-mod moment;
+mod event;
 mod order;
 mod progress;
 mod run;
@@ -9,10 +9,11 @@ mod run;
 use std::time::Duration;
 
 pub use error::HookError;
-pub use moment::Moment;
+pub use event::event_name;
 pub use order::hooks_in_order;
 use order::{FAILED, SUCCEEDED, has_policy, is_ours_to_run};
 use run::Run;
+use steersman_chart::HookEvent;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ObjectId, Revision, objects_of_text};
@@ -34,21 +35,21 @@ const CLEAN_UP_PAUSES: [Duration; 3] = [
 /// The timeout of hooks without one: no process lives so long.
 const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 
-/// The hooks of a revision at a moment of its life.
+/// The hooks of a revision for one of Helm's hook events.
 #[derive(Clone, Copy, Debug)]
 pub struct HookRun<'a> {
-    /// All of the revision's; those of other moments are left out.
+    /// All of the revision's; those of other events are left out.
     pub hooks: &'a [HookRecord],
     /// A Job or Pod that was started for it is not started again.
     pub revision: Revision,
-    /// At which of Helm's hook events this is.
-    pub moment: Moment,
+    /// The one that happens: hooks of others do not run.
+    pub event: HookEvent,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
 }
 
 impl Applier {
-    /// Runs the hooks of a moment, one after the other by weight, each to its end.
+    /// Runs the hooks of an event, one after the other by weight, each to its end.
     ///
     /// A Job or Pod that was started for this revision, and has not failed, is not started again, whatever its policy:
     /// the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
@@ -58,11 +59,11 @@ impl Applier {
     /// The first hook that fails or takes longer than the timeout, if there is one. Hooks before it
     /// are deleted as their policies say.
     pub async fn run_hooks(&self, owner: &Owner, run: HookRun<'_>) -> Result<usize, HookError> {
-        let due = hooks_in_order(run.hooks, run.moment);
+        let due = hooks_in_order(run.hooks, run.event);
         if due.is_empty() {
             return Ok(0);
         }
-        let step = step("hooks").event(run.moment.as_str());
+        let step = step("hooks").event(event_name(run.event));
         step.of(self.run_due(owner, &due, run)).await
     }
 
@@ -72,7 +73,7 @@ impl Applier {
         due: &[&HookRecord],
         HookRun {
             revision,
-            moment,
+            event,
             timeout,
             ..
         }: HookRun<'_>,
@@ -81,7 +82,7 @@ impl Applier {
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         for hook in due {
-            for run in self.prepare(owner, hook, moment.as_str()).await? {
+            for run in self.prepare(owner, hook, event_name(event)).await? {
                 let step = step("hook").object(&run.id);
                 outcome = step.of(self.run_one(owner, &run, revision, timeout)).await;
                 if let Err(error) = &outcome {
@@ -111,7 +112,7 @@ impl Applier {
     /// The first object that can't be read or deleted.
     pub async fn remove_hooks(&self, owner: &Owner, hooks: &[HookRecord]) -> Result<(), HookError> {
         for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
-            let left = match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
+            let left = match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
                 // The objects of a kind went with its definition, which may have been the release's own.
                 Err(HookError::UnknownKind { .. }) => continue,
                 prepared => prepared?,
@@ -146,7 +147,7 @@ impl Applier {
         };
         let mut left = Vec::new();
         for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
-            match self.prepare(owner, hook, Moment::PostDelete.as_str()).await {
+            match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
                 Ok(runs) => left.extend(runs.into_iter().filter(Run::is_to_go).map(|run| run.id)),
                 Err(HookError::Discovery(error)) => return Err(error),
                 Err(error) => {
@@ -162,10 +163,10 @@ impl Applier {
         &self,
         owner: &Owner,
         hook: &'a HookRecord,
-        moment: &'static str,
+        event: &'static str,
     ) -> Result<Vec<Run<'a>>, HookError> {
         let objects = objects_of_text(&hook.path, &hook.manifest)
-            .map_err(|source| HookError::Document { moment, source })?;
+            .map_err(|source| HookError::Document { event, source })?;
         let served = self
             .discovery
             .served_with(objects.iter().map(|object| &object.api))
@@ -175,13 +176,13 @@ impl Applier {
                 .resource(&object.api)
                 .cloned()
                 .ok_or_else(|| HookError::UnknownKind {
-                    moment,
+                    event,
                     path: hook.path.clone(),
                     kind: object.api.to_string(),
                 })?;
             let id = identify(&object, &resource, &owner.release_namespace);
             Ok(Run {
-                moment,
+                event,
                 hook,
                 id,
                 object,

@@ -1,6 +1,8 @@
-//! Which hooks run at a moment, in which order, and what their policies say.
+//! Which hooks run for an event, in which order, and what their policies say.
 
-use super::moment::Moment;
+use steersman_chart::HookEvent;
+
+use super::event::{event_name, is_run};
 use crate::release::HookRecord;
 
 /// The policy of a hook that is deleted before it runs.
@@ -12,16 +14,14 @@ pub(in crate::apply) const FAILED: &str = "hook-failed";
 
 /// Whether the operator runs the hook at any time.
 pub(in crate::apply) fn is_ours_to_run(hook: &HookRecord) -> bool {
-    Moment::ALL
-        .iter()
-        .any(|moment| hook.events.iter().any(|event| event == moment.as_str()))
+    hook.events.iter().any(|name| is_run(name))
 }
 
 /// Helm's order: by weight, then by name; the stored order is by kind.
-pub fn hooks_in_order(hooks: &[HookRecord], moment: Moment) -> Vec<&HookRecord> {
+pub fn hooks_in_order(hooks: &[HookRecord], event: HookEvent) -> Vec<&HookRecord> {
     let mut chosen: Vec<_> = hooks
         .iter()
-        .filter(|hook| hook.events.iter().any(|event| event == moment.as_str()))
+        .filter(|hook| hook.events.iter().any(|name| name == event_name(event)))
         .collect();
     chosen.sort_by(|a, b| (a.weight, &a.name).cmp(&(b.weight, &b.name)));
     chosen
@@ -55,22 +55,22 @@ mod tests {
     }
 
     #[test]
-    fn hooks_of_a_moment_run_by_weight_and_name() {
+    fn hooks_of_an_event_run_by_weight_and_name() {
         let hooks = [
             hook("c", 0, &["pre-install"], &[]),
             hook("b", 5, &["pre-install", "pre-upgrade"], &[]),
             hook("a", 0, &["pre-install"], &[]),
             hook("d", -1, &["post-install"], &[]),
         ];
-        let names = |moment| {
-            hooks_in_order(&hooks, moment)
+        let names = |event| {
+            hooks_in_order(&hooks, event)
                 .iter()
                 .map(|hook| hook.name.as_str())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(names(Moment::PreInstall), ["a", "c", "b"]);
-        assert_eq!(names(Moment::PreUpgrade), ["b"]);
-        assert_eq!(names(Moment::PostDelete), [""; 0]);
+        assert_eq!(names(HookEvent::PreInstall), ["a", "c", "b"]);
+        assert_eq!(names(HookEvent::PreUpgrade), ["b"]);
+        assert_eq!(names(HookEvent::PostDelete), [""; 0]);
     }
 
     #[test]

@@ -21,12 +21,12 @@ use crate::apply::request::{Existing, apply_new};
 use crate::release::HookRecord;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// For which revision and moment a hook was started.
+/// The annotation of a hook's object that says for which revision and event it was started.
 const RUN: &str = "steersman.dev/hook-run";
 
 /// One hook about to run.
 pub(in crate::apply) struct Run<'a> {
-    pub(in crate::apply) moment: &'static str,
+    pub(in crate::apply) event: &'static str,
     pub(in crate::apply) hook: &'a HookRecord,
     pub(in crate::apply) id: ObjectId,
     pub(in crate::apply) object: RenderedObject,
@@ -44,9 +44,9 @@ impl Applier {
     ) -> Result<(), HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let deadline = Instant::now() + timeout;
-        let mark = format!("{revision}/{}", run.moment);
+        let mark = format!("{revision}/{}", run.event);
         if is_waited_for(&run.id) && self.is_under_way(owner, &api, run, &mark).await? {
-            tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Hook was started before");
+            tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             return self.wait_done(&api, run, deadline, timeout).await;
         }
         if has_policy(run.hook, BEFORE_CREATION) && run.id.kind != "CustomResourceDefinition" {
@@ -55,7 +55,7 @@ impl Applier {
                 .map_err(|source| run.delete_failed(source))?;
             self.wait_gone(owner, run, deadline, timeout).await?;
         }
-        tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.moment, "Running hook");
+        tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
         let mut value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
         if is_waited_for(&run.id)
             && let Some(annotations) = value.pointer_mut("/metadata/annotations")
@@ -69,7 +69,7 @@ impl Applier {
             None => self.write(&api, run, value, None).await?,
             Some((Ownership::Foreign(reason), _)) => {
                 return Err(HookError::Foreign {
-                    moment: run.moment,
+                    event: run.event,
                     path: run.hook.path.clone(),
                     id: Box::new(run.id.clone()),
                     reason,
@@ -122,7 +122,7 @@ impl Applier {
             Progress::Running(state) => format!("and is not done: {state}"),
         };
         HookError::Exists {
-            moment: run.moment,
+            event: run.event,
             path: run.hook.path.clone(),
             id: Box::new(run.id.clone()),
             state,
@@ -196,7 +196,7 @@ impl Applier {
                 Progress::Done => return Ok(()),
                 Progress::Failed(reason) => {
                     return Err(HookError::Failed {
-                        moment: run.moment,
+                        event: run.event,
                         path: run.hook.path.clone(),
                         id: Box::new(run.id.clone()),
                         reason: self.in_its_words(run, reason).await,
@@ -246,7 +246,7 @@ impl Run<'_> {
 
     fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {
         HookError::Request {
-            moment: self.moment,
+            event: self.event,
             path: self.hook.path.clone(),
             attempt,
             id: Box::new(self.id.clone()),
@@ -256,14 +256,14 @@ impl Run<'_> {
 
     fn interrupted(&self) -> HookError {
         HookError::Interrupted {
-            moment: self.moment,
+            event: self.event,
             path: self.hook.path.clone(),
         }
     }
 
     pub(in crate::apply) fn delete_failed(&self, source: PruneError) -> HookError {
         HookError::Delete {
-            moment: self.moment,
+            event: self.event,
             path: self.hook.path.clone(),
             source,
         }
@@ -271,7 +271,7 @@ impl Run<'_> {
 
     fn timed_out(&self, timeout: Duration, state: String) -> HookError {
         HookError::Timeout {
-            moment: self.moment,
+            event: self.event,
             path: self.hook.path.clone(),
             id: Box::new(self.id.clone()),
             timeout,

@@ -1,11 +1,11 @@
 //! Undoing what a failed revision has done, where the user wants that.
 
 use jiff::Timestamp;
+use steersman_chart::HookEvent;
 use steersman_model::{ReleaseStatus, chain};
 
 use super::correct_drift::update_digests;
 use super::uninstall::Uninstall;
-use crate::apply::Moment;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
@@ -99,7 +99,7 @@ impl RollBack<'_> {
         let hooks = failed.record.hooks.as_deref().unwrap_or_default();
         let uninstall = &self.uninstall;
         uninstall
-            .run_hooks(session, Some(failed), Moment::PreDelete)
+            .run_hooks(session, Some(failed), HookEvent::PreDelete)
             .await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
         let named = objects_named_by(revisions.clone());
@@ -115,7 +115,7 @@ impl RollBack<'_> {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }
         uninstall
-            .run_hooks(session, Some(failed), Moment::PostDelete)
+            .run_hooks(session, Some(failed), HookEvent::PostDelete)
             .await?;
         self.executor.applier.remove_hooks(&session.owner, hooks).await?;
         Ok(())

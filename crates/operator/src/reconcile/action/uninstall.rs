@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, chain};
 
-use crate::apply::{Deletion, HookError, HookRun, Moment};
+use crate::apply::{Deletion, HookError, HookRun};
 use crate::dependents::Dependents;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -79,7 +80,7 @@ impl Uninstall<'_> {
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        self.run_hooks(session, revisions.last(), Moment::PostDelete)
+        self.run_hooks(session, revisions.last(), HookEvent::PostDelete)
             .await?;
         self.remove_hooks(session, &revisions).await?;
         for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
@@ -130,7 +131,7 @@ impl Uninstall<'_> {
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
-        self.run_hooks(session, Some(last), Moment::PreDelete).await?;
+        self.run_hooks(session, Some(last), HookEvent::PreDelete).await?;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
         match session.history.update(last, (self.now)()).await {
@@ -143,7 +144,7 @@ impl Uninstall<'_> {
         &self,
         session: &Session,
         last: Option<&Stored>,
-        moment: Moment,
+        event: HookEvent,
     ) -> Result<(), ReconcileError> {
         let Some(last) = last.filter(|_| !session.controls.uninstall.hooks_disabled) else {
             return Ok(());
@@ -151,7 +152,7 @@ impl Uninstall<'_> {
         let hooks = HookRun {
             hooks: hooks_of(Some(last)),
             revision: last.record.version,
-            moment,
+            event,
             timeout: self.settings.releases.hook_timeout,
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;

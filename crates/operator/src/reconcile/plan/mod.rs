@@ -18,14 +18,14 @@ pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, Planner, Upgrade};
 pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
-use steersman_chart::Rendered;
+use steersman_chart::{HookEvent, Rendered};
 use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};
 use steersman_watches::ConflictPolicy;
 use steersman_watches::controls::Controls;
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
-use crate::apply::{ApplyOptions, Moment, hooks_in_order};
+use crate::apply::{ApplyOptions, event_name, hooks_in_order};
 use crate::release::{HookRecord, Stored};
 
 /// What a revision will do.
@@ -53,18 +53,18 @@ pub(crate) struct Plan {
 pub(crate) struct Hooks {
     /// The revision that they run for: a hook that has run for it does not run again.
     pub(crate) revision: Revision,
-    pub(crate) before: Moment,
-    pub(crate) after: Moment,
+    pub(crate) before: HookEvent,
+    pub(crate) after: HookEvent,
     pub(crate) records: Vec<HookRecord>,
 }
 
 impl Hooks {
-    /// No hook runs: `before` and `after` name moments for which there are no records.
+    /// No hook runs: there are no records for `before` and `after`.
     fn none(revision: Revision) -> Self {
         Self {
             revision,
-            before: Moment::PreUpgrade,
-            after: Moment::PostUpgrade,
+            before: HookEvent::PreUpgrade,
+            after: HookEvent::PostUpgrade,
             records: Vec::new(),
         }
     }
@@ -72,9 +72,9 @@ impl Hooks {
     /// Those of a first revision, or of another one, unless the resource wants none.
     fn of_revision(revision: Revision, first: bool, records: Vec<HookRecord>, controls: &Controls) -> Self {
         let (before, after, operation) = if first {
-            (Moment::PreInstall, Moment::PostInstall, &controls.install)
+            (HookEvent::PreInstall, HookEvent::PostInstall, &controls.install)
         } else {
-            (Moment::PreUpgrade, Moment::PostUpgrade, &controls.upgrade)
+            (HookEvent::PreUpgrade, HookEvent::PostUpgrade, &controls.upgrade)
         };
         let records = if operation.hooks_disabled {
             Vec::new()
@@ -91,12 +91,12 @@ impl Hooks {
 
     /// In the order in which they run, such as `pre-upgrade Job web-migrate`.
     pub(crate) fn names(&self) -> Vec<String> {
-        let moments = [self.before, self.after];
-        let due = moments.into_iter().flat_map(|moment| {
-            let hooks = hooks_in_order(&self.records, moment);
+        let events = [self.before, self.after];
+        let due = events.into_iter().flat_map(|event| {
+            let hooks = hooks_in_order(&self.records, event);
             hooks
                 .into_iter()
-                .map(move |hook| format!("{} {} {}", moment.as_str(), hook.kind, hook.name))
+                .map(move |hook| format!("{} {} {}", event_name(event), hook.kind, hook.name))
         });
         due.collect()
     }
@@ -172,8 +172,8 @@ impl Plan {
             definitions: Definitions::none(),
             hooks: Hooks {
                 revision: failed.record.version,
-                before: Moment::PreRollback,
-                after: Moment::PostRollback,
+                before: HookEvent::PreRollback,
+                after: HookEvent::PostRollback,
                 records,
             },
             replaced: objects.clone(),
