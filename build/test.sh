@@ -51,17 +51,14 @@ build_programs() {
     done
 }
 
-# quick_targets: the targets without those that start a control plane, or the program hundreds of times
-quick_targets() {
+# targets_without NAME…: options for the test targets of the workspace but these
+targets_without() {
     local file name
-    printf -- '--lib --bins'
+    printf -- '--lib --bins --examples'
     for file in tests/*.rs tests/*/main.rs crates/*/tests/*.rs crates/*/tests/*/main.rs; do
         name=${file%/main.rs}
         name=$(basename "$name" .rs)
-        case $name in
-            cluster | api_server | bundle | cli | node | assets | skip | watchdog) ;;
-            *) printf -- ' --test %s' "$name" ;;
-        esac
+        [[ " $* " == *" $name "* ]] || printf -- ' --test %s' "$name"
     done
 }
 
@@ -69,8 +66,10 @@ if [ "$run" = quick ]; then
     format
     lints
     step tests "tests without a control plane"
+    # Without those that start a control plane, or the program hundreds of times.
     # shellcheck disable=SC2046 # a list of options
-    cargo test --locked --workspace --no-fail-fast --quiet $(quick_targets)
+    cargo test --locked --workspace --no-fail-fast --quiet \
+        $(targets_without cluster api_server bundle cli node assets skip watchdog)
     end_step
     printf '\n== all of it holds (%d s%s)\n' "$SECONDS" "$(last_time quick/all)"
     remember quick/all "$SECONDS"
@@ -97,9 +96,26 @@ export KUBEBUILDER_ASSETS
 step chart "example chart, judged by Helm"
 HELM="$KUBEBUILDER_ASSETS/helm" helm-charts/visitors/ci/check.sh
 
-step tests "tests"
-STEERSMAN_FIGURES="$scratch/figures" cargo test --locked --workspace --no-fail-fast
+step compile "tests are compiled"
+cargo test --locked --workspace --no-run --quiet
 end_step
+
+# What talks to a control plane waits for it most of the time, so more of it runs at once, and beside what computes.
+waiting="cluster api_server"
+step tests "tests"
+# shellcheck disable=SC2046,SC2086 # lists of options
+RUST_TEST_THREADS=6 cargo test --locked --workspace --no-fail-fast $(printf -- '--test %s ' $waiting) \
+    >"$scratch/waiting" 2>&1 &
+programs=$!
+status=0
+# shellcheck disable=SC2046,SC2086 # a list of options
+STEERSMAN_FIGURES="$scratch/figures" cargo test --locked --workspace --no-fail-fast $(targets_without $waiting) || status=$?
+cargo test --locked --workspace --no-fail-fast --doc || status=$?
+wait "$programs" || status=$?
+programs=
+cat "$scratch/waiting"
+end_step
+[ "$status" -eq 0 ] || exit "$status"
 
 # The figures come last on the screen. Where one is missing, the tests above have said what they skipped, and why.
 printf '\n== agreement with Helm\n'

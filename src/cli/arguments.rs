@@ -107,8 +107,9 @@ pub(super) fn parse_bool(text: &str) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::normalize;
     use std::ffi::OsString;
+
+    use super::normalize;
 
     fn check(arguments: &str, expect: &str) {
         let arguments: Vec<OsString> = arguments.split(' ').map(OsString::from).collect();

@@ -9,16 +9,16 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use steersman_chart::{Capabilities, KubeVersion};
+use steersman_model::Environment;
 use steersman_project::check::{Deployed, Finding, Manifests, Project, Severity, Watched, check};
 use steersman_project::{CustomKind, Scope};
+use steersman_watches::values::user_values;
+use steersman_watches::world::SystemWorld;
+use steersman_watches::{Watch, Watches, WatchesError};
 
 use super::Failure;
 use super::report::print_text;
 use super::style::{Style, Tone, harmless};
-use steersman_model::Environment;
-use steersman_watches::values::user_values;
-use steersman_watches::world::SystemWorld;
-use steersman_watches::{Watch, Watches, WatchesError};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context as _, anyhow};
 use kube::Client;
 use kube::api::{Api, DynamicObject};
-
-use super::Failure;
 use steersman_cluster::RequestError;
 use steersman_cluster::client::{Overrides, Target};
 use steersman_cluster::discovery::{Discovery, Resource, Served};
-use steersman_model::Environment;
-use steersman_model::{ApiKind, chain};
+use steersman_model::{ApiKind, Environment, chain};
+
+use super::Failure;
 
 /// Which cluster, and which namespace of it.
 #[derive(Debug, clap::Args)]

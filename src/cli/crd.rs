@@ -7,17 +7,17 @@ use anyhow::{Context as _, anyhow};
 use clap::ValueEnum;
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
+use steersman_cluster::permissions::custom_kind;
+use steersman_model::Environment;
 use steersman_project::definition::{Definition, Options, distinguish};
 use steersman_project::rbac::Known;
 use steersman_project::{CustomKind, Scope};
+use steersman_watches::values::user_values;
+use steersman_watches::{Watch, Watches};
 
 use super::Failure;
 use super::report::print_text;
 use super::style::{Style, Tone, harmless};
-use steersman_cluster::permissions::custom_kind;
-use steersman_model::Environment;
-use steersman_watches::values::user_values;
-use steersman_watches::{Watch, Watches};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::anyhow;
+use steersman_model::{Environment, parse_duration};
 
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
@@ -12,8 +13,6 @@ use super::manifests::ManifestFlags;
 use super::progress::{self, Ongoing};
 use super::style::{Style, Tone, harmless};
 use crate::deploy::{DeployError, Deployer, Plan, RolloutError, Step};
-use steersman_model::Environment;
-use steersman_model::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,10 +7,10 @@ use anyhow::anyhow;
 use clap::{Parser, ValueEnum};
 use serde::Serialize;
 use steersman_gotemplate::Function;
+use steersman_model::suggest;
 
 use super::Failure;
 use super::report::print_text;
-use steersman_model::suggest;
 
 const EXAMPLES: &str = "\
 Examples:

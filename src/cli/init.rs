@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use steersman_model::Environment;
 use steersman_project::layout::{self, Files, Project, check_domain, check_project_name, new_project};
 use steersman_project::rbac;
 
 use super::Failure;
 use super::scaffold::{self, ApiFlags, Changes, Fetched, SourceFlags, wrong};
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

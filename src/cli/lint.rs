@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use steersman_chart::Limits;
 use steersman_chart::lint::{LintInput, Report, Severity, lint};
+use steersman_model::Environment;
+use steersman_watches::world::SystemWorld;
 
 use super::Failure;
 use super::helm::{self, GlobalFlags, Settings, ValueFlags, print};
-use steersman_model::Environment;
-use steersman_watches::world::SystemWorld;
 
 const EXAMPLES: &str = "\
 Examples:

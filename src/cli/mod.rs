@@ -37,7 +37,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-
 use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
@@ -229,9 +228,11 @@ fn program_name(argument: Option<&OsString>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, program_name};
-    use clap::CommandFactory;
     use std::ffi::OsString;
+
+    use clap::CommandFactory;
+
+    use super::{Cli, program_name};
 
     #[test]
     fn the_declaration_of_the_flags_is_sound() {

@@ -50,9 +50,10 @@ fn template(command: &Command) -> StyledStr {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::{GROUPS, grouped};
     use crate::cli::Cli;
-    use clap::CommandFactory;
 
     #[test]
     fn every_command_is_in_one_group() {

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use super::{Failure, Hint};
 use steersman_watches::WatchesError;
+
+use super::{Failure, Hint};
 
 impl Failure {
     /// A wrong argument, variable or file, with a hint.

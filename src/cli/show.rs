@@ -3,10 +3,10 @@
 use anyhow::anyhow;
 use steersman_chart::json_path::select;
 use steersman_chart::show::{Part, show};
+use steersman_model::Environment;
 
 use super::Failure;
 use super::helm::{self, ChartFlags, GlobalFlags, Settings, print};
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use steersman_model::{Environment, parse_duration};
 
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
@@ -11,8 +12,6 @@ use super::deploy::{StepPrinter, failure, plan};
 use super::manifests::ManifestFlags;
 use super::style::Style;
 use crate::deploy::{Deployer, Removal, Step, UndeployError};
-use steersman_model::Environment;
-use steersman_model::parse_duration;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,13 +5,13 @@ use std::time::Duration;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
-
-use super::plan::Plan;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::{Discovery, DiscoveryError, Resource};
 use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
 use steersman_operator::apply::{ESTABLISH_TIMEOUT, established, take_over_fields};
 use steersman_operator::status::{Health, health};
+
+use super::plan::Plan;
 
 /// How often something that changes is looked at.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(250);

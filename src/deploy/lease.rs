@@ -1,7 +1,8 @@
 //! The lease that a deployed operator leaves behind: no manifest has it, as the operator creates it itself.
 
-use super::plan::Plan;
 use steersman_model::{ApiKind, RenderedObject};
+
+use super::plan::Plan;
 
 const NAME: &str = "--leader-election-id";
 const NAMESPACE: &str = "--leader-election-namespace";

@@ -1,10 +1,10 @@
 //! What keeps a namespace from being deleted with the operator in it.
 
 use kube::api::{Api, DynamicObject, ListParams};
-
-use super::deployer::{DeployError, Deployer};
 use steersman_cluster::RequestError;
 use steersman_model::ObjectId;
+
+use super::deployer::{DeployError, Deployer};
 
 /// How many objects of a kind are named.
 const NAMED: usize = 3;

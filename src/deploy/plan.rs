@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use steersman_chart::manifest::install_order;
-
 use steersman_model::{ApiKind, DocumentError, RenderedObject, kinds_defined_by};
 
 /// The objects of a project are not such that they could be deployed.
@@ -81,9 +80,9 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use steersman_model::ApiKind;
 
     use super::Plan;
-    use steersman_model::ApiKind;
 
     fn object(api_version: &str, kind: &str, name: &str) -> Value {
         json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}})

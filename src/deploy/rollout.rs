@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
+use steersman_model::{ObjectId, RenderedObject};
+use steersman_operator::status::{Health, UNSEEN};
 use tokio::time::Instant;
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text, verdict};
 use super::plan::Plan;
-use steersman_model::{ObjectId, RenderedObject};
-use steersman_operator::status::{Health, UNSEEN};
 
 /// The operator does not run.
 #[derive(Debug, thiserror::Error)]

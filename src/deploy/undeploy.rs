@@ -6,15 +6,15 @@ use std::time::Duration;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Preconditions};
 use serde_json::Value;
 use steersman_chart::manifest::uninstall_order;
+use steersman_cluster::RequestError;
+use steersman_cluster::client::list_all;
+use steersman_cluster::discovery::Resource;
+use steersman_model::{ApiKind, ObjectId, RenderedObject};
 use tokio::time::Instant;
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text};
 use super::lease::leases;
 use super::plan::Plan;
-use steersman_cluster::RequestError;
-use steersman_cluster::client::list_all;
-use steersman_cluster::discovery::Resource;
-use steersman_model::{ApiKind, ObjectId, RenderedObject};
 
 /// How many resources an error names.
 const NAMED: usize = 5;

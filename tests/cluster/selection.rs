@@ -70,7 +70,10 @@ async fn a_resource_that_stops_matching_is_let_go_and_taken_up_again() {
         map.metadata.owner_references.unwrap()[0].uid,
         shop["metadata"]["uid"].as_str().unwrap()
     );
-    // Nobody looks after it.
+    // Nobody looks after it. The last word of it is an event, which comes by itself.
+    while !bench.events().await.contains("ReleaseLetGo") {
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
     let mark = bench.cluster.audit_mark().unwrap();
     bench
         .config_maps()
@@ -273,6 +276,7 @@ async fn what_a_narrower_selector_no_longer_matches_is_let_go() {
 
     // With a start in between. Another operator knows nothing of the former selector.
     let operator = bench.operator_with(&flags).await;
+    wait_for_line(&operator, "Successfully acquired lease").await;
     operator.stop().await.unwrap();
     bench.watches(&watch(&bench, both));
     let stranger = bench.ready_operator().await;

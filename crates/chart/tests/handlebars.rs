@@ -729,11 +729,24 @@ fn a_template_cannot_go_on_for_ever() {
     }
 }
 
+/// How deep a template is when the stack ends depends on how the parser was compiled, but it is deep.
+fn without_stack_size(error: String) -> String {
+    let Some((place, rest)) = error.split_once("): invalid handlebars syntax: stack limit") else {
+        return error;
+    };
+    let (file, column) = place.rsplit_once(':').unwrap_or_default();
+    assert!(
+        column.parse::<usize>().is_ok_and(|column| column > 5_000),
+        "{error}"
+    );
+    format!("{file}:DEEP): invalid handlebars syntax: stack limit{rest}")
+}
+
 #[test]
 fn deep_nesting_is_refused() {
     let t = |text: &str| {
         let error = error_of(&[("templates/a.hbs", text)]);
-        error.chars().take(160).collect::<String>()
+        without_stack_size(error.chars().take(160).collect())
     };
     let times = 20_000;
     let shown = [
@@ -774,11 +787,11 @@ fn deep_nesting_is_refused() {
             "Manifest: YAML parse error on web/templates/a.hbs: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal number into Go value of type util.Simple",
             "Parse: parse error at (web/templates/a.hbs:1:901): blocks are nested more than 100 deep",
             "Parse: parse error at (web/templates/a.hbs:1:1): blocks are nested more than 100 deep",
-            "Parse: parse error at (web/templates/a.hbs:1:58214): invalid handlebars syntax: stack limit reached",
+            "Parse: parse error at (web/templates/a.hbs:1:DEEP): invalid handlebars syntax: stack limit reached",
             "Parse: parse error at (web/templates/a.hbs:1:1): expressions are nested more than 100 deep",
-            "Parse: parse error at (web/templates/a.hbs:1:12898): invalid handlebars syntax: stack limit reached",
+            "Parse: parse error at (web/templates/a.hbs:1:DEEP): invalid handlebars syntax: stack limit reached",
             "Parse: parse error at (web/templates/a.hbs): invalid parameter \"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
-            "Parse: parse error at (web/templates/a.hbs:1:64446): invalid handlebars syntax: stack limit reached",
+            "Parse: parse error at (web/templates/a.hbs:1:DEEP): invalid handlebars syntax: stack limit reached",
             "Parse: parse error at (web/templates/a.hbs): templates have too many tags",
             "Parse: parse error at (web/templates/a.hbs): templates have too many tags",
             "Parse: parse error at (web/templates/a.hbs): templates have too many tags",

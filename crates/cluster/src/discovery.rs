@@ -8,10 +8,10 @@ use kube::Client;
 use kube::api::Api;
 use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
 use steersman_chart::{ApiVersions, Capabilities, HelmVersion, KubeVersion};
+use steersman_model::ApiKind;
 use tokio::time::Instant;
 
 use crate::RequestError;
-use steersman_model::ApiKind;
 
 /// A kind that is missing is asked for again at most this often.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(2);
@@ -153,6 +153,21 @@ impl Served {
 }
 
 /// The server's answer, kept until a kind is missed.
+///
+/// ```no_run
+/// use steersman_cluster::client::Target;
+/// use steersman_cluster::discovery::Discovery;
+/// use steersman_model::Environment;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Target::default().connect(&Environment::of_process()).await?;
+/// let discovery = Discovery::new(client);
+/// let deployments = discovery.find("apps", "Deployment").await?.expect("every server has them");
+/// assert!(deployments.namespaced);
+/// assert_eq!(deployments.api.plural, "deployments");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Discovery {
     client: Client,
     state: Mutex<State>,

@@ -9,12 +9,11 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde::{Deserialize, Serialize};
 use steersman_chart::{Failure, LookupQuery, Timestamp, World};
 use steersman_gotemplate::{Map, MapType, Value};
+use steersman_model::{ApiKind, Digest, digest_of_json};
 use tokio::runtime::Handle;
 
 use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::{Owner, Ownership, RequestError};
-use steersman_model::ApiKind;
-use steersman_model::{Digest, digest_of_json};
 
 /// Lists are read in pages of this size.
 const PAGE: u32 = 500;

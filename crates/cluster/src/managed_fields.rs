@@ -7,7 +7,6 @@
 //! object's metadata alone.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
-
 use steersman_model::{Digest, FIELD_MANAGER, digest_of_json};
 use steersman_watches::drift::{FieldPath, without_ignored};
 

@@ -51,11 +51,10 @@ pub use function::{
 };
 pub use limits::{Limits, MissingKey, Options};
 pub use set::{TemplateSet, parsed_bytes};
-pub use value::world;
 pub use value::world::{Complaint, LookupQuery, Timestamp, World};
 pub use value::{
     Encoded, Frozen, FrozenMap, List, ListType, Map, MapMethod, MapType, NamedMap, Object, Signature, Str,
-    Value,
+    Value, world,
 };
 
 /// The example in the README.

@@ -1,18 +1,14 @@
 //! A kustomization from its files to its objects, in the order in which kustomize does things.
 
-use crate::defaults;
 use crate::error::Error;
 use crate::field::FieldSpec;
 use crate::files::{self, Files};
 use crate::generate::{self, Kind};
 use crate::kustomization::{self, Configuration, ConfiguredField, Kustomization, Label};
-use crate::names;
-use crate::order;
-use crate::patch;
 use crate::references::{self, Reference};
-use crate::replacement;
 use crate::resource::Resources;
 use crate::transform::{self, Affix};
+use crate::{defaults, names, order, patch, replacement};
 use serde_json::Value;
 use std::path::Path;
 

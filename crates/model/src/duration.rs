@@ -51,8 +51,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_duration;
     use expect_test::{Expect, expect};
+
+    use super::parse_duration;
 
     fn check(text: &str, expect: &Expect) {
         expect.assert_eq(&match parse_duration(text) {

@@ -258,8 +258,9 @@ fn is_dns_label(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Namespaces, parse_address};
     use expect_test::{Expect, expect};
+
+    use super::{Namespaces, parse_address};
 
     fn check_namespaces(list: Option<&str>, expect: &Expect) {
         expect.assert_eq(&match Namespaces::parse(list) {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use steersman_cluster::permissions::Permissions;
+use steersman_watches::Selectors;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::server::Readiness;
-use steersman_cluster::permissions::Permissions;
-use steersman_watches::Selectors;
 
 /// Shared handles, handed to everything that reconciles. Clones are cheap and share everything.
 #[derive(Clone)]

@@ -10,11 +10,10 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{ObjectMeta, PostParams};
 use kube::{Api, Client};
-use tokio::time::{Instant, sleep, timeout};
-
 use steersman_cluster::client::Tenure;
 use steersman_model::chain;
 use steersman_watches::Selectors;
+use tokio::time::{Instant, sleep, timeout};
 
 /// The annotation of a lease that says under which selectors its holders have held custom resources.
 const SELECTORS_ANNOTATION: &str = "steersman.dev/selectors";
@@ -315,9 +314,11 @@ pub fn new_identity(host: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LeaseAction, RETRY_PERIOD, lease_action, new_identity, next_look};
-    use k8s_openapi::api::coordination::v1::LeaseSpec;
     use std::time::Duration;
+
+    use k8s_openapi::api::coordination::v1::LeaseSpec;
+
+    use super::{LeaseAction, RETRY_PERIOD, lease_action, new_identity, next_look};
 
     fn check(holder: Option<&str>, duration: Option<i32>, unchanged_for: u64, expect: LeaseAction) {
         let spec = LeaseSpec {

@@ -5,6 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer, Tenure};
+use steersman_cluster::permissions::Permissions;
+use steersman_model::Environment;
+use steersman_watches::{Selectors, Watches};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -14,11 +18,6 @@ use crate::context::Context;
 use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
-use steersman_cluster::client::Tenure;
-use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer};
-use steersman_cluster::permissions::Permissions;
-use steersman_model::Environment;
-use steersman_watches::{Selectors, Watches};
 
 /// How long running reconciles may take to end once the process is asked to stop.
 const GRACE: Duration = Duration::from_secs(9);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
+use steersman_watches::{Selectors, Watch, Watches};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +13,6 @@ use crate::controller::{self, Claim, Versions};
 use crate::dependents::Interests;
 use crate::follow::Updates;
 use crate::reconcile::Shared;
-use steersman_watches::{Selectors, Watch, Watches};
 
 /// How long the reconciles of a controller that is replaced may go on. What does not end by then is dropped, and
 /// taken up by the controller that follows.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap};
 use reqwest::{Certificate, Identity, Method, Response, StatusCode, Url};
+use steersman_model::chain;
 
 use super::address::is_same_server;
-use steersman_model::chain;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(30);

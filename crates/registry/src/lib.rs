@@ -55,5 +55,5 @@ mod settings;
 
 pub use client::{Access, FetchError};
 pub use locate::{Located, Locator, fetch_file};
-pub use oci::{PushError, Pushing, image_digest, push};
+pub use oci::{PushError, PushStep, image_digest, push};
 pub use settings::Settings;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use steersman_model::Environment;
 
 use super::client::Access;
-use steersman_model::Environment;
 
 /// Where Helm keeps what it knows of repositories and registries.
 ///

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 
 use steersman_gotemplate::{Failure, List, ListType, Runtime, Value};
 
-use crate::Outcome;
 use crate::arguments::{any, integer, rest};
 use crate::cast::to_int64;
 use crate::defaults::is_empty;
 use crate::equal::deep_equal;
-use crate::text;
+use crate::{Outcome, text};
 
 /// The items of a slice, or the message of a function that was given something else.
 fn items<'a>(value: &'a Value, refusal: &str) -> Result<Cow<'a, [Value]>, Failure> {

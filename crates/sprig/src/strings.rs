@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice;
 use steersman_gotemplate::{Failure, Runtime, Str, Value};
 
-use crate::Outcome;
 use crate::arguments::{bytes, integer, rest, string, text};
 use crate::text::{printed, strval};
-use crate::{arguments, text};
+use crate::{Outcome, arguments, text};
 
 pub(crate) fn hello(_: &mut dyn Runtime, _: &[Value]) -> Outcome {
     Ok("Hello!".into())

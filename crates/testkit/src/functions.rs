@@ -5,9 +5,8 @@
 //! `rel` in namespace `ns`, revision 1, an install, Kubernetes v1.36.0, Helm v4.3.1, time zone UTC.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::PathBuf;
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,7 @@
 //! What is wrong with a watches.yaml.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 /// Why a watches.yaml cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube_core::GroupVersionKind;
 use serde::{Deserialize, Serialize};
 
-use super::Watches;
+use crate::Watches;
 
-/// Selectors by kind, as [`Watch::selector`](super::Watch::selector) writes them: an empty text where a watch has none.
+/// Selectors by kind, as [`Watch::selector`](crate::Watch::selector) writes them: an empty text where a watch has none.
 ///
 /// ```
 /// use kube_core::GroupVersionKind;

@@ -8,6 +8,8 @@
 
 mod emitter;
 mod error;
+mod go_syntax;
+mod json;
 mod node;
 mod number;
 mod reader;

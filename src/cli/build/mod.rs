@@ -7,13 +7,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use programs::ProgramFlag;
 use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
-
-use super::Failure;
-use super::image::{ImageFlags, created};
-use super::progress;
-use programs::Given;
 use steersman_model::Environment;
+
+use super::image::{ImageFlags, created};
+use super::{Failure, progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +49,7 @@ pub(super) struct Args {
     platform: Vec<Platform>,
     /// Static program for a platform; can be repeated [default: the program that runs now]
     #[arg(long, value_name = "[PLATFORM=]FILE")]
-    binary: Vec<Given>,
+    binary: Vec<ProgramFlag>,
     /// Leave out the project: an image that a Dockerfile builds upon
     #[arg(long)]
     base: bool,

@@ -10,12 +10,12 @@ use crate::cli::Failure;
 
 /// A program that a flag names.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(super) struct ProgramFlag {
     platform: Option<Platform>,
     path: PathBuf,
 }
 
-impl FromStr for Given {
+impl FromStr for ProgramFlag {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -37,7 +37,7 @@ impl FromStr for Given {
 
 /// Reads the programs for these platforms; where none are named, for those of the programs. Without a program, the one
 /// that runs now is taken.
-pub(super) fn read(given: &[Given], wanted: &[Platform]) -> Result<Vec<Binary>, Failure> {
+pub(super) fn read(given: &[ProgramFlag], wanted: &[Platform]) -> Result<Vec<Binary>, Failure> {
     let mut binaries: Vec<Binary> = Vec::new();
     for one in given {
         let binary = read_one(&one.path)?;
@@ -104,7 +104,7 @@ fn how_to_make(platform: &Platform) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Given;
+    use super::ProgramFlag;
 
     #[test]
     fn a_program_may_be_given_with_its_platform() {
@@ -113,7 +113,7 @@ mod tests {
             ("./a=b", None, "./a=b"),
             ("target/steersman", None, "target/steersman"),
         ] {
-            let given: Given = text.parse().unwrap();
+            let given: ProgramFlag = text.parse().unwrap();
             assert_eq!(
                 given.platform.map(|platform| platform.to_string()).as_deref(),
                 platform
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(given.path.to_str(), Some(path));
         }
         for text in ["", "linux/arm64=", "linux/vax=a"] {
-            assert!(text.parse::<Given>().is_err(), "{text}");
+            assert!(text.parse::<ProgramFlag>().is_err(), "{text}");
         }
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow};
 use steersman_chart::Chart;
 use steersman_image::{HOME, Tree};
-
-use crate::cli::Failure;
 use steersman_model::Environment;
 use steersman_watches::Watches;
+
+use crate::cli::Failure;
 
 type Files = BTreeMap<String, Arc<[u8]>>;
 

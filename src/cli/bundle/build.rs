@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use steersman_image::{DataImage, Platform, Reference, Release, Tree};
+use steersman_model::Environment;
 use steersman_project::bundle::{image_labels, is_in_image};
 
 use super::validate::sound;
 use crate::cli::image::{ImageFlags, created};
 use crate::cli::{Failure, files};
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

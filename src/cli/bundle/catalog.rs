@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use steersman_image::Reference;
+use steersman_model::Environment;
 use steersman_project::bundle::catalog::{
     CATALOG_FOLDER, Catalog, CatalogBundle, CatalogOptions, catalog_dockerfile, catalog_labels,
 };
@@ -15,7 +16,6 @@ use super::build::{Contents, PlatformFlags, deliver};
 use super::validate::sound;
 use crate::cli::files;
 use crate::cli::image::ImageFlags;
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use jiff::Timestamp;
 use serde_json::Value;
 use steersman_image::Reference;
+use steersman_model::Environment;
 use steersman_project::bundle::{
     Bundle, MetadataRequest, Replaces, Request, annotations, dockerfile, generate, image_names, pin_images,
     service_version_file, to_yaml,
@@ -20,7 +21,6 @@ use super::super::report::print_line;
 use super::super::style::{Style, Tone, harmless};
 use super::source::{Places, Source};
 use crate::cli::files;
-use steersman_model::Environment;
 
 const DEFAULT_OUTPUT: &str = "bundle";
 

@@ -7,9 +7,9 @@ mod source;
 mod validate;
 
 use clap::Subcommand;
+use steersman_model::Environment;
 
 use super::Failure;
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,6 +8,7 @@ use anyhow::{Context, anyhow};
 use serde_json::Value;
 use steersman_chart::Chart;
 use steersman_chart::survey::{HookUse, Survey};
+use steersman_model::Environment;
 use steersman_project::bundle::{
     ChartFacts, Manifests, ResourceReference, base, is_package_name, service_version_file, to_yaml,
 };
@@ -15,7 +16,6 @@ use steersman_project::bundle::{
 use super::super::Failure;
 use crate::cli::files;
 use crate::cli::scaffold::PlainProject;
-use steersman_model::Environment;
 
 /// The layout that a project has where nothing says one.
 const LAYOUT: &str = "helm.sdk.operatorframework.io/v1";

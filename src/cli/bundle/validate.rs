@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
+use steersman_model::Environment;
 use steersman_project::bundle::validate::{BundleFiles, Finding, Optional, SUITE, Severity, validate};
 
 use super::super::Failure;
 use super::super::report::print_line;
 use super::super::style::{Style, Tone, harmless};
 use crate::cli::files;
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

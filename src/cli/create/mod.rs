@@ -5,11 +5,11 @@ mod update;
 
 use std::path::{Path, PathBuf};
 
+use steersman_model::Environment;
 use steersman_project::layout;
 
 use super::Failure;
 use super::scaffold::{self, ApiFlags, Changes, Fetched, SourceFlags};
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,8 +1,7 @@
 //! The project in a folder.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use steersman_project::layout::{Files, Project, ProjectFile, SHARED};
 

@@ -5,11 +5,11 @@ mod list;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use steersman_model::Environment;
+use steersman_registry::dependency::{Manager, Options};
 
 use super::Failure;
 use super::helm::{self, ConnectionFlags, GlobalFlags, Settings, print};
-use steersman_model::Environment;
-use steersman_registry::dependency::{Manager, Options};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -9,11 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use tokio_util::sync::CancellationToken;
-
-use super::Failure;
-use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
-use super::style::Style;
 use steersman_model::Environment;
 use steersman_operator::dependents::Interests;
 use steersman_operator::reconcile::{
@@ -21,6 +16,11 @@ use steersman_operator::reconcile::{
 };
 use steersman_watches::Watches;
 pub(super) use subject::Subject;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
+use super::style::Style;
 
 const EXAMPLES: &str = "\
 Examples:

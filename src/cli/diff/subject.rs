@@ -7,13 +7,13 @@ use anyhow::{Context as _, anyhow};
 use kube::api::{DynamicObject, PostParams};
 use kube::core::{GroupVersionKind, SelectorExt as _};
 use serde_json::Value;
-
-use crate::cli::Failure;
-use crate::cli::cluster::{Cluster, Named, failed};
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ApiKind, FIELD_MANAGER};
 use steersman_watches::{Watch, Watches};
+
+use crate::cli::Failure;
+use crate::cli::cluster::{Cluster, Named, failed};
 
 /// A resource, and the watch that it belongs to.
 pub(in crate::cli) struct Subject<'a> {

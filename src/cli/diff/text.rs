@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 use similar::TextDiff;
-
-use crate::cli::style::{Style, Tone, harmless};
 use steersman_operator::reconcile::{DryRun, ObjectDryRun, ObjectResult};
 use steersman_operator::status::Redactor;
+
+use crate::cli::style::{Style, Tone, harmless};
 
 /// kubectl's annotation with all of an object, values of a Secret included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -182,11 +182,10 @@ fn masked(before: Option<&Value>, after: Option<&Value>) -> (Option<Value>, Opti
 mod tests {
     use expect_test::{Expect, expect};
     use serde_json::json;
+    use steersman_model::{ObjectId, Revision};
+    use steersman_operator::reconcile::{Cause, Decision};
 
     use super::*;
-    use steersman_model::ObjectId;
-    use steersman_model::Revision;
-    use steersman_operator::reconcile::{Cause, Decision};
 
     fn object(live: Option<Value>, result: ObjectResult, kind: &str) -> ObjectDryRun {
         ObjectDryRun {

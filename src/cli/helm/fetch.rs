@@ -3,11 +3,11 @@
 use std::future::Future;
 
 use anyhow::anyhow;
+use steersman_registry::{Access, Located, Locator, fetch_file};
 
 use super::flags::{ChartFlags, ConnectionFlags};
 use super::{Settings, log};
 use crate::cli::{Failure, progress};
-use steersman_registry::{Access, Located, Locator, fetch_file};
 
 impl ConnectionFlags {
     /// How the flags say that servers are talked to.

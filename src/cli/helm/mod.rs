@@ -14,14 +14,13 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Command;
-use steersman_chart::{KubeVersion, Notice};
-
 pub(super) use fetch::{block_on, locate, locate_with_advice, read_file_or_url, refuse_verification};
 pub(super) use flags::{ChartFlags, ConnectionFlags, GlobalFlags, ValueFlags};
 pub(super) use settings::Settings;
+use steersman_chart::{KubeVersion, Notice};
+use usage::Misuse;
 
 use super::{Failure, progress, report};
-use usage::Misuse;
 
 /// Ends a command whose arguments could not be parsed, as Helm does.
 pub(super) fn refuse(error: &clap::Error, command: &mut Command, arguments: &[OsString]) -> ExitCode {

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use steersman_chart::Notice;
+use steersman_cluster::client::{Overrides, Target};
+use steersman_model::Environment;
 
 use super::flags::GlobalFlags;
 use crate::cli::Failure;
 use crate::cli::arguments::parse_bool;
-use steersman_cluster::client::{Overrides, Target};
-use steersman_model::Environment;
 
 /// The settings of one command.
 #[derive(Debug)]

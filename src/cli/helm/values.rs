@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Command};
-
 use steersman_model::{DurationError, parse_duration};
 
 /// Lets a command and its subcommands take flags as Go's `pflag` does: a switch can be given a value (`--devel=false`),

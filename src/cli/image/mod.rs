@@ -9,14 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::ValueEnum;
 use steersman_image::{Blob, Platform, Reference, Release, write_archive, write_layout};
+use steersman_model::Environment;
+use steersman_registry::{self, FetchError, PushError, PushStep};
 
-use super::Failure;
 use super::cluster::block_on;
 use super::helm::ConnectionFlags;
-use super::progress;
 use super::report::print_line;
-use steersman_model::Environment;
-use steersman_registry::{self, FetchError, PushError, Pushing};
+use super::{Failure, progress};
 
 /// Where an image goes. The command has an argument `tag`, the image's name.
 #[derive(Debug, clap::Args)]
@@ -119,18 +118,18 @@ fn write(path: &Path, release: &Release, format: Format) -> Result<(), Failure> 
 fn push(release: &Release, connection: &ConnectionFlags, environment: &Environment) -> Result<(), Failure> {
     let settings = steersman_registry::Settings::of(environment);
     let sending = Cell::new(None);
-    let tell = |step| {
+    let on_step = |step| {
         // What was sent before has arrived.
         sending.take();
         match step {
-            Pushing::Known { bytes } => progress::say(&format!("there already: {}", text::size(bytes))),
-            Pushing::Sending { bytes } => {
+            PushStep::Exists { bytes } => progress::say(&format!("there already: {}", text::size(bytes))),
+            PushStep::Sending { bytes } => {
                 sending.set(Some(progress::begin(format!("pushing {}", text::size(bytes)))));
             }
         }
     };
     block_on(async {
-        let pushed = steersman_registry::push(release, connection.access(), &settings, &tell).await;
+        let pushed = steersman_registry::push(release, connection.access(), &settings, &on_step).await;
         pushed.map_err(|error| {
             let hint = hint(&error, release.reference());
             Failure::failed(error, hint)

@@ -4,11 +4,11 @@ mod source;
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
+pub(super) use source::{ManifestFlags, kustomization};
+use steersman_model::Environment;
 
 use super::Failure;
 use super::report::print_text;
-pub(super) use source::{ManifestFlags, kustomization};
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

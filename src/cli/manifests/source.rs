@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::Value;
+use steersman_model::Environment;
 use steersman_project::set_operator_image;
 
 use crate::cli::Failure;
 use crate::cli::scaffold::PlainProject;
-use steersman_model::Environment;
 
 /// The folders that are looked at in turn: operator-sdk's layout, and one of plain manifests.
 const FOLDERS: [&str; 2] = ["config/default", "deploy"];

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-
-use crate::cli::style::{Style, Tone, harmless};
 use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL};
 use steersman_operator::status::differing_fields;
+
+use crate::cli::style::{Style, Tone, harmless};
 
 /// So many fields of an object are named.
 const FIELDS: usize = 8;

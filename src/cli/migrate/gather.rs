@@ -4,20 +4,19 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use kube::api::{Api, DynamicObject, ListParams};
+use steersman_cluster::client::list_all;
+use steersman_cluster::discovery::Resource;
+use steersman_model::{ApiKind, Environment, chain};
+use steersman_operator::config::Namespaces;
+use steersman_operator::reconcile::{Cause, Decision, DryRun, ObjectDryRun, ObjectResult};
+use steersman_watches::controls::Controls;
+use steersman_watches::{Watch, Watches};
 
 use super::Args;
 use super::finding::{Report, Subject, Weight, changed_fields};
 use crate::cli::cluster::{Cluster, failed};
 use crate::cli::diff::{self, dry_run};
 use crate::cli::{Failure, run};
-use steersman_cluster::client::list_all;
-use steersman_cluster::discovery::Resource;
-use steersman_model::Environment;
-use steersman_model::{ApiKind, chain};
-use steersman_operator::config::Namespaces;
-use steersman_operator::reconcile::{Cause, Decision, DryRun, ObjectDryRun, ObjectResult};
-use steersman_watches::controls::Controls;
-use steersman_watches::{Watch, Watches};
 
 /// Everything that was found.
 ///

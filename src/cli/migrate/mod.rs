@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use finding::Weight;
+use steersman_model::Environment;
 
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
 use super::style::Style;
-use finding::Weight;
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

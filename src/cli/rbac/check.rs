@@ -6,6 +6,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use steersman_cluster::permissions::{PermissionsError, granted};
+use steersman_model::Environment;
 use steersman_project::rbac::{
     Asked, Audited, Comparison, Difference, Granted, Purpose, Rule, base_rules, compare,
     leader_election_rules, metrics_rules, needed,
@@ -15,8 +17,6 @@ use super::generate::NeedsFlags;
 use crate::cli::cluster::{ClusterFlags, block_on};
 use crate::cli::style::harmless;
 use crate::cli::{Failure, report};
-use steersman_cluster::permissions::{PermissionsError, granted};
-use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
 Examples:

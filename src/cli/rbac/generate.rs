@@ -6,14 +6,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use steersman_cluster::permissions::{custom_kind, known_to, options};
+use steersman_model::Environment;
 use steersman_project::rbac::{Known, RoleOptions, Rules, roles};
+use steersman_watches::{Watch, Watches};
 
 use crate::cli::cluster::{ClusterFlags, block_on, failed};
 use crate::cli::style::{Style, Tone, harmless};
 use crate::cli::{Failure, report};
-use steersman_cluster::permissions::{custom_kind, known_to, options};
-use steersman_model::Environment;
-use steersman_watches::{Watch, Watches};
 
 const EXAMPLES: &str = "\
 Examples:

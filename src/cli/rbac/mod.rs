@@ -3,8 +3,9 @@
 mod check;
 mod generate;
 
-use super::Failure;
 use steersman_model::Environment;
+
+use super::Failure;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,16 +3,16 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use super::flags::Args;
-use crate::cli::style::is_forbidden;
-use steersman_model::Environment;
-use steersman_model::parse_duration;
+use steersman_model::{Environment, parse_duration};
 use steersman_operator::config::{
     Config, ConfigError, ConfigProblem, LeaderElection, MetricsAccess, Namespaces, ReleasePolicy,
     parse_address,
 };
 use steersman_operator::telemetry::traces::{are_wanted, notice};
 use steersman_operator::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
+
+use super::flags::Args;
+use crate::cli::style::is_forbidden;
 
 impl Args {
     /// What the flags and the environment mean together.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::ArgAction;
+use steersman_operator::telemetry::{Encoder, TimeEncoding, Verbosity};
 
 use crate::cli::arguments::parse_bool;
-use steersman_operator::telemetry::{Encoder, TimeEncoding, Verbosity};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,20 +10,18 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
-
 pub(super) use flags::Args;
-
-use super::arguments::normalize;
-use super::{Cli, Command, Failure};
 use steersman_model::Environment;
 use steersman_operator::config::Config;
 use steersman_operator::follow::{Updates, follow};
-use steersman_operator::supervisor;
-use steersman_operator::telemetry;
 use steersman_operator::telemetry::traces::{Traces, are_wanted};
+use steersman_operator::{supervisor, telemetry};
 use steersman_watches::Watches;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use super::arguments::normalize;
+use super::{Cli, Command, Failure};
 
 /// Threads that wait for the API server. They have little to do, and each takes memory of its own for what it allocates.
 const WORKERS: usize = 2;

@@ -1,8 +1,9 @@
-use super::flags::Args;
 use clap::Parser;
 use expect_test::{Expect, expect};
 use steersman_model::Environment;
 use steersman_operator::config::Config;
+
+use super::flags::Args;
 
 #[derive(Parser)]
 struct Program {

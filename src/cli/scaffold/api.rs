@@ -1,11 +1,12 @@
 //! A kind of a project: what it is called, and what follows from its chart.
 
+use steersman_project::CustomKind;
 use steersman_project::definition::{self, Definition};
 use steersman_project::layout::{
-    self, Api, Files, Project, ProjectFile, api_files, check_group, check_kind, check_version, kind_of_chart,
+    self, Api, Files, Project, ProjectFile, Resource, api_files, check_group, check_kind, check_version,
+    kind_of_chart,
 };
 use steersman_project::rbac::{self, Rules};
-use steersman_project::{CustomKind, layout::Resource};
 
 use super::chart::{Fetched, digest};
 use super::{Changes, say, wrong};

@@ -1,9 +1,8 @@
 //! Files that come into a project, all or none of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use anyhow::Context as _;
 
@@ -153,8 +152,9 @@ fn undo(project: &Path, staging: &Path, done: &[(&str, bool)]) {
 
 #[cfg(test)]
 mod tests {
-    use super::Changes;
     use std::fs;
+
+    use super::Changes;
 
     #[test]
     fn nothing_is_left_of_changes_that_fail() {

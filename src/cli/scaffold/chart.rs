@@ -8,14 +8,13 @@ use anyhow::anyhow;
 use sha2::{Digest as _, Sha256};
 use steersman_chart::template::check_type;
 use steersman_chart::{Chart, files_of_archive, files_of_chart};
-
-use crate::cli::helm::{self, ChartFlags, ConnectionFlags, GlobalFlags, Settings};
-use crate::cli::{Failure, dependency};
 use steersman_model::Environment;
 use steersman_registry::Located;
 use steersman_registry::dependency::{Manager, Options};
 
 use super::{begin, say, wrong};
+use crate::cli::helm::{self, ChartFlags, ConnectionFlags, GlobalFlags, Settings};
+use crate::cli::{Failure, dependency};
 
 /// Where a chart comes from, with operator-sdk's flags.
 #[derive(Debug, Default, Clone, clap::Args)]

@@ -8,19 +8,19 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 use steersman_chart::files_of_chart;
+use steersman_cluster::permissions::{custom_kind, options};
+use steersman_model::Environment;
 use steersman_project::CustomKind;
 use steersman_project::definition::{self, Definition, distinguish};
 use steersman_project::layout::{self, Api, Files, Project, api_files, new_project, project_name_of};
 use steersman_project::rbac::{self, Known, ResourceName, Rules};
+use steersman_watches::values::user_values;
+use steersman_watches::{Watch, Watches};
 use tempfile::TempDir;
 
 use super::api::wrong_project;
 use super::{say, wrong};
 use crate::cli::{Failure, files};
-use steersman_cluster::permissions::{custom_kind, options};
-use steersman_model::Environment;
-use steersman_watches::values::user_values;
-use steersman_watches::{Watch, Watches};
 
 /// The file that is all of such a project but its charts.
 const WATCHES: &str = "watches.yaml";

@@ -10,13 +10,13 @@ use std::io;
 
 use anyhow::anyhow;
 use clap::ValueEnum;
+use steersman_model::Environment;
+use view::ReleaseView;
 
 use super::Failure;
 use super::cluster::{ClusterFlags, Named, block_on};
 use super::report::print_line;
 use super::style::Style;
-use steersman_model::Environment;
-use view::ReleaseView;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -5,17 +5,16 @@ use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DynamicObject;
 use serde_json::Value;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::Served;
+use steersman_model::{ObjectId, ReleaseName, ReleaseStatus, chain, objects_of_manifest};
+use steersman_operator::release::{History, Stored, namespace_of};
+use steersman_operator::status::{Health, UNSEEN, health};
 
 use super::view::{Condition, ObjectView, ReleaseView, RevisionView, Verdict};
 use super::workload::{add_children, describe_pod};
 use crate::cli::Failure;
 use crate::cli::cluster::{Cluster, Named, failed};
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::Served;
-use steersman_model::{ObjectId, chain, objects_of_manifest};
-use steersman_model::{ReleaseName, ReleaseStatus};
-use steersman_operator::release::{History, Stored, namespace_of};
-use steersman_operator::status::{Health, UNSEEN, health};
 
 /// So many objects are read at a time.
 pub(super) const PARALLEL: usize = 8;

@@ -194,10 +194,10 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use steersman_model::ObjectId;
 
     use super::*;
     use crate::cli::status::view::{PodView, RevisionView};
-    use steersman_model::ObjectId;
 
     fn object(kind: &str, namespace: &str, health: Verdict, message: &str) -> ObjectView {
         ObjectView {

@@ -1,7 +1,6 @@
 //! What `status` prints, as text or JSON.
 
 use serde::Serialize;
-
 use steersman_model::ObjectId;
 
 /// What `status` prints of one custom resource.

@@ -8,14 +8,14 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, Selector};
+use steersman_cluster::RequestError;
+use steersman_cluster::client::list_all;
+use steersman_model::ObjectId;
 
 use super::observe::{ObservedObject, PARALLEL, judge};
 use super::pod;
 use super::view::{ObjectView, Verdict};
 use crate::cli::cluster::Cluster;
-use steersman_cluster::RequestError;
-use steersman_cluster::client::list_all;
-use steersman_model::ObjectId;
 
 /// The annotation of a replica set, and of its Deployment, with the revision of the pods' template.
 const REVISION: &str = "deployment.kubernetes.io/revision";

@@ -3,12 +3,11 @@
 use anyhow::anyhow;
 use steersman_chart::Notice;
 use steersman_chart::template::name_from_template;
-
-use super::super::Failure;
-use super::super::arguments::parse_bool;
-use super::super::helm;
-use super::Args;
 use steersman_watches::world::SystemWorld;
+
+use super::super::arguments::parse_bool;
+use super::super::{Failure, helm};
+use super::Args;
 
 /// The name of a release that is given none.
 const DEFAULT_NAME: &str = "release-name";

@@ -9,6 +9,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::anyhow;
+use checks::{asks_server, check_flags, check_labels, name_and_chart, warn_of_flags};
+pub(super) use flags::Args;
+use server::Server;
 use steersman_chart::template::{
     Document, Selection, TemplateError, TemplateOutput, check_dependencies, check_name, check_type,
 };
@@ -16,17 +19,13 @@ use steersman_chart::{
     Capabilities, Chart, Limits, Notice, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput,
     Values, World,
 };
-
-use checks::{asks_server, check_flags, check_labels, name_and_chart, warn_of_flags};
-pub(super) use flags::Args;
-use server::Server;
-
-use super::Failure;
-use super::helm::{self, Settings, print};
 use steersman_model::Environment;
 use steersman_registry::Located;
 use steersman_registry::dependency::Manager;
 use steersman_watches::world::{RENDER_TIMEOUT, ResolvingWorld, SystemWorld};
+
+use super::Failure;
+use super::helm::{self, Settings, print};
 
 /// What Helm adds to an error of a template.
 const ADVICE: &str = "\n\nUse --debug flag to render out invalid YAML";

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use kube::api::{Api, DynamicObject};
 use steersman_chart::{Capabilities, Manifest, Notice, ReleaseInfo};
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::{Discovery, Resource, Served};
+use steersman_cluster::lookup::ClusterWorld;
+use steersman_model::{Environment, RenderedObject};
 use tokio::runtime::Runtime;
 
 use super::super::Failure;
 use super::super::helm::{self, Settings};
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::{Discovery, Resource, Served};
-use steersman_cluster::lookup::ClusterWorld;
-use steersman_model::Environment;
-use steersman_model::RenderedObject;
 
 /// The cluster that a chart is rendered for.
 pub(super) struct Server {

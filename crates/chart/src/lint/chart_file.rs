@@ -4,9 +4,8 @@ use steersman_sprig::semver::{Constraint, Version};
 use steersman_yaml::{Content, Node};
 
 use super::address::{is_mail_address, is_request_url, is_url};
-use super::strict;
 use super::subject::{Entry, Subject};
-use super::{Report, Severity};
+use super::{Report, Severity, strict};
 use crate::metadata::{self, Metadata};
 
 const FILE: &str = "Chart.yaml";

@@ -11,19 +11,16 @@ mod tenure;
 use std::path::Path;
 use std::time::Duration;
 
-use hyper::http::uri::Authority;
-use kube::Client;
-use kube::client::{AuthError, ClientBuilder};
-
-use steersman_model::Environment;
-use steersman_model::chain;
-
 use answers::AnswerLayer;
 pub use answers::OnAnswer;
 use deadline::Deadline;
 use fence::Fence;
+use hyper::http::uri::Authority;
+use kube::Client;
+use kube::client::{AuthError, ClientBuilder};
 pub use list::list_all;
 use source::{Source, load_files};
+use steersman_model::{Environment, chain};
 pub use target::{Overrides, Target};
 pub use tenure::Tenure;
 
@@ -229,9 +226,10 @@ fn client_error(error: &kube::Error, plugin: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::connect;
     use expect_test::{Expect, expect};
     use steersman_model::Environment;
+
+    use super::connect;
 
     fn environment(variables: &[(&str, &str)]) -> Environment {
         variables

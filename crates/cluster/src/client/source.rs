@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use steersman_model::{Environment, chain};
 
 use super::ConnectError;
-use steersman_model::Environment;
-use steersman_model::chain;
 
 /// Where the address and the credentials come from.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,9 +105,11 @@ fn read_file(path: &Path) -> Result<Kubeconfig, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Source;
     use std::path::Path;
+
     use steersman_model::Environment;
+
+    use super::Source;
 
     fn environment(variables: &[(&str, &str)]) -> Environment {
         variables

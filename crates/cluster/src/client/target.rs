@@ -6,11 +6,11 @@ use hyper::Uri;
 use hyper::http::uri::InvalidUri;
 use kube::Client;
 use kube::config::{Context, Kubeconfig};
+use steersman_model::Environment;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
 use super::{ConnectError, Source, load_files, open, pod_namespace};
-use steersman_model::Environment;
 
 /// The namespace where nothing names one.
 const DEFAULT_NAMESPACE: &str = "default";

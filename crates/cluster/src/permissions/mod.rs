@@ -8,12 +8,12 @@ use std::time::Duration;
 use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
+pub use needs::{custom_kind, known_to, options};
 use steersman_project::rbac::{Granted, Rule};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::RequestError;
-pub use needs::{custom_kind, known_to, options};
 
 /// No namespace can have this name, so that what is granted there is granted everywhere. An answer for a namespace has
 /// both, without saying which is which.
@@ -42,6 +42,24 @@ fn detail(reason: &str) -> String {
 }
 
 /// What the operator may do, asked for once for all controllers.
+///
+/// ```no_run
+/// use std::collections::BTreeSet;
+/// use steersman_cluster::client::Target;
+/// use steersman_cluster::permissions::Permissions;
+/// use steersman_model::Environment;
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Target::default().connect(&Environment::of_process()).await?;
+/// let namespaces = BTreeSet::from(["default".to_owned()]);
+/// let permissions = Permissions::new(namespaces.clone());
+/// for granted in permissions.granted(&client, &namespaces).await? {
+///     let place = granted.namespace.as_deref().unwrap_or("everywhere");
+///     assert!(!granted.rule.verbs.is_empty(), "a rule without verbs for {place}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Permissions {
     namespaces: BTreeSet<String>,

@@ -2,9 +2,9 @@
 
 use steersman_project::rbac::{Known, Options, ResourceName};
 use steersman_project::{CustomKind, Scope};
+use steersman_watches::Watch;
 
 use crate::discovery::{Resource, Served};
-use steersman_watches::Watch;
 
 /// The kind of a watch, with the names that its definition gives it, where that is known.
 pub fn custom_kind(watch: &Watch, known: &Known) -> CustomKind {

@@ -1,7 +1,6 @@
 //! Text and actions cut into tokens.
 
-use crate::format::quote_bytes;
-use crate::format::unicode_point;
+use crate::format::{quote_bytes, unicode_point};
 
 const LEFT: &str = "{{";
 const RIGHT: &str = "}}";

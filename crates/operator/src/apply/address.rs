@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::applier::Applier;
-use crate::apply::error::ApplyError;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::{DiscoveryError, Resource, Served, unavailable};
 use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
+
+use super::applier::Applier;
+use crate::apply::error::ApplyError;
 
 /// An object with the address to send it to.
 #[derive(Debug)]

@@ -8,6 +8,12 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use serde_json::Value;
+use steersman_cluster::discovery::{Discovery, Resource};
+use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_model::{
+    Applied, Change, ChangeSet, ObjectId, RenderedObject, is_definition, kinds_defined_by,
+};
+use steersman_watches::ConflictPolicy;
 
 use super::conflicts::in_words;
 use crate::apply::address::{Addressed, address, missing_kind};
@@ -19,13 +25,6 @@ use crate::apply::repair::recreate::Recreation;
 use crate::apply::request::{Existing, apply_new, find};
 use crate::dependents::Dependents;
 use crate::telemetry::step;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::{Discovery, Resource};
-use steersman_cluster::{Owner, Ownership};
-use steersman_model::{Applied, Change, ChangeSet};
-use steersman_model::{ObjectId, RenderedObject};
-use steersman_model::{is_definition, kinds_defined_by};
-use steersman_watches::ConflictPolicy;
 
 /// Objects of one kind are applied this many at a time.
 const PARALLEL: usize = 4;

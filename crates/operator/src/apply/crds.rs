@@ -5,15 +5,13 @@ use std::time::Duration;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
-
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_model::{FIELD_MANAGER, RenderedObject};
 use steersman_watches::CrdPolicy;
 
 use super::applier::Applier;
 use crate::apply::repair::mend::mend;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::FIELD_MANAGER;
-use steersman_model::RenderedObject;
 
 /// How long a definition may take to be in effect.
 pub const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);

@@ -3,6 +3,10 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
+use steersman_cluster::discovery::Served;
+use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
+use steersman_watches::ConflictPolicy;
 
 use super::applier::{Applier, ApplyOptions};
 use super::repair::recreate::Recreation;
@@ -12,12 +16,6 @@ use crate::apply::ownership::takeover::TakenOver;
 use crate::apply::repair::dropped::{merge_patch, without_dropped};
 use crate::apply::repair::forbidden::{set_aside, without_forbidden};
 use crate::apply::repair::mend::mend;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::Served;
-use steersman_cluster::{Owner, Ownership};
-use steersman_model::FIELD_MANAGER;
-use steersman_model::{ObjectId, RenderedObject};
-use steersman_watches::ConflictPolicy;
 
 /// What a dry run of an apply has shown of an object.
 #[derive(Debug)]

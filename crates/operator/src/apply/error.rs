@@ -1,10 +1,11 @@
 //! Why an object could not be applied.
 
-use super::crds::CrdError;
-use crate::apply::repair::heal::HealError;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ApiKind, ObjectId};
+
+use super::crds::CrdError;
+use crate::apply::repair::heal::HealError;
 
 /// An object could not be applied.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
 //! Everything that is written to the cluster on behalf of a chart.
 //!
 //! Objects are applied by the server under one field manager. An object that exists is written
-//! only when it is ours by its marks ([`Owner::judge`]), under its UID; one that does not exist
-//! is created without force, so that nobody's values are overwritten. Nothing is deleted that does
+//! only when it is ours by its marks ([`ownership`](steersman_cluster::Owner::ownership)), under its UID; one that does
+//! not exist is created without force, so that nobody's values are overwritten. Nothing is deleted that does
 //! not carry our mark, and only under its UID.
 
 mod address;

@@ -3,7 +3,6 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
-
 use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
 use steersman_watches::ConflictPolicy;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use kube::api::DynamicObject;
+use steersman_model::Digest;
 
 use super::period::period_of;
 use crate::reconcile::has_finalizer;
-use steersman_model::Digest;
 
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
 /// reconciled.

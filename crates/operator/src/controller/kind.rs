@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::context::Context;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
 use steersman_watches::Watch;
+
+use crate::context::Context;
 
 /// How often a kind that is not served is looked for.
 const KIND_POLL: Duration = Duration::from_secs(2);

@@ -2,11 +2,10 @@
 
 use kube::Client;
 use steersman_chart::survey::Survey;
-use steersman_project::rbac::{Known, Needs, ResourceName};
-
 use steersman_cluster::discovery::{Discovery, Resource};
 use steersman_cluster::permissions::{Permissions, custom_kind, known_to, options};
 use steersman_model::chain;
+use steersman_project::rbac::{Known, Needs, ResourceName};
 use steersman_watches::Watch;
 
 /// Logs a warning for each resource on which the client may not do what the releases of a watch may need. Nothing is said

@@ -15,13 +15,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::StreamExt;
-use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tokio::time::Instant;
-
-use crate::context::Context;
-use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
-use crate::schedule::Queue;
 use kind::wait_for_kind;
 use missing_permissions::warn_of_missing;
 use period::default_period;
@@ -29,8 +22,15 @@ use reconciles::Finished;
 use resources::KnownResource;
 use steersman_cluster::discovery::Resource;
 use steersman_watches::Watch;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 pub(crate) use versions::Versions;
 use workers::Workers;
+
+use crate::context::Context;
+use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
+use crate::schedule::Queue;
 
 /// How long a reconcile in work may go on when the process is to stop. Projects of operator-sdk give a pod ten seconds,
 /// in which the lease must be given back, too.

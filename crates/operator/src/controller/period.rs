@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use kube::api::DynamicObject;
-
 use steersman_model::parse_duration;
 
 const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use steersman_cluster::TRACE;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -11,7 +12,6 @@ use super::{Controller, Key};
 use crate::metrics::ResultLabel;
 use crate::reconcile::{Memory, Next, ReconcileOutcome};
 use crate::schedule::{backoff, jitter, spread};
-use steersman_cluster::TRACE;
 
 /// A reconcile that has ended.
 pub(super) struct Finished {

@@ -4,6 +4,8 @@ use futures::stream::{SelectAll, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject};
 use kube::runtime::watcher::{self, Event};
+use steersman_cluster::client::PAGE;
+use steersman_cluster::watch_error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -14,8 +16,6 @@ use crate::config::Namespaces;
 use crate::dependents::Route;
 use crate::reconcile::Memory;
 use crate::schedule::{RESYNC_PERIOD, resynced};
-use steersman_cluster::client::PAGE;
-use steersman_cluster::watch_error;
 
 /// A custom resource that the controller reconciles, with what it remembers of it.
 #[derive(Debug)]

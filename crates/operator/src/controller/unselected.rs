@@ -6,11 +6,11 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{Selector, SelectorExt};
+use steersman_cluster::RequestError;
 use tokio::sync::mpsc;
 
 use crate::reconcile::{SELECTOR_ANNOTATION, has_finalizer};
 use crate::schedule::{backoff, jitter};
-use steersman_cluster::RequestError;
 
 const PAGE: u32 = 500;
 

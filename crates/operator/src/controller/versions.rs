@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{GroupVersionKind, Selector, SelectorExt};
-
 use steersman_model::FIELD_MANAGER;
 use steersman_watches::Watch;
 

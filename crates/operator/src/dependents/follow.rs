@@ -9,16 +9,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject};
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
+use steersman_cluster::client::PAGE;
+use steersman_cluster::discovery::Resource;
+use steersman_cluster::{OWNER_UID_LABEL, watch_error};
+use steersman_model::ObjectId;
 use tokio::sync::watch;
 
 use super::{Dependents, Listed, LiveObject, Scope};
 use crate::schedule::{RESYNC_PERIOD, resynced};
 use crate::status::{Health, has_health, health};
-use steersman_cluster::OWNER_UID_LABEL;
-use steersman_cluster::client::PAGE;
-use steersman_cluster::discovery::Resource;
-use steersman_cluster::watch_error;
-use steersman_model::ObjectId;
 
 /// Readiness changes in many small steps; they are reported together.
 const HEALTH_PAUSE: Duration = Duration::from_secs(1);

@@ -12,15 +12,14 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
+use steersman_cluster::discovery::Resource;
+use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, own_entry, owned_fields, owner_kind};
+use steersman_model::{Digest, ObjectId, RESOURCE_POLICY, is_keep};
+use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::status::Health;
-use steersman_cluster::discovery::Resource;
-use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, own_entry, owned_fields, owner_kind};
-use steersman_model::Digest;
-use steersman_model::{ObjectId, RESOURCE_POLICY, is_keep};
-use steersman_watches::drift::{Candidate, IgnoreRule};
 
 /// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
 /// can't be watched are not corrected when they drift, but the release works.

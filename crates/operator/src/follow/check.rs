@@ -5,7 +5,6 @@ use std::path::Path;
 use steersman_chart::{
     Capabilities, Chart, Limits, Operation, ReleaseInfo, RenderErrorKind, RenderInput, Values,
 };
-
 use steersman_model::Environment;
 use steersman_watches::world::{RENDER_TIMEOUT, SystemWorld};
 use steersman_watches::{Watches, WatchesError};

@@ -12,14 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout_at};
-
 use check::load;
 use events::{is_change, places};
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use steersman_model::Environment;
 use steersman_watches::Watches;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout_at};
 
 /// A save is over when nothing has happened for so long: editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(150);

@@ -9,11 +9,10 @@ mod work_queue;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::core::GroupVersionKind;
-use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
-
 use families::Families;
+use kube::core::GroupVersionKind;
 use names::ControllerNames;
+use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
 
 /// The label `result` of `controller_runtime_reconcile_total`: how a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -269,10 +268,12 @@ impl ResultLabel {
 
 #[cfg(test)]
 mod tests {
-    use super::{Metrics, ResultLabel};
+    use std::time::Duration;
+
     use expect_test::expect;
     use kube::core::GroupVersionKind;
-    use std::time::Duration;
+
+    use super::{Metrics, ResultLabel};
 
     fn memcached(version: &str) -> GroupVersionKind {
         GroupVersionKind::gvk("cache.example.com", version, "Memcached")

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kube::core::GroupVersionKind;
-use prometheus::Opts;
-use prometheus::Registry;
 use prometheus::core::{Collector, Desc, Describer as _};
 use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
+use prometheus::{Opts, Registry};
 
 const LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
 

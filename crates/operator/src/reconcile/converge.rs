@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use steersman_model::ObjectId;
 use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
@@ -20,7 +21,6 @@ use super::state::{Action, Cause, ReleaseState};
 use super::{Next, Reconciler, next_action, release_state};
 use crate::status::ReleaseReport;
 use crate::telemetry::step;
-use steersman_model::ObjectId;
 
 /// One observation leads to at most so many actions before the resource is looked at afresh.
 const MAX_ACTIONS: usize = 5;

@@ -1,9 +1,10 @@
 //! The decision table: from what was observed to the single next step. Pure.
 
-use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
 use steersman_model::{Inputs, ReleaseStatus};
 use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
+
+use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
 
 /// What is true, given what was observed.
 ///
@@ -105,9 +106,9 @@ fn difference(last: &LastRevision, inputs: Inputs) -> Option<Cause> {
 
 #[cfg(test)]
 mod tests {
+    use steersman_model::{Digest, ObjectId, Revision};
+
     use super::*;
-    use steersman_model::ObjectId;
-    use steersman_model::{Digest, Revision};
 
     fn inputs(chart: &str, values: &str, identity: &str) -> Inputs {
         let digest = |text: &str| Digest::of(text.as_bytes());

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use steersman_model::ObjectId;
+use tokio::time::Instant;
 
 /// So many corrections of an object are made without a pause.
 const FREE: u32 = 5;

@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use steersman_chart::RenderError;
+use steersman_cluster::RequestError;
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_cluster::lookup::LookupError;
+use steersman_model::{DocumentsError, InvalidReleaseName};
+use steersman_watches::values::ValuesError;
 
 use crate::apply::{ApplyError, CrdError, HookError, PruneError};
 use crate::release::HistoryError;
 use crate::status::FailureStage;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::DiscoveryError;
-use steersman_cluster::lookup::LookupError;
-use steersman_model::DocumentsError;
-use steersman_model::InvalidReleaseName;
-use steersman_watches::values::ValuesError;
 
 /// Why a reconcile failed.
 #[derive(Debug, thiserror::Error)]

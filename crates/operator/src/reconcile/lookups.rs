@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use steersman_chart::Operation;
+use steersman_cluster::lookup::{Answer, ClusterWorld};
+use steersman_model::{DocumentsError, ReleaseStatus, Revision, objects_of_manifest, objects_of_text};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -14,9 +16,6 @@ use super::record::{hook_records, manifest};
 use super::renderer::Renderer;
 use super::session::{Prepared, Session};
 use crate::release::HookRecord;
-use steersman_cluster::lookup::{Answer, ClusterWorld};
-use steersman_model::{DocumentsError, objects_of_manifest, objects_of_text};
-use steersman_model::{ReleaseStatus, Revision};
 
 /// What charts have looked up, and whether the answers are others now.
 #[derive(Clone, Copy)]

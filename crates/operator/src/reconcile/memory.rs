@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use steersman_cluster::lookup::Answer;
+use steersman_model::{ChangeSet, Digest, Inputs, ObjectId, ReleaseStatus, Revision};
+use steersman_watches::controls::Controls;
 use tokio::time::Instant;
 
 use super::drift_backoff::DriftBackoff;
 use super::state::LastRevision;
 use crate::release::{Snapshot, Stored};
 use crate::status::{Failure, ReleaseReport};
-use steersman_cluster::lookup::Answer;
-use steersman_model::{ChangeSet, ObjectId};
-use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
-use steersman_watches::controls::Controls;
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
 /// templates may have changed.

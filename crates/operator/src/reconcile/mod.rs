@@ -37,27 +37,26 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::DynamicObject;
-use steersman_cluster::discovery::Resource;
-
+use converge::Converged;
 pub use decide::{next_action, release_state};
 pub use dry_run::{DryRun, ObjectDryRun, ObjectResult};
 pub use error::ReconcileError;
+use executor::Executor;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::DynamicObject;
 pub use memory::Memory;
 pub use plan::Decision;
-pub use settings::{ReconcileSettings, Shared};
-pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
-
-use crate::status::StatusError;
-use crate::telemetry::step;
-use converge::Converged;
-use executor::Executor;
 use recorder::Recorder;
 use renderer::Renderer;
 use reporter::Reporter;
 use session::Session;
+pub use settings::{ReconcileSettings, Shared};
+pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
+
+use crate::status::StatusError;
+use crate::telemetry::step;
 
 /// The finalizer on every custom resource with a release; helm-operator's.
 pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
@@ -266,7 +265,7 @@ impl Reconciler {
         };
         match release.run(&mut session).await {
             Ok(true) => ReconcileOutcome::of(Next::Never),
-            Ok(false) => self.reconcile(session.object().clone(), memory).await,
+            Ok(false) => Box::pin(self.reconcile(session.object().clone(), memory)).await,
             Err(error) => {
                 memory.failures = memory.failures.saturating_add(1);
                 session.log_error(

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::Owner;
+use steersman_model::{Digest, Inputs, ObjectId, ReleaseStatus, digest_of_json, objects_of_manifest};
+use steersman_watches::controls::Mode;
+use steersman_watches::values::user_values;
 use tokio::time::Instant;
 
 use super::ReconcileSettings;
@@ -16,10 +19,6 @@ use super::state::Observed;
 use crate::dependents::Dependents;
 use crate::release::{Presence, Stored};
 use crate::status::Redactor;
-use steersman_model::{Digest, Inputs, ReleaseStatus, digest_of_json};
-use steersman_model::{ObjectId, objects_of_manifest};
-use steersman_watches::controls::Mode;
-use steersman_watches::values::user_values;
 
 /// Finds out what is true of a resource and its release.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! `reuseValues` of a watch: a resource without values keeps those of the last release, as with helm-operator.
 
 use serde_json::Value;
+use steersman_model::{Inputs, ReleaseStatus};
 
 use super::ReconcileSettings;
 use super::memory::KnownRelease;
@@ -8,7 +9,6 @@ use super::observe::inputs;
 use super::session::{Prepared, Session};
 use crate::release::Stored;
 use crate::status::Redactor;
-use steersman_model::{Inputs, ReleaseStatus};
 
 impl Prepared {
     /// What the release would be rendered from, if a resource without values keeps those of the

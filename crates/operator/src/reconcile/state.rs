@@ -1,7 +1,6 @@
 //! What is true of a release, and the single next step.
 
-use steersman_model::ObjectId;
-use steersman_model::{Inputs, ReleaseStatus, Revision};
+use steersman_model::{Inputs, ObjectId, ReleaseStatus, Revision};
 use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 

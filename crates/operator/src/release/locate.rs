@@ -3,7 +3,6 @@
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::{Api, ListParams};
-
 use steersman_cluster::RequestError;
 use steersman_model::ReleaseName;
 

@@ -1,10 +1,10 @@
 //! What is too large for a Secret, in parts.
 
 use serde::{Deserialize, Serialize};
+use steersman_model::Digest;
 
 use super::codec::{CodecError, pack_bytes, unpack_bytes};
 use super::record::HookRecord;
-use steersman_model::Digest;
 
 /// The type of Secrets that hold a part.
 pub(super) const PART_TYPE: &str = "steersman.dev/release-part.v1";

@@ -16,11 +16,10 @@ use kube::api::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
-use tokio_util::sync::CancellationToken;
-
 use steersman_cluster::client::PAGE;
 use steersman_cluster::watch_error;
 use steersman_model::ReleaseName;
+use tokio_util::sync::CancellationToken;
 
 /// Which releases have revisions. Nothing is watched before somebody asks.
 pub struct Presence {

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use steersman_model::{ReleaseStatus, Revision};
 
 use super::codec::{self, CodecError};
-use steersman_model::{ReleaseStatus, Revision};
 
 /// One revision of a release in Helm's own format (`helm.sh/release.v1`).
 ///

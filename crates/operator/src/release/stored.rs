@@ -1,12 +1,11 @@
 //! A revision as it is stored: Helm's record, and what we know besides.
 
 use serde::{Deserialize, Serialize};
+use steersman_cluster::lookup::Answer;
+use steersman_model::{ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId};
 
 use super::parts::Parts;
 use super::record::ReleaseRecord;
-use steersman_cluster::lookup::Answer;
-use steersman_model::{ChangeSet, FIELD_MANAGER, ObjectId};
-use steersman_model::{Digest, Inputs};
 
 /// What Helm and helm-operator call themselves if nobody renames them.
 const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];

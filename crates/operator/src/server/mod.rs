@@ -12,23 +12,22 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use access::{Guard, Review, ReviewError, Verdict};
+use answer::Content;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+pub use readiness::Readiness;
+pub use reviews::ApiReviews;
+pub use tls::{Tls, TlsError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
-
-pub use access::{Guard, Review, ReviewError, Verdict};
-use answer::Content;
-pub use readiness::Readiness;
-pub use reviews::ApiReviews;
-pub use tls::{Tls, TlsError};
 
 const HEALTH: &str = "/healthz and /readyz";
 const METRICS: &str = "/metrics";
@@ -196,13 +195,15 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiReviews, Guard, Port, Readiness};
-    use crate::metrics::Metrics;
+    use std::net::{Ipv4Addr, SocketAddr};
+
     use expect_test::{Expect, expect};
     use kube::core::GroupVersionKind;
-    use std::net::{Ipv4Addr, SocketAddr};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
+
+    use super::{ApiReviews, Guard, Port, Readiness};
+    use crate::metrics::Metrics;
 
     const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 

@@ -12,9 +12,9 @@ use kube::api::PostParams;
 use kube::core::Request;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use steersman_model::chain;
 
 use super::access::{Review, ReviewError, Verdict};
-use steersman_model::chain;
 
 const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 const ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
-
 use steersman_model::ObjectId;
 
 /// The field of the status.

@@ -12,10 +12,9 @@ use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Client;
 use kube::api::{Api, PostParams};
-use tokio::time::Instant;
-
 use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
+use tokio::time::Instant;
 
 /// The same event about the same resource is not repeated within this time.
 const QUIET: Duration = Duration::from_mins(10);

@@ -2,9 +2,9 @@
 //! `status.deployedRelease.manifest` back.
 
 use serde_json::Value;
+use steersman_model::RenderedObject;
 
 use super::redact::Redactor;
-use steersman_model::RenderedObject;
 
 /// etcd takes objects of 1.5 MB, and the resource has a spec, too.
 const MAX_LENGTH: usize = 512 * 1024;

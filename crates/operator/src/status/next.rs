@@ -116,11 +116,11 @@ fn paused_status(current: &Value, before: &[Value], now: Timestamp) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use steersman_model::{ObjectId, ReleaseName, Revision};
+
     use super::super::health::{Health, HealthSummary};
     use super::super::release_report::{Failure, FailureStage};
     use super::*;
-    use steersman_model::ObjectId;
-    use steersman_model::{ReleaseName, Revision};
 
     /// `Type=Status Reason` of each condition, after reports one after the other.
     fn check(reports: &[ReleaseReport], expect: &[&str]) {

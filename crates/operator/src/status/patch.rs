@@ -2,7 +2,6 @@
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
-
 use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
 

@@ -1,10 +1,10 @@
 //! What happened to a release.
 
 use jiff::Timestamp;
+use steersman_model::{ReleaseName, Revision};
 
 use super::dry_run::DryRunStatus;
 use super::health::HealthSummary;
-use steersman_model::{ReleaseName, Revision};
 
 /// What a reconcile ended with.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! The conditions that a report calls for.
 
 use serde_json::Value;
+use steersman_model::Revision;
 
 use super::conditions::{Condition, ConditionStatus, ConditionType, Reason};
 use super::release_report::{Deployed, Failure, FailureStage};
-use steersman_model::Revision;
 
 /// The longest message of a condition. etcd takes objects of 1.5 MB; people read less.
 const MAX_MESSAGE: usize = 32 * 1024;

@@ -122,8 +122,9 @@ pub(super) fn push_escaped(line: &mut String, text: &str, in_json: bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::{TimeEncoding, encode_time};
     use jiff::Timestamp;
+
+    use super::{TimeEncoding, encode_time};
 
     #[test]
     fn times_are_written_as_zap_writes_them() {

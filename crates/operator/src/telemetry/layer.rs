@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde_json::Value;
+use steersman_cluster::TRACE;
+use steersman_model::chain;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
@@ -15,11 +17,8 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, Scope};
 
-use steersman_model::chain;
-
 use super::LogOptions;
 use super::encode::Line;
-use steersman_cluster::TRACE;
 
 /// Writes each event as a line, with the fields of the spans around it.
 pub(super) struct ZapLayer {

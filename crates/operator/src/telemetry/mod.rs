@@ -10,11 +10,10 @@ pub mod traces;
 
 use std::io::{self, Write};
 
-use tracing_subscriber::layer::SubscriberExt;
-
 pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
 pub(crate) use steps::step;
 use traces::Traces;
+use tracing_subscriber::layer::SubscriberExt;
 
 /// Starts logging to standard error, and traces where there are any, for the whole process. A second call changes
 /// nothing.
@@ -43,10 +42,12 @@ pub fn subscriber(
 
 #[cfg(test)]
 mod tests {
-    use super::{Encoder, LogOptions, TimeEncoding, Verbosity, subscriber};
-    use expect_test::{Expect, expect};
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
+
+    use expect_test::{Expect, expect};
+
+    use super::{Encoder, LogOptions, TimeEncoding, Verbosity, subscriber};
 
     #[derive(Clone, Default)]
     struct Buffer(Arc<Mutex<Vec<u8>>>);

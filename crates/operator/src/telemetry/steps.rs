@@ -4,10 +4,9 @@ use std::fmt::Display;
 
 use futures::future::BoxFuture;
 use futures::{FutureExt as _, TryFutureExt as _};
+use steersman_cluster::TRACE;
 use tracing::field::{Empty, display};
 use tracing::{Instrument as _, Span};
-
-use steersman_cluster::TRACE;
 
 /// A step of a reconcile, as a trace shows it.
 #[derive(Debug)]

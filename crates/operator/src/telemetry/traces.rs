@@ -14,10 +14,8 @@ use opentelemetry_otlp::{
 };
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
+use steersman_model::{Environment, chain};
 use tokio::runtime::Handle;
-
-use steersman_model::Environment;
-use steersman_model::chain;
 
 /// How long the receiver may take to answer, and the last spans to be sent.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,8 +1,7 @@
 //! The manifests of a project, with their places.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::Value;
 use steersman_yaml::{Content, Node};

@@ -6,8 +6,7 @@ use std::fs;
 use sha2::{Digest as _, Sha256};
 use steersman_chart::Dependency;
 
-use super::Manager;
-use super::folder;
+use super::{Manager, folder};
 use crate::address::resolve;
 use crate::client::Client;
 use crate::index::Index;

@@ -60,7 +60,7 @@ impl Credentials {
         }
     }
 
-    /// Who we are for the registry at this host.
+    /// The credentials for the registry at this host.
     pub(super) fn of(&self, host: &str) -> Option<Login> {
         let name = match host {
             "docker.io" | "registry-1.docker.io" => "index.docker.io",

@@ -11,6 +11,10 @@ mod token;
 
 use std::sync::Mutex;
 
+use credentials::Credentials;
+pub use digest::image_digest;
+pub use push::{PushError, PushStep, push};
+pub(super) use reference::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, WWW_AUTHENTICATE};
 use reqwest::{Method, Response, StatusCode};
 use serde::Deserialize;
@@ -20,10 +24,6 @@ use steersman_sprig::semver::{Constraint, Version};
 use super::client::{Client, FetchError, body};
 use super::index::newest_first;
 use super::settings::Settings;
-use credentials::Credentials;
-pub use digest::image_digest;
-pub use push::{PushError, Pushing, push};
-pub(super) use reference::Reference;
 
 /// The largest manifest or list of tags that is read.
 const MAX_DOCUMENT: u64 = 4 << 20;

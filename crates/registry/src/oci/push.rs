@@ -20,17 +20,17 @@ const MAX_COMPLAINT: u64 = 64 << 10;
 /// How much of a complaint is passed on.
 const MAX_MESSAGE: usize = 300;
 
-/// What happens while an image is pushed.
+/// Reported for each blob of an image while it is pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pushing {
+pub enum PushStep {
     /// The registry has this blob already.
-    Known {
-        /// How long it is.
+    Exists {
+        /// The size of the blob.
         bytes: u64,
     },
-    /// A blob of this length goes there.
+    /// The blob is being sent.
     Sending {
-        /// How long it is.
+        /// The size of the blob.
         bytes: u64,
     },
 }
@@ -91,7 +91,7 @@ pub async fn push(
     release: &Release,
     mut access: Access,
     settings: &Settings,
-    progress: &dyn Fn(Pushing),
+    progress: &dyn Fn(PushStep),
 ) -> Result<(), PushError> {
     let reference = Reference::of_image(release.reference());
     access.plain_http |= is_this_machine(&reference.host);
@@ -140,15 +140,15 @@ struct Push {
 }
 
 impl Push {
-    async fn blob(&self, blob: &Blob, progress: &dyn Fn(Pushing)) -> Result<(), PushError> {
+    async fn blob(&self, blob: &Blob, progress: &dyn Fn(PushStep)) -> Result<(), PushError> {
         let bytes = blob.content().len() as u64;
         let url = self.url(&format!("blobs/{}", blob.digest()));
         let answer = self.send(Method::HEAD, &url, HeaderMap::new(), None).await?;
         if answer.status() == StatusCode::OK {
-            progress(Pushing::Known { bytes });
+            progress(PushStep::Exists { bytes });
             return Ok(());
         }
-        progress(Pushing::Sending { bytes });
+        progress(PushStep::Sending { bytes });
         let url = self.url("blobs/uploads/");
         let answer = self.send(Method::POST, &url, HeaderMap::new(), Some(&[])).await?;
         let answer = self.expect(StatusCode::ACCEPTED, answer, "an upload").await?;
@@ -158,7 +158,7 @@ impl Push {
         Ok(())
     }
 
-    /// Sends a blob to where the registry wants it. What lets us in is for the registry's own server alone.
+    /// Sends a blob to where the registry wants it. Credentials go to the registry's own server alone.
     async fn upload(&self, asked: &str, answer: &Response, blob: &Blob) -> Result<Response, PushError> {
         let wrong = |reason: &str| PushError::Answer {
             image: self.reference.to_string(),

@@ -19,7 +19,8 @@ struct Answer {
     access_token: Option<String>,
 }
 
-/// What lets us in after this challenge to do `actions`, such as `pull`; none where we have nothing that could.
+/// The authorization that answers a challenge, for `actions` such as `pull`; `None` for a challenge of another kind, and
+/// for a basic one without credentials.
 pub(super) async fn authorization(
     client: &Client,
     challenge: &str,

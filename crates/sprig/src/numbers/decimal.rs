@@ -1,7 +1,6 @@
 //! Decimal fractions of any size, so that sums of floats come out as people write them.
 
-use num_bigint::BigInt;
-use num_bigint::Sign;
+use num_bigint::{BigInt, Sign};
 use steersman_gotemplate::Failure;
 use steersman_gotemplate::format::float;
 

@@ -7,9 +7,8 @@
 mod archive;
 mod case;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 pub use case::{Case, Expectation, Volatile, VolatileDocument};
 

@@ -1,9 +1,9 @@
 //! Values that are left to others.
 
 use serde_json::{Map, Value};
+use steersman_model::ObjectId;
 
 use super::target::{Candidate, Target};
-use steersman_model::ObjectId;
 
 /// Values of some objects that are left to others once they are written.
 ///

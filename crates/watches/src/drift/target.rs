@@ -6,7 +6,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectM
 use kube_core::{Selector, SelectorExt as _};
 use regex::Regex;
 use serde_json::Value;
-
 use steersman_model::ObjectId;
 
 /// Which objects: those for which all that is given matches.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use kube_core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
+use steersman_model::{Environment, chain};
 use steersman_yaml::Node;
 
 use super::drift::read_drift_detection;
@@ -16,7 +17,6 @@ use super::overrides::OverrideValue;
 use super::selector::read_selector;
 use crate::drift::DriftDetection;
 use crate::{ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
-use steersman_model::{Environment, chain};
 
 const FIELDS: &[&str] = &[
     "group",

@@ -7,9 +7,9 @@ use steersman_gotemplate::{
     Effect, Failure, Function, FunctionTable, LookupQuery, Options, Parameter, Runtime, TemplateSet,
     Timestamp, Value, World, builtins,
 };
+use steersman_model::Environment;
 
 use crate::world::SystemWorld;
-use steersman_model::Environment;
 
 /// A text with its variables replaced, and the names of those that are not set.
 #[derive(Debug, PartialEq, Eq)]
@@ -177,9 +177,10 @@ impl World for OverrideWorld<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::expand_environment;
     use expect_test::{Expect, expect};
     use steersman_model::Environment;
+
+    use super::expand_environment;
 
     fn check(text: &str, expect: &Expect) {
         let variables = [

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
+use steersman_model::suggest;
 use steersman_yaml::{Content, Node};
 
 use crate::error::{Notice, Problem};
-use steersman_model::suggest;
 
 /// What was found wrong or odd so far.
 #[derive(Debug, Default)]

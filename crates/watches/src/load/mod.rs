@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use steersman_model::Environment;
 use steersman_yaml::{Content, Node};
 
 use crate::Watches;
@@ -20,7 +21,6 @@ use crate::error::{Problem, WatchesError};
 use crate::load::entry::{Draft, Loader};
 use crate::load::expand::Templates;
 use crate::load::fields::Findings;
-use steersman_model::Environment;
 
 /// The smallest file that works, for those who have none.
 const EXAMPLE: &str = "an entry looks like this:\n  - group: example.com\n    version: v1alpha1\n    kind: Memcached\n    \

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use steersman_model::parse_duration;
 use steersman_yaml::Content;
 
 use super::entry::Loader;
 use super::fields::Fields;
 use crate::{ConflictPolicy, CrdPolicy};
-use steersman_model::parse_duration;
 
 impl Loader<'_> {
     pub(super) fn reconcile_period(&mut self, fields: &Fields<'_>) -> Option<Duration> {

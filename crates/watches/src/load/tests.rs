@@ -1,8 +1,10 @@
-use crate::{Watch, Watches};
-use expect_test::{Expect, expect};
 use std::fmt::Write as _;
 use std::path::Path;
+
+use expect_test::{Expect, expect};
 use steersman_model::Environment;
+
+use crate::{Watch, Watches};
 
 /// What loading a text says: the problems, or the watches with what was noticed. `CHART` in the text is the path of a
 /// chart that loads.

@@ -4,8 +4,7 @@ use super::budget::{Budget, Size};
 use super::cursor::Mark;
 use super::grammar::{EventKind, Grammar, Scalar};
 use super::{MAX_DEPTH, Problem, TOO_DEEP};
-use crate::node::go_syntax;
-use crate::{Content, Error, Node, resolve};
+use crate::{Content, Error, Node, go_syntax, resolve};
 use resolve::Words;
 use std::collections::BTreeMap;
 

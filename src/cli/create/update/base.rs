@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use steersman_model::Environment;
 use steersman_project::layout::{Files, ProjectFile};
 
 use super::{Target, chart_name, chart_on_disk};
 use crate::cli::Failure;
 use crate::cli::create::ApiArgs;
 use crate::cli::scaffold::{Fetched, digest, wrong};
-use steersman_model::Environment;
 
 /// The chart that the project was made of, or updated to: what is there, where nobody has edited it; else its version from
 /// where the newer one comes from.

@@ -11,9 +11,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::anyhow;
+use base::base;
+use merge::{Outcome, merge};
 use serde_json::Value;
 use similar::TextDiff;
 use steersman_chart::files_of_chart;
+use steersman_model::Environment;
 use steersman_project::CustomKind;
 use steersman_project::layout::{
     Api, Files, Project, ProjectFile, Resource, api_files, is_bare_definition, replace_rules, rules_of,
@@ -24,9 +27,6 @@ use super::super::report::print_text;
 use super::super::scaffold::{self, Changes, Fetched, digest, say, wrong};
 use super::super::style::harmless;
 use super::{ApiArgs, project};
-use base::base;
-use merge::{Outcome, merge};
-use steersman_model::Environment;
 
 const ROLE: &str = "config/rbac/role.yaml";
 

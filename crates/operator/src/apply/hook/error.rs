@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use crate::apply::ownership::PruneError;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::DocumentsError;
-use steersman_model::ObjectId;
+use steersman_model::{DocumentsError, ObjectId};
+
+use crate::apply::ownership::PruneError;
 
 /// A hook failed.
 #[derive(Debug, thiserror::Error)]

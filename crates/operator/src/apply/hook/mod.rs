@@ -6,25 +6,23 @@ mod order;
 mod progress;
 mod run;
 
-pub use error::HookError;
-pub use event::event_name;
-
 use std::time::Duration;
 
-use super::applier::Applier;
-use crate::apply::address::identify;
-use crate::apply::ownership::Deletion;
-use crate::release::HookRecord;
-use crate::telemetry::step;
+pub use error::HookError;
+pub use event::event_name;
 pub use order::hooks_in_order;
 use order::{FAILED, SUCCEEDED, has_policy, is_ours_to_run};
 use run::Run;
 use steersman_chart::HookEvent;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::ObjectId;
-use steersman_model::Revision;
-use steersman_model::objects_of_text;
+use steersman_model::{ObjectId, Revision, objects_of_text};
+
+use super::applier::Applier;
+use crate::apply::address::identify;
+use crate::apply::ownership::Deletion;
+use crate::release::HookRecord;
+use crate::telemetry::step;
 
 /// The pauses between attempts to delete a hook's object. After the last one it stays until the hook runs again, or the
 /// release is uninstalled.

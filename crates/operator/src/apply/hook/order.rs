@@ -1,8 +1,9 @@
 //! Which hooks run for an event, in which order, and what their policies say.
 
+use steersman_chart::HookEvent;
+
 use super::event::{event_name, is_run};
 use crate::release::HookRecord;
-use steersman_chart::HookEvent;
 
 /// The policy of a hook that is deleted before it runs.
 pub(in crate::apply) const BEFORE_CREATION: &str = "before-hook-creation";

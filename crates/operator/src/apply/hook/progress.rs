@@ -3,7 +3,6 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
-
 use steersman_model::one_line;
 
 /// The longest part of a failed pod's termination message that is reported: the kubelet's own limit, so that no secret is

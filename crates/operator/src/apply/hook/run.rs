@@ -5,6 +5,10 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
+use steersman_cluster::discovery::Resource;
+use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_model::{ObjectId, RenderedObject, Revision};
+use steersman_watches::ConflictPolicy;
 use tokio::time::Instant;
 
 use super::error::HookError;
@@ -15,12 +19,6 @@ use crate::apply::ownership::PruneError;
 use crate::apply::repair::mend::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::release::HookRecord;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::Resource;
-use steersman_cluster::{Owner, Ownership};
-use steersman_model::Revision;
-use steersman_model::{ObjectId, RenderedObject};
-use steersman_watches::ConflictPolicy;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// The annotation of a hook's object that says for which revision and event it was started.

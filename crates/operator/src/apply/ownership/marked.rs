@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use futures::{StreamExt, TryStreamExt};
 use kube::api::ListParams;
+use steersman_cluster::discovery::Resource;
+use steersman_cluster::permissions::{PermissionsError, granted};
+use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, Owner, RequestError};
+use steersman_model::{ObjectId, RESOURCE_POLICY, is_keep};
 use steersman_project::rbac::{Asked, Granted};
 
 use super::prune::PruneError;
 use crate::apply::applier::Applier;
 use crate::apply::error::ApplyError;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::Resource;
-use steersman_cluster::permissions::{PermissionsError, granted};
-use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, Owner};
-use steersman_model::{ObjectId, RESOURCE_POLICY, is_keep};
 
 /// So many kinds are asked for at a time.
 const PARALLEL: usize = 4;

@@ -1,14 +1,12 @@
 //! Deleting what a release no longer wants.
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use steersman_cluster::discovery::DiscoveryError;
+use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, RequestError, orphan_patch};
+use steersman_model::{FIELD_MANAGER, ObjectId};
 
 use crate::apply::applier::Applier;
 use crate::apply::request::find;
-use steersman_cluster::RequestError;
-use steersman_cluster::discovery::DiscoveryError;
-use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, orphan_patch};
-use steersman_model::FIELD_MANAGER;
-use steersman_model::ObjectId;
 
 /// What became of an object that is to go.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,15 +2,13 @@
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
+use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
+use steersman_watches::drift::{Candidate, FieldPath, IgnoreRule, is_retained, retain};
 
 use crate::apply::address::identify;
 use crate::apply::applier::Applier;
 use crate::apply::error::ApplyError;
-use steersman_cluster::RequestError;
-use steersman_cluster::{Owner, Ownership};
-use steersman_model::FIELD_MANAGER;
-use steersman_model::{ObjectId, RenderedObject};
-use steersman_watches::drift::{Candidate, FieldPath, IgnoreRule, is_retained, retain};
 
 /// Keeps the number of replicas of a workload whose chart no longer says one.
 const HANDOVER: &str = "steersman-handover";

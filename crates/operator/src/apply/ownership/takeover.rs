@@ -13,7 +13,6 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{FieldsV1, ManagedFieldsEntry, ObjectMeta};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
-
 use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
 

@@ -4,9 +4,8 @@
 //! what we own already, so what the takeover adds to that is worked out here, by the rules of server-side apply
 //! (structured-merge-diff's `prune`). What the server makes of the rest, such as defaults, it can be asked.
 
-use serde_json::{Map, Value};
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use serde_json::{Map, Value};
 
 use crate::apply::ownership::takeover::TakenOver;
 

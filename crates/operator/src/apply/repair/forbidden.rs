@@ -7,7 +7,6 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::{Value, json};
-
 use steersman_cluster::{RequestError, is_forbidden};
 use steersman_model::FIELD_MANAGER;
 

@@ -9,11 +9,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Map, Value, json};
+use steersman_cluster::RequestError;
+use steersman_watches::ConflictPolicy;
 
 use super::forbidden::{is_of_others, without_forbidden};
 use crate::apply::request::Existing;
-use steersman_cluster::RequestError;
-use steersman_watches::ConflictPolicy;
 
 /// Who writes the replacement. Fields written under another name than the applier's would stay
 /// owned by it when a later revision drops them, so its entry is removed afterwards.

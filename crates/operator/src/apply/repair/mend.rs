@@ -6,10 +6,9 @@
 
 use kube::api::{Api, DynamicObject};
 use serde_json::Value;
+use steersman_cluster::{FaultKind, RequestError};
 
 use super::recreate::would_be_taken;
-use steersman_cluster::FaultKind;
-use steersman_cluster::RequestError;
 
 /// An object that was mended.
 #[derive(Debug, PartialEq)]

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, PropagationPolicy};
 use serde_json::Value;
+use steersman_cluster::RequestError;
+use steersman_model::{ObjectId, RenderedObject};
 use tokio::time::Instant;
 
 use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
 use crate::apply::request::find;
-use steersman_cluster::RequestError;
-use steersman_model::{ObjectId, RenderedObject};
 
 /// How long the deletion of an object may take.
 const GONE_WITHIN: Duration = Duration::from_mins(1);

@@ -5,11 +5,11 @@ mod server;
 mod status;
 
 use kube::api::DynamicObject;
+pub use object::{ObjectDryRun, ObjectResult};
+use server::DryRunner;
 use steersman_model::{ObjectId, Revision};
 use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
-
-pub use object::{ObjectDryRun, ObjectResult};
 
 use super::error::ReconcileError;
 use super::memory::{KnownRelease, Memory, was_ever_deployed};
@@ -20,7 +20,6 @@ use super::state::{Action, Observed};
 use super::{Reconciler, next_action, release_state};
 use crate::release::Stored;
 use crate::status::Redactor;
-use server::DryRunner;
 
 /// What a reconcile of a custom resource would do.
 #[derive(Debug)]

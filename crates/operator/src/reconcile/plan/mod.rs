@@ -14,15 +14,14 @@ mod definitions;
 mod planner;
 mod prune;
 
-use steersman_chart::{HookEvent, Rendered};
-use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};
-use steersman_watches::ConflictPolicy;
-use steersman_watches::controls::Controls;
-
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, Planner, Upgrade};
 pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
+use steersman_chart::{HookEvent, Rendered};
+use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};
+use steersman_watches::ConflictPolicy;
+use steersman_watches::controls::Controls;
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;

@@ -1,9 +1,10 @@
 //! Why a history can't be read or written.
 
-use crate::release::codec::CodecError;
-use crate::release::secret::MAX_SECRET_BYTES;
 use steersman_cluster::RequestError;
 use steersman_model::Revision;
+
+use crate::release::codec::CodecError;
+use crate::release::secret::MAX_SECRET_BYTES;
 
 /// The history of a release can't be read or written.
 #[derive(Debug, thiserror::Error)]

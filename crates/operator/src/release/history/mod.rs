@@ -7,15 +7,13 @@ mod surplus;
 mod write;
 
 pub use error::HistoryError;
-pub use surplus::surplus;
-
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 use kube::api::Api;
-
 use steersman_cluster::RequestError;
 use steersman_model::{ReleaseName, Revision};
+pub use surplus::surplus;
 
 /// The revisions of one release.
 #[derive(Clone)]

@@ -2,6 +2,8 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::ListParams;
+use steersman_cluster::is_named;
+use steersman_model::Revision;
 
 use super::{History, HistoryError};
 use crate::release::codec::CodecError;
@@ -9,8 +11,6 @@ use crate::release::parts::{Overflow, PART_KEY, PART_TYPE, Parts};
 use crate::release::record::ReleaseRecord;
 use crate::release::secret::{PARTS_KEY, RELEASE_KEY, SECRET_TYPE, SNAPSHOT_KEY, is_barrier};
 use crate::release::stored::Stored;
-use steersman_cluster::is_named;
-use steersman_model::Revision;
 
 /// What the types of all of Helm's versions begin with.
 const SECRET_TYPES: &str = "helm.sh/release.";

@@ -2,12 +2,12 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use steersman_cluster::{RequestError, orphan_patch};
+use steersman_model::FIELD_MANAGER;
 
 use super::{History, HistoryError};
 use crate::release::secret::PART_LABEL;
 use crate::release::stored::Stored;
-use steersman_cluster::{RequestError, orphan_patch};
-use steersman_model::FIELD_MANAGER;
 
 impl History {
     /// Deletes a revision with its parts.

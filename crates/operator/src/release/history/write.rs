@@ -5,12 +5,12 @@ use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
+use steersman_cluster::RequestError;
+use steersman_model::FIELD_MANAGER;
 
 use super::{History, HistoryError};
 use crate::release::secret::{PackError, Packed, SNAPSHOT_KEY, TimeLabel, pack};
 use crate::release::stored::Stored;
-use steersman_cluster::RequestError;
-use steersman_model::FIELD_MANAGER;
 
 impl History {
     /// Writes a revision that is not there yet.

@@ -8,7 +8,6 @@ mod summary;
 mod workloads;
 
 use serde_json::Value;
-
 pub use summary::{HealthSummary, NotReady};
 
 /// What an object's own status says of it.

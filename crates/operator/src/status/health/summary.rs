@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use steersman_model::ObjectId;
 
 use super::{Health, UNSEEN};
-use steersman_model::ObjectId;
 
 /// At most so many objects that are not ready are listed.
 const MAX_NOT_READY: usize = 10;

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use steersman_gotemplate::format::quote;
-
 use steersman_model::one_line;
 
 /// What Go's `url.PathEscape` and `url.UserPassword` leave as it is, besides letters, digits and `-_.~`.

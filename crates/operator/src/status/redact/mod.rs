@@ -9,13 +9,12 @@ use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
-use steersman_gotemplate::Value as GoValue;
-
 use forms::{for_each_form, lines};
 pub use learning::LearningRedactor;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
+use serde_json::Value;
+use steersman_gotemplate::Value as GoValue;
 use steersman_model::{RenderedObject, objects_of_text, split};
 
 /// Shorter values are not masked: they occur in ordinary words.

@@ -1,7 +1,7 @@
 use serde_json::json;
+use steersman_model::chain;
 
 use super::*;
-use steersman_model::chain;
 
 fn secret_with(data: &Value) -> Redactor {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": data});

@@ -1,0 +1,123 @@
+//! What a watches.yaml says, checked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube_core::{GroupVersionKind, Selector};
+use steersman_chart::Chart;
+
+use crate::drift::DriftDetection;
+use crate::error::Notice;
+use crate::policy::{ConflictPolicy, CrdPolicy};
+
+/// One checked entry of watches.yaml.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// The kind of the custom resources.
+    pub gvk: GroupVersionKind,
+    /// The chart that is released for each of them.
+    pub chart: Chart,
+    /// The chart's path as it is written in the file.
+    pub chart_path: PathBuf,
+    /// Values laid over the spec of every custom resource: `--set` paths and texts, environment and templates
+    /// already evaluated.
+    pub override_values: BTreeMap<String, String>,
+    /// The keys of those that come from the environment, at least in part.
+    pub overrides_from_environment: BTreeSet<String>,
+    /// Whether a change of a released object leads to a reconcile.
+    pub watch_dependents: bool,
+    /// Which custom resources are meant: by default all. `Display` gives the form of `kubectl --selector`,
+    /// [`kube_core::SelectorExt::matches`] decides locally.
+    pub selector: Selector,
+    /// The namespace of the releases of cluster-scoped custom resources, where the entry says so.
+    pub release_namespace: Option<String>,
+    /// What is done about the definitions in the chart's `crds/` folder.
+    pub crds: CrdPolicy,
+    /// What is done about fields that others manage.
+    pub conflicts: ConflictPolicy,
+    /// What is done about values that others have changed.
+    pub drift: DriftDetection,
+    /// How often each custom resource is reconciled without a change, where the entry says so. Never zero: that
+    /// leaves it to the flag, as in helm-operator.
+    pub reconcile_period: Option<Duration>,
+    /// Behaviour of helm-operator that the entry asks for.
+    pub compat: HelmOperatorCompat,
+    /// How many custom resources are reconciled at a time, where the entry says so.
+    pub max_concurrent_reconciles: Option<usize>,
+    /// The line on which the entry starts.
+    pub line: u32,
+}
+
+/// Behaviour of helm-operator that an entry asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HelmOperatorCompat {
+    /// A resource without values keeps those of its last release (`reuseValues`).
+    pub reuse_values: bool,
+    /// The status of a resource holds the manifest of its release, secrets masked
+    /// (`manifestInStatus`).
+    pub manifest_in_status: bool,
+}
+
+/// The checked watches, at least one, each for another kind, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Watches {
+    pub(crate) watches: Vec<Watch>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+impl Watch {
+    /// Whether `other` says the same, wherever it stands in its file.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let moved = Self {
+            line: self.line,
+            ..other.clone()
+        };
+        *self == moved
+    }
+}
+
+impl Watches {
+    /// The entry for a kind.
+    pub fn get(&self, gvk: &GroupVersionKind) -> Option<&Watch> {
+        self.watches.iter().find(|watch| watch.gvk == *gvk)
+    }
+
+    /// Whether `other` has the same entries, in whatever order.
+    pub fn say_the_same(&self, other: &Self) -> bool {
+        let known = |watch: &Watch| {
+            other
+                .get(&watch.gvk)
+                .is_some_and(|other| watch.says_the_same(other))
+        };
+        self.watches.len() == other.watches.len() && self.watches.iter().all(known)
+    }
+
+    /// The entries in the order of the file.
+    pub fn iter(&self) -> std::slice::Iter<'_, Watch> {
+        self.watches.iter()
+    }
+
+    /// What the file's author should know although the operator can start: unknown fields, unset variables.
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+}
+
+impl IntoIterator for Watches {
+    type Item = Watch;
+    type IntoIter = std::vec::IntoIter<Watch>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.watches.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Watches {
+    type Item = &'a Watch;
+    type IntoIter = std::slice::Iter<'a, Watch>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
