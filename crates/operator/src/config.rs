@@ -18,9 +18,9 @@ pub struct Config {
     /// The watches.yaml to load.
     pub watches_file: PathBuf,
     /// How often each custom resource is reconciled without a change; `None` is never. An annotation of the
-    /// resource and an entry of watches.yaml go before it.
+    /// resource and an entry of watches.yaml override it.
     pub reconcile_period: Option<Duration>,
-    /// How many custom resources of a kind are reconciled at a time. An entry of watches.yaml goes before it.
+    /// How many custom resources of a kind are reconciled at a time. An entry of watches.yaml overrides it.
     pub max_concurrent_reconciles: NonZeroUsize,
     /// How many custom resources of all kinds are reconciled at a time; `None` is as many as the kinds allow.
     pub max_concurrent_in_all: Option<NonZeroUsize>,
@@ -58,7 +58,7 @@ pub struct ReleasePolicy {
     /// How long a hook may take; `None` is as long as it likes.
     pub hook_timeout: Option<Duration>,
     /// Whether a failed upgrade goes back to the deployed revision, and a failed installation is
-    /// uninstalled. An annotation of the resource goes before it.
+    /// uninstalled. An annotation of the resource overrides it.
     pub rollback_on_failure: bool,
 }
 

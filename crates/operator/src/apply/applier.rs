@@ -229,7 +229,7 @@ impl Applier {
                     let metadata = heal_or_refuse(&api, id, uid, &value, error, options.conflicts).await?;
                     return Ok(self.applied(owner, addressed, &metadata, change, mended));
                 }
-                // A release of many objects would hardly ever succeed where connections break now and then.
+                // Where connections break now and then, a release of many objects would fail each time without this.
                 (Err(error), _) if error.is_other_uid() || error.is_conflict() || error.is_unanswered() => {
                     uid = self.find(owner, &api, id, options).await?;
                     refusal = Some(error);

@@ -29,7 +29,7 @@ pub enum ApplyError {
         /// The one that both documents are, such as `Deployment default/web`.
         id: Box<ObjectId>,
     },
-    /// The object is somebody else's.
+    /// The object carries no mark of the resource, nor of Helm's release of this name.
     #[error(
         "{id} exists and cannot be imported into the current release: invalid ownership metadata; {reason}"
     )]

@@ -7,13 +7,13 @@ use steersman_model::parse_duration;
 
 const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
-/// How often to look at resources without a change and an annotation: the watch goes before the flag. `None` is
+/// How often to look at resources without a change and an annotation: the watch overrides the flag. `None` is
 /// never.
 pub(super) fn default_period(watch: Option<Duration>, flag: Option<Duration>) -> Option<Duration> {
     watch.or(flag).filter(|period| !period.is_zero())
 }
 
-/// How often to look at a resource without a change: its annotation goes before `default`.
+/// How often to look at a resource without a change: its annotation overrides `default`.
 pub(super) fn period_of(object: &DynamicObject, default: Option<Duration>) -> Option<Duration> {
     let Some(text) = object
         .metadata

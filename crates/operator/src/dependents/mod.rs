@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::status::Health;
 
 /// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
-/// can't be watched are not healed, but the release works.
+/// can't be watched are not corrected when they drift, but the release works.
 const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is known of a live object.

@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// A save is over when nothing has happened for so long: editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(150);
-/// What never comes to rest is looked at nevertheless.
+/// Files that keep changing are read after this time nevertheless.
 const LONGEST: Duration = Duration::from_secs(2);
 
 /// The watches as they are, each time they have changed.

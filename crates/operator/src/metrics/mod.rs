@@ -187,7 +187,7 @@ impl Metrics {
         self.families.resources.forget(gvk, namespace, name);
     }
 
-    /// Counts objects that somebody had changed or deleted and that were set right.
+    /// Counts objects whose drift was corrected.
     pub fn drift_corrected(&self, gvk: &GroupVersionKind, objects: usize) {
         let controller = self.controller(gvk);
         self.families

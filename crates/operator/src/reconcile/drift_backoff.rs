@@ -7,14 +7,14 @@ use std::time::Duration;
 use steersman_model::ObjectId;
 use tokio::time::Instant;
 
-/// So many corrections of an object are made at once.
+/// So many corrections of an object are made without a pause.
 const FREE: u32 = 5;
-/// A correction so long after it could have been made counts as the first one.
+/// Corrections are counted anew when an object has not drifted for so long after its pause.
 const QUIET_PERIOD: Duration = Duration::from_mins(1);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
-/// How often objects were corrected of late.
+/// How often each object was corrected, until a quiet period is over.
 #[derive(Debug, Default)]
 pub(super) struct DriftBackoff {
     corrected: BTreeMap<ObjectId, Corrected>,

@@ -36,12 +36,12 @@ impl Journal {
         self.lock().lookups.clone()
     }
 
-    /// So many more objects were put back.
+    /// Adds to the number of objects whose drift was corrected.
     pub(super) fn note_corrected(&self, objects: usize) {
         self.lock().corrected += objects;
     }
 
-    /// How many objects were put back.
+    /// The number of objects whose drift was corrected.
     pub(super) fn corrected(&self) -> usize {
         self.lock().corrected
     }

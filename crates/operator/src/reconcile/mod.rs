@@ -107,7 +107,7 @@ pub struct ReconcileOutcome {
     pub next: Next,
     /// The resource as the last of our writes left it, if we wrote it.
     pub object: Option<DynamicObject>,
-    /// How many objects were put back.
+    /// The number of objects whose drift was corrected.
     pub corrected: usize,
     /// Whether an answer to a write has shown that others changed the resource meanwhile. It is looked at again at once, as
     /// the event of that change may count as old.

@@ -91,7 +91,7 @@ pub struct LastRevision {
 pub enum ReleaseState {
     /// The resource is being deleted and has no finalizer of ours: nothing is left to do.
     Gone,
-    /// An annotation asks for a pause; it goes before everything else that is true.
+    /// An annotation asks for a pause, which overrides everything else that is true.
     Paused,
     /// A flag or an annotation asks for a dry run: what would be done is shown, and not done.
     DryRun,

@@ -32,7 +32,7 @@ pub enum HookError {
         /// With its version: `acme.com/v1, Kind=Widget`.
         kind: String,
     },
-    /// An object of that name is somebody else's.
+    /// An object of that name is not the release's.
     #[error("{event} hook {path}: {id} exists and is not of this release; {reason}")]
     Foreign {
         /// When it was to run.

@@ -1,4 +1,4 @@
-//! Whose an object is: taking it over, leaving it to others, deleting what nobody wants any longer.
+//! Whose an object is: taking it over, leaving it to others, deleting what the release no longer has.
 
 mod marked;
 mod prune;

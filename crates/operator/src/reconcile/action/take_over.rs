@@ -19,7 +19,7 @@ pub(crate) struct TakeOver<'a> {
 
 impl TakeOver<'_> {
     /// # Cancellation
-    /// Safe at any await: until the last request the revision counts as somebody else's.
+    /// Safe at any await: until the last request the revision is not marked as ours, and is taken over again.
     pub(crate) async fn run(
         &self,
         session: &Session,

@@ -9,8 +9,8 @@ use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{Prepared, Session};
 use crate::reconcile::state::Cause;
 
-/// Renders and applies another revision. A revision of somebody else's that already is what another one would be is taken
-/// over instead.
+/// Renders and applies another revision. One of Helm's or helm-operator's that already is what another one would be is
+/// taken over instead.
 pub(crate) struct Upgrade<'a> {
     pub(crate) planner: Planner<'a>,
     pub(crate) deploy: Deploy<'a>,

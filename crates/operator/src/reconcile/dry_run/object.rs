@@ -56,7 +56,7 @@ pub enum ObjectResult {
     Recreated(Value),
     /// It would be deleted.
     Deleted,
-    /// No revision wants it any longer, and it would stay, as the chart asks for that.
+    /// The release no longer has it, and it would stay, as `helm.sh/resource-policy: keep` asks for.
     Kept,
     /// It would not be applied, for this reason.
     Refused(String),
@@ -92,7 +92,7 @@ impl ObjectDryRun {
         }
     }
 
-    /// An object that goes, or stays although nobody wants it.
+    /// An object that the release no longer has: it would be pruned, or kept as the chart asks for.
     pub(super) fn of_prune_candidate(id: ObjectId, live: Value, kept: bool) -> Self {
         Self {
             result: if kept {

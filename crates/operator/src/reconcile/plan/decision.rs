@@ -28,7 +28,7 @@ pub enum Decision {
     TakeOver(Revision),
     /// The last revision would be brought into effect, from its stored manifest.
     Recover(Revision),
-    /// The revision is deployed, and only what others have changed would be put back.
+    /// The revision is deployed, and only drift would be corrected.
     Keep(Revision),
     /// The revision, which was deployed before another one failed, would be applied again.
     RollBack(Revision),

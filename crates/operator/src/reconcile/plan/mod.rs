@@ -188,7 +188,7 @@ impl Plan {
         })
     }
 
-    /// The last revision as it is: somebody else's, and what the chart renders now.
+    /// The last revision as it is: Helm or helm-operator wrote it, and the chart renders the same now.
     fn take_over(
         settings: &ReconcileSettings,
         stored: &Stored,

@@ -38,7 +38,7 @@ pub(crate) struct NewRevision {
 pub(crate) enum Upgrade {
     /// Another revision.
     NewRevision(Box<NewRevision>),
-    /// The last revision, which is somebody else's, becomes ours as it is.
+    /// The last revision, which Helm or helm-operator wrote, becomes ours as it is.
     TakeOver(Box<Plan>),
 }
 
@@ -90,8 +90,8 @@ impl Planner<'_> {
         })
     }
 
-    /// What becomes of a release that is out of sync because of `cause`: a revision of somebody else's that already is
-    /// what another one would be is taken over instead.
+    /// What becomes of a release that is out of sync because of `cause`: a revision of Helm's or helm-operator's that
+    /// already is what another one would be is taken over instead.
     pub(crate) async fn upgrade(
         &self,
         session: &Session,
@@ -110,7 +110,7 @@ impl Planner<'_> {
         Ok(Upgrade::NewRevision(Box::new(new)))
     }
 
-    /// The last of `revisions`, if it is somebody else's and what the chart renders now.
+    /// The last of `revisions`, if Helm or helm-operator wrote it and it is what the chart renders now.
     async fn take_over(
         &self,
         session: &Session,

@@ -19,7 +19,7 @@ impl History {
     /// All revisions that are there, the oldest first.
     ///
     /// # Errors
-    /// A Secret can't be read, is no release, or belongs to a release of somebody else's.
+    /// A Secret can't be read, is no release, or belongs to another resource's release.
     pub async fn load(&self) -> Result<Vec<Stored>, HistoryError> {
         let (revisions, unreadable) = self.load_readable().await?;
         match unreadable.into_iter().next() {
@@ -31,7 +31,7 @@ impl History {
     /// All revisions that can be read, the oldest first, and why others can't.
     ///
     /// # Errors
-    /// The Secrets can't be listed, or they belong to a release of somebody else's.
+    /// The Secrets can't be listed, or they belong to another resource's release.
     pub async fn load_readable(&self) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
         let selector = format!("owner=helm,name={}", self.release);
         let found = self

@@ -60,7 +60,7 @@ impl History {
         }
     }
 
-    /// Makes a revision that somebody else wrote ours: it gets our snapshot and our owner, and the
+    /// Makes a revision that Helm or helm-operator wrote ours: it gets our snapshot and our owner, and the
     /// record stays as it is.
     ///
     /// # Errors
