@@ -30,7 +30,7 @@
 //! | drift: the same of custom resources, with nulls and annotations | `a_custom_resource_of_a_chart_is_put_back_where_the_chart_says_something` |
 //! | ownership: whole cluster and namespaces, `keep`, lists | `src/apply/mark.rs::owner_references_are_set_where_kubernetes_allows_them`, `src/apply/object.rs::keep_is_read_as_helm_reads_it`, `lists_are_taken_apart` |
 //! | reconcile: install, upgrade, unchanged | `lifecycle::a_resource_becomes_a_release_that_helm_reads`, `lifecycle::another_spec_is_another_revision_and_what_it_drops_is_pruned`, `a_release_that_needs_nothing_is_told_of_when_it_was_read_and_else_in_the_detailed_log` |
-//! | reconcile: status failed or superseded | `src/reconcile/decide.rs::what_was_written_down_and_not_deployed_is_applied_again_if_it_is_still_wanted`, `a_revision_that_is_no_longer_deployed_is_followed_by_another` |
+//! | reconcile: status failed or superseded | `crates/operator/src/reconcile/decide.rs::what_was_written_down_and_not_deployed_is_applied_again_if_it_is_still_wanted`, `a_revision_that_is_no_longer_deployed_is_followed_by_another` |
 //! | reconcile: installation or upgrade fails, rollback | `failure::an_object_of_somebody_else_is_named_and_taken_when_it_is_free`, `rollback::a_failed_upgrade_goes_back_where_that_is_wanted`, `rollback::hooks_of_the_deployed_revision_run_before_and_after_a_rollback` |
 //! | reconcile: object deleted, changed, in another namespace | `drift::what_is_deleted_or_edited_comes_back`, `drift::objects_in_other_namespaces_and_in_none_come_back` |
 //! | reconcile: uninstallation without a release, under either finalizer | `uninstall::a_resource_without_a_release_is_let_go` |

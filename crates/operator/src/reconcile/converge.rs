@@ -16,7 +16,7 @@ use super::lookups::Lookups;
 use super::memory::Memory;
 use super::observe::Observer;
 use super::plan::Planner;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use super::state::{Action, Cause, ReleaseState};
 use super::{Next, Reconciler, next_action, release_state};
 use crate::status::ReleaseReport;
@@ -32,7 +32,7 @@ pub(super) struct Converged {
     /// The session, with the resource as it is now.
     pub(super) session: Session,
     /// What the release is made of; `None` where nobody asked.
-    pub(super) prepared: Option<Prepared>,
+    pub(super) prepared: Option<PreparedRelease>,
     /// The report and when to look again; `None` where the resource is gone.
     pub(super) result: Result<End, ReconcileError>,
 }
@@ -61,7 +61,7 @@ impl Reconciler {
     async fn act(
         &self,
         session: &mut Session,
-        prepared: &mut Option<Prepared>,
+        prepared: &mut Option<PreparedRelease>,
         memory: &mut Memory,
     ) -> Result<End, ReconcileError> {
         let mut acted = false;
@@ -125,7 +125,7 @@ impl Reconciler {
     async fn take(
         &self,
         session: &mut Session,
-        prepared: Option<&Prepared>,
+        prepared: Option<&PreparedRelease>,
         memory: &mut Memory,
         action: Action,
     ) -> Result<ControlFlow<End>, ReconcileError> {
@@ -159,7 +159,7 @@ impl Reconciler {
     async fn upgrade(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
         cause: Cause,
     ) -> Result<(), ReconcileError> {
@@ -224,7 +224,7 @@ impl Reconciler {
     fn observer(&self) -> Observer<'_> {
         Observer {
             settings: &self.settings,
-            presence: &self.shared.presence,
+            release_index: &self.shared.release_index,
             dependents: &self.shared.dependents,
             lookups: self.lookups(),
         }
@@ -305,7 +305,7 @@ pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
 /// life of an object.
 fn log_unchanged(session: &Session, memory: &Memory) {
     const LINE: &str = "Reconciled release";
-    if session.journal.has_read() || memory.failures > 0 {
+    if session.progress.has_read() || memory.failures > 0 {
         session.log(LINE);
     } else if !memory.is_unreported() {
         session.log_debug(LINE);

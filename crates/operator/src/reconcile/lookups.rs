@@ -14,7 +14,7 @@ use super::memory::Memory;
 use super::noise::is_same_but_for_noise;
 use super::record::{hook_records, manifest};
 use super::renderer::Renderer;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use crate::release::HookRecord;
 
 /// What charts have looked up, and whether the answers are others now.
@@ -33,7 +33,7 @@ impl Lookups<'_> {
     pub(super) async fn have_changed(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
     ) -> Result<bool, ReconcileError> {
         let known = memory.known.clone().unwrap_or_default();
@@ -88,7 +88,7 @@ impl Lookups<'_> {
     async fn comes_out_differently(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         revision: Revision,
     ) -> Result<bool, ReconcileError> {
         let Some(stored) = session.history.get(revision).await? else {

@@ -18,12 +18,12 @@ mod dry_run;
 mod error;
 mod executor;
 mod finalizer;
-mod journal;
 mod lookups;
 mod memory;
 mod noise;
 mod observe;
 mod plan;
+mod progress;
 mod record;
 mod recorder;
 mod renderer;
@@ -61,7 +61,7 @@ use crate::telemetry::step;
 /// The finalizer on every custom resource with a release; helm-operator's.
 pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
 /// What older versions of helm-operator and its successor write.
-pub const OTHER_FINALIZER: &str = "uninstall-helm-release";
+pub const LEGACY_FINALIZER: &str = "uninstall-helm-release";
 
 /// The selector of the watch that has added the finalizer to a custom resource. By it the
 /// operator knows resources of its own that no longer match from those of another operator.
@@ -78,7 +78,7 @@ pub fn has_finalizer(metadata: &ObjectMeta) -> bool {
 
 /// Whether a finalizer is ours.
 fn is_finalizer(name: &str) -> bool {
-    name == FINALIZER || name == OTHER_FINALIZER
+    name == FINALIZER || name == LEGACY_FINALIZER
 }
 
 /// Reconciles the custom resources of one kind.
@@ -129,7 +129,7 @@ impl ReconcileOutcome {
     fn unreported(session: Session, next: Next) -> Self {
         Self {
             next,
-            corrected: session.journal.corrected(),
+            corrected: session.progress.corrected(),
             outdated: session.is_outdated(None),
             object: session.into_written(),
         }
@@ -237,7 +237,7 @@ impl Reconciler {
         ReconcileOutcome {
             next,
             outdated: session.is_outdated(written.as_ref()),
-            corrected: session.journal.corrected(),
+            corrected: session.progress.corrected(),
             object: written.or_else(|| session.into_written()),
         }
     }

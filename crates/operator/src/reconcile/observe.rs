@@ -14,22 +14,22 @@ use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::lookups::Lookups;
 use super::memory::{KnownRelease, Memory};
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use super::state::Observed;
 use crate::dependents::Dependents;
-use crate::release::{Presence, Stored};
+use crate::release::{ReleaseIndex, Stored};
 use crate::status::Redactor;
 
 /// Finds out what is true of a resource and its release.
 #[derive(Clone, Copy)]
 pub(super) struct Observer<'a> {
     pub(super) settings: &'a ReconcileSettings,
-    pub(super) presence: &'a Arc<Presence>,
+    pub(super) release_index: &'a Arc<ReleaseIndex>,
     pub(super) dependents: &'a Arc<Dependents>,
     pub(super) lookups: Lookups<'a>,
 }
 
-impl Prepared {
+impl PreparedRelease {
     /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
     pub(super) fn new(session: &Session, settings: &ReconcileSettings) -> Result<Self, ReconcileError> {
         let values = user_values(&session.object().data, &settings.override_values)?;
@@ -48,7 +48,7 @@ impl Observer<'_> {
     pub(super) async fn observe(
         &self,
         session: &Session,
-        prepared: &mut Option<Prepared>,
+        prepared: &mut Option<PreparedRelease>,
         memory: &mut Memory,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
@@ -58,7 +58,7 @@ impl Observer<'_> {
         }
         let current = match prepared.take() {
             Some(prepared) => prepared,
-            None => Prepared::new(session, self.settings)?,
+            None => PreparedRelease::new(session, self.settings)?,
         };
         let current = prepared.insert(current);
         if memory.known.is_none() {
@@ -102,16 +102,16 @@ impl Observer<'_> {
     async fn read_revisions(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
-        let revisions = if session.is_new() && !self.presence.may_have(namespace, release) {
+        let revisions = if session.is_new() && !self.release_index.may_have(namespace, release) {
             Vec::new()
         } else {
-            session.journal.note_read();
+            session.progress.note_read();
             session.history.load().await?
         };
         memory.known = Some(KnownRelease::new(&revisions));
@@ -159,7 +159,7 @@ impl Observer<'_> {
 }
 
 /// Has the deployed revision reported if the status does not show it: the process may have ended in between.
-fn note_unreported(session: &Session, prepared: &Prepared, memory: &mut Memory, revisions: &[Stored]) {
+fn note_unreported(session: &Session, prepared: &PreparedRelease, memory: &mut Memory, revisions: &[Stored]) {
     let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
         return;

@@ -7,14 +7,14 @@ use steersman_chart::{Chart, Hook, Metadata, Rendered};
 use steersman_model::{ReleaseStatus, Revision};
 
 use super::plan::NewRevision;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use crate::apply::event_name;
 use crate::release::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord, never_run};
 
 /// What is recorded of a revision that is about to be applied.
 pub(super) fn record(
     session: &Session,
-    prepared: &Prepared,
+    prepared: &PreparedRelease,
     chart: &Chart,
     new: &NewRevision,
     first_deployed: Option<Timestamp>,

@@ -16,7 +16,7 @@ use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
 use super::error::ReconcileError;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use crate::status::Redactor;
 
 /// Renders the chart of a watch, with what the cluster says to its templates.
@@ -32,7 +32,7 @@ impl Renderer {
     pub(super) async fn render(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         revision: Revision,
         operation: Operation,
     ) -> Result<Rendered, ReconcileError> {
@@ -45,7 +45,7 @@ impl Renderer {
     pub(super) async fn render_twice(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         revision: Revision,
         operation: Operation,
     ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
@@ -56,7 +56,7 @@ impl Renderer {
     async fn render_once_or_twice(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         revision: Revision,
         operation: Operation,
         twice: bool,
@@ -107,7 +107,7 @@ impl Renderer {
             (rendered, world.answers())
         });
         let (rendered, answers) = rendering.await.map_err(|_| ReconcileError::Renderer)?;
-        session.journal.note_lookups(answers);
+        session.progress.note_lookups(answers);
         rendered
     }
 }

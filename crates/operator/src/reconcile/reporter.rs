@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::error::ReconcileError;
 use super::memory::Memory;
 use super::recorder::Recorder;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
 use crate::status::{EventKind, Failure, ReleaseReport, StatusError, next_status, write_status};
 
@@ -35,7 +35,7 @@ impl Reporter<'_> {
     pub(super) fn failure(
         &self,
         session: &Session,
-        prepared: Option<&Prepared>,
+        prepared: Option<&PreparedRelease>,
         memory: &mut Memory,
         error: &ReconcileError,
     ) -> (ReleaseReport, Next) {
@@ -46,7 +46,7 @@ impl Reporter<'_> {
             memory.forget_known();
         }
         let mut message = session.redactor.mask(&chain(error));
-        let remedy = session.journal.remedy();
+        let remedy = session.progress.remedy();
         let undone = remedy.as_ref().is_some_and(|remedy| remedy.done);
         if let Some(remedy) = &remedy {
             message = format!("{message}; {}", remedy.text);
@@ -71,7 +71,7 @@ impl Reporter<'_> {
             Next::Retry(error.retry_after())
         };
         if refused && let Some(inputs) = inputs {
-            let lookups = session.journal.lookups();
+            let lookups = session.progress.lookups();
             memory.refuse(
                 inputs,
                 session.controls.clone(),

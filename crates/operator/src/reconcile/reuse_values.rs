@@ -6,11 +6,11 @@ use steersman_model::{Inputs, ReleaseStatus};
 use super::ReconcileSettings;
 use super::memory::KnownRelease;
 use super::observe::inputs;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use crate::release::Stored;
 use crate::status::Redactor;
 
-impl Prepared {
+impl PreparedRelease {
     /// What the release would be rendered from, if a resource without values keeps those of the
     /// last release.
     pub(super) fn reused_inputs(&self, settings: &ReconcileSettings, known: &KnownRelease) -> Inputs {
@@ -52,6 +52,6 @@ impl Prepared {
     }
 }
 
-fn reuses(settings: &ReconcileSettings, prepared: &Prepared) -> bool {
+fn reuses(settings: &ReconcileSettings, prepared: &PreparedRelease) -> bool {
     settings.compat.reuse_values && prepared.values.is_empty()
 }

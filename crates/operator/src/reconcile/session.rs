@@ -12,7 +12,7 @@ use steersman_model::{Inputs, ReleaseName};
 use steersman_watches::controls::{Controls, DeletionPolicy};
 
 use super::error::ReconcileError;
-use super::journal::Journal;
+use super::progress::ReconcileProgress;
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::release::History;
 use crate::status::{LearningRedactor, Redactor};
@@ -39,7 +39,7 @@ pub(super) struct Session {
     /// Masks what must not be shown.
     pub(super) redactor: LearningRedactor,
     /// What was done and learnt so far.
-    pub(super) journal: Journal,
+    pub(super) progress: ReconcileProgress,
     /// The generation that this reconcile is about.
     pub(super) generation: Option<i64>,
     pub(super) freshness: Freshness,
@@ -65,7 +65,7 @@ pub(super) struct Written {
 
 /// What a release is made of now, as far as the resource, its watch and the revisions say it.
 #[derive(Clone, Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedRelease {
     /// The user's values: the resource's spec under the watch's overrides.
     pub(super) values: Values,
     /// What the release would be rendered from, as digests.
@@ -134,7 +134,7 @@ impl Session {
                 reference,
             ),
             redactor,
-            journal: Journal::default(),
+            progress: ReconcileProgress::default(),
             controls,
             selector: settings.selector.to_string(),
             former_selectors: settings.former_selectors.clone(),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::apply::Applier;
 use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
-use crate::release::Presence;
+use crate::release::ReleaseIndex;
 use crate::status::Events;
 
 /// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
@@ -31,7 +31,7 @@ pub struct Shared {
     /// What is live of our releases.
     pub dependents: Arc<Dependents>,
     /// Which releases have revisions.
-    pub presence: Arc<Presence>,
+    pub release_index: Arc<ReleaseIndex>,
     /// Writes objects.
     pub applier: Applier,
     /// Writes events.
@@ -49,10 +49,10 @@ impl Shared {
         stop: CancellationToken,
     ) -> Self {
         let discovery = Arc::new(Discovery::new(client.clone()));
-        let presence = Presence::new(client.clone(), namespaces.clone(), stop.clone());
+        let release_index = ReleaseIndex::new(client.clone(), namespaces.clone(), stop.clone());
         let dependents = Arc::new(Dependents::new(client.clone(), interests, namespaces, stop));
         Self {
-            presence: Arc::new(presence),
+            release_index: Arc::new(release_index),
             applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
             events: Events::new(client.clone()),
             now: Timestamp::now,

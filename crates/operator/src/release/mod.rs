@@ -7,18 +7,18 @@
 
 mod codec;
 mod history;
+mod index;
 mod locate;
 mod parts;
-mod presence;
 mod record;
 mod secret;
 mod stored;
 
 pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use history::{History, HistoryError, surplus};
+pub use index::ReleaseIndex;
 pub use locate::namespace_of;
 pub use parts::Parts;
-pub use presence::Presence;
 pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use stored::{Snapshot, SnapshotObject, Stored};

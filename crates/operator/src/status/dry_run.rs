@@ -20,12 +20,12 @@ pub struct DryRunStatus {
     /// The hooks that would run.
     pub hooks: Vec<String>,
     /// The objects that would not stay as they are.
-    pub objects: Vec<DryRunObject>,
+    pub objects: Vec<DryRunEntry>,
 }
 
 /// What would become of an object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct DryRunObject {
+pub struct DryRunEntry {
     /// In the status as `kind`, `name` and `namespace`.
     pub id: ObjectId,
     /// What would be done with it.

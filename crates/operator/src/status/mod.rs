@@ -17,7 +17,7 @@ mod release_report;
 mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
-pub use dry_run::{DryRunChange, DryRunObject, DryRunStatus, differing_fields};
+pub use dry_run::{DryRunChange, DryRunEntry, DryRunStatus, differing_fields};
 pub use events::{EventKind, Events};
 pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;

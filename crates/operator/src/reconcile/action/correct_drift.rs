@@ -54,7 +54,7 @@ impl CorrectDrift<'_> {
         plan.replaced.clone_from(&plan.objects);
         let changes = self.executor.carry_out(session, &plan).await;
         let changes = changes.map_err(ReconcileError::of_drift)?;
-        session.journal.note_corrected(changes.len());
+        session.progress.note_corrected(changes.len());
         memory.note_corrected(&changes, Instant::now());
         if update_digests(&mut stored, &changes) {
             session.history.update(&stored, (self.now)()).await?;

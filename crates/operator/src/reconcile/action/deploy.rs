@@ -14,7 +14,7 @@ use crate::reconcile::plan::{NewRevision, Plan, PruneScope, in_effect};
 use crate::reconcile::record::record;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
-use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::{Snapshot, Stored};
 use crate::status::{EventKind, is_secret_key};
 use crate::telemetry::step;
@@ -42,7 +42,7 @@ impl Deploy<'_> {
     pub(crate) async fn new_revision(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
         new: NewRevision,
         mut earlier: Vec<Stored>,
@@ -61,7 +61,7 @@ impl Deploy<'_> {
             record,
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
-                lookups: session.journal.lookups(),
+                lookups: session.progress.lookups(),
                 ..Snapshot::default()
             },
             managers: Vec::new(),
@@ -93,7 +93,7 @@ impl Deploy<'_> {
     pub(crate) async fn deploy(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
         pending: Pending,
         earlier: &[Stored],

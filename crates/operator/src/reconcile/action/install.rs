@@ -4,7 +4,7 @@ use super::deploy::Deploy;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::Planner;
-use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::HistoryError;
 
 /// Renders and applies the first revision.
@@ -17,7 +17,7 @@ impl Install<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
         let new = self.planner.new_revision(session, prepared, &[], None).await?;

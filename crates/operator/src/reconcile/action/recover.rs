@@ -5,7 +5,7 @@ use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::{Memory, was_ever_deployed};
 use crate::reconcile::plan::{Plan, in_effect};
 use crate::reconcile::secrets::secrets_of;
-use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::session::{PreparedRelease, Session};
 
 /// Brings the last revision into effect from its stored manifest, without a rendering: the
 /// same revision, whatever is random in the chart.
@@ -17,7 +17,7 @@ impl Recover<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
         let mut revisions = session.history.load().await?;

@@ -9,9 +9,9 @@ use super::uninstall::Uninstall;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::journal::Remedy;
 use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{Plan, objects_named_by};
+use crate::reconcile::progress::Remedy;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
 use crate::release::Stored;
@@ -66,7 +66,7 @@ impl RollBack<'_> {
                 format!("and it can't be undone: {cause}")
             }
         };
-        session.journal.note_remedy(Remedy {
+        session.progress.note_remedy(Remedy {
             text,
             done: undone.is_ok(),
         });

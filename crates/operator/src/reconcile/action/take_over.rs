@@ -6,7 +6,7 @@ use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::Plan;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
-use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::{Snapshot, Stored};
 use crate::status::EventKind;
 
@@ -23,7 +23,7 @@ impl TakeOver<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
         plan: &Plan,
         revisions: &[Stored],
@@ -40,7 +40,7 @@ impl TakeOver<'_> {
 
         let snapshot = Snapshot {
             inputs: Some(prepared.inputs),
-            lookups: session.journal.lookups(),
+            lookups: session.progress.lookups(),
             ..Snapshot::new(&changes)
         };
         let stored = Stored {

@@ -6,7 +6,7 @@ use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{self, Planner, in_effect};
 use crate::reconcile::secrets::secrets_of;
-use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
 
 /// Renders and applies another revision. One of Helm's or helm-operator's that already is what another one would be is
@@ -21,7 +21,7 @@ impl Upgrade<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         memory: &mut Memory,
         cause: Cause,
     ) -> Result<(), ReconcileError> {
@@ -30,8 +30,8 @@ impl Upgrade<'_> {
         let prepared = &prepared.with_reused_values(session, settings, &earlier);
         session.redactor.learn(secrets_of(in_effect(&earlier), &[]));
         let new = match self.planner.upgrade(session, prepared, &earlier, cause).await? {
-            plan::Upgrade::NewRevision(new) => *new,
-            plan::Upgrade::TakeOver(plan) => {
+            plan::PlannedUpgrade::NewRevision(new) => *new,
+            plan::PlannedUpgrade::TakeOver(plan) => {
                 return self
                     .take_over
                     .run(session, prepared, memory, &plan, &earlier)

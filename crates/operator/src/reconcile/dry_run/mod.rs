@@ -13,9 +13,9 @@ use steersman_watches::drift::DriftMode;
 
 use super::error::ReconcileError;
 use super::memory::{KnownRelease, Memory, was_ever_deployed};
-use super::plan::{Decision, Plan, Upgrade, in_effect};
+use super::plan::{Decision, Plan, PlannedUpgrade, in_effect};
 use super::secrets::secrets_of;
-use super::session::{Prepared, Session};
+use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed};
 use super::{Reconciler, next_action, release_state};
 use crate::release::Stored;
@@ -54,7 +54,7 @@ impl Reconciler {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
         let session = session.map_err(|(_, error)| error)?;
         let revisions = session.history.load().await?;
-        let prepared = Prepared::new(&session, &self.settings)?;
+        let prepared = PreparedRelease::new(&session, &self.settings)?;
         let mut prepared = prepared.with_reused_values(&session, &self.settings, &revisions);
         prepared.first = !was_ever_deployed(&revisions);
         let known = KnownRelease::new(&revisions);
@@ -90,7 +90,7 @@ impl Reconciler {
     async fn next_action_of(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         known: &KnownRelease,
     ) -> Result<Option<Action>, ReconcileError> {
         let mut memory = Memory::of(known.clone());
@@ -115,7 +115,7 @@ impl Reconciler {
     async fn plan(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         known: &KnownRelease,
         revisions: &[Stored],
         action: Option<Action>,
@@ -133,8 +133,8 @@ impl Reconciler {
             }
             Some(Action::Upgrade(cause)) => {
                 match planner.upgrade(session, prepared, revisions, cause).await? {
-                    Upgrade::NewRevision(new) => new.plan,
-                    Upgrade::TakeOver(plan) => *plan,
+                    PlannedUpgrade::NewRevision(new) => new.plan,
+                    PlannedUpgrade::TakeOver(plan) => *plan,
                 }
             }
             Some(Action::Recover) => match revisions.split_last() {

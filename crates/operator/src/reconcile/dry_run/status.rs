@@ -6,7 +6,7 @@ use super::{DryRun, ObjectDryRun, ObjectResult};
 use crate::reconcile::Reconciler;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::session::Session;
-use crate::status::{DryRunChange, DryRunObject, DryRunStatus, ReleaseReport, differing_fields};
+use crate::status::{DryRunChange, DryRunEntry, DryRunStatus, ReleaseReport, differing_fields};
 
 impl Reconciler {
     /// What would be done with the release, for the status; and for the log, when it is news.
@@ -33,7 +33,7 @@ impl Reconciler {
         let said = status.and_then(|status| status.pointer("/dryRun/summary"));
         if said.and_then(serde_json::Value::as_str) != Some(dry_run.summary.as_str()) {
             tracing::info!(release = %session.release, "dry run: {}", dry_run.summary);
-            for DryRunObject { id, change } in &dry_run.objects {
+            for DryRunEntry { id, change } in &dry_run.objects {
                 tracing::info!(release = %session.release, object = %id, "dry run: would be {}", change.as_str());
             }
         }
@@ -42,7 +42,7 @@ impl Reconciler {
 }
 
 fn status_of(dry_run: &DryRun) -> DryRunStatus {
-    let objects: Vec<DryRunObject> = dry_run
+    let objects: Vec<DryRunEntry> = dry_run
         .objects
         .iter()
         .filter_map(|object| would_be(object, dry_run))
@@ -59,7 +59,7 @@ fn status_of(dry_run: &DryRun) -> DryRunStatus {
     }
 }
 
-fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<DryRunObject> {
+fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<DryRunEntry> {
     if !object.differs() {
         return None;
     }
@@ -71,7 +71,7 @@ fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<DryRunObject> {
         (ObjectResult::Refused(reason), _) => DryRunChange::Refused(dry_run.redactor.mask(reason)),
         (ObjectResult::Kept, _) => return None,
     };
-    Some(DryRunObject {
+    Some(DryRunEntry {
         id: object.id.clone(),
         change,
     })

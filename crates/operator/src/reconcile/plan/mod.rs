@@ -16,7 +16,7 @@ mod prune;
 
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
-pub(crate) use planner::{NewRevision, Planner, Upgrade};
+pub(crate) use planner::{NewRevision, PlannedUpgrade, Planner};
 pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
 use steersman_chart::{HookEvent, Rendered};
 use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};

@@ -13,7 +13,7 @@ use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::was_ever_deployed;
 use crate::reconcile::record::{hook_records, manifest};
 use crate::reconcile::renderer::Renderer;
-use crate::reconcile::session::{Prepared, Session};
+use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
 use crate::release::{HookRecord, Stored};
 
@@ -35,7 +35,7 @@ pub(crate) struct NewRevision {
 }
 
 /// What makes the release another one.
-pub(crate) enum Upgrade {
+pub(crate) enum PlannedUpgrade {
     /// Another revision.
     NewRevision(Box<NewRevision>),
     /// The last revision, which Helm or helm-operator wrote, becomes ours as it is.
@@ -47,7 +47,7 @@ impl Planner<'_> {
     pub(crate) async fn new_revision(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         earlier: &[Stored],
         cause: Option<Cause>,
     ) -> Result<NewRevision, ReconcileError> {
@@ -95,26 +95,26 @@ impl Planner<'_> {
     pub(crate) async fn upgrade(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         revisions: &[Stored],
         cause: Cause,
-    ) -> Result<Upgrade, ReconcileError> {
+    ) -> Result<PlannedUpgrade, ReconcileError> {
         if cause == Cause::TakenOver
             && let Some(plan) = self.take_over(session, prepared, revisions).await?
         {
-            return Ok(Upgrade::TakeOver(Box::new(plan)));
+            return Ok(PlannedUpgrade::TakeOver(Box::new(plan)));
         }
         let new = self
             .new_revision(session, prepared, revisions, Some(cause))
             .await?;
-        Ok(Upgrade::NewRevision(Box::new(new)))
+        Ok(PlannedUpgrade::NewRevision(Box::new(new)))
     }
 
     /// The last of `revisions`, if Helm or helm-operator wrote it and it is what the chart renders now.
     async fn take_over(
         &self,
         session: &Session,
-        prepared: &Prepared,
+        prepared: &PreparedRelease,
         revisions: &[Stored],
     ) -> Result<Option<Plan>, ReconcileError> {
         let Some(last) = revisions.last() else {
@@ -146,7 +146,7 @@ impl Planner<'_> {
 /// so what it renders to is compared.
 fn is_what_would_be(
     chart: &Chart,
-    prepared: &Prepared,
+    prepared: &PreparedRelease,
     last: &Stored,
     objects: &[RenderedObject],
     hooks: &[HookRecord],

@@ -22,7 +22,7 @@ use steersman_model::ReleaseName;
 use tokio_util::sync::CancellationToken;
 
 /// Which releases have revisions. Nothing is watched before somebody asks.
-pub struct Presence {
+pub struct ReleaseIndex {
     client: Client,
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
@@ -43,13 +43,13 @@ struct Found {
     arriving: BTreeSet<Key>,
 }
 
-impl std::fmt::Debug for Presence {
+impl std::fmt::Debug for ReleaseIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Presence").finish_non_exhaustive()
+        f.debug_struct("ReleaseIndex").finish_non_exhaustive()
     }
 }
 
-impl Presence {
+impl ReleaseIndex {
     /// No watch runs yet. With `namespaces` empty, Secrets are watched in all of them; `stop` ends the watches.
     pub fn new(client: Client, namespaces: BTreeSet<String>, stop: CancellationToken) -> Self {
         Self {
@@ -178,26 +178,26 @@ mod tests {
     async fn a_release_is_known_to_have_none_once_all_are_listed() {
         let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
         let stop = CancellationToken::new();
-        let presence = Arc::new(Presence::new(client, BTreeSet::new(), stop.clone()));
+        let index = Arc::new(ReleaseIndex::new(client, BTreeSet::new(), stop.clone()));
         let may_have = |namespace: &str, release: &str| {
             let release = ReleaseName::new(release.to_owned()).unwrap();
-            presence.may_have(namespace, &release)
+            index.may_have(namespace, &release)
         };
         let listed = |release: &str| SecretEvent::Listed(key_of(&metadata("a", release)));
         assert!(may_have("a", "shop"));
-        presence.observe(&None, SecretEvent::ListBegins);
-        presence.observe(&None, listed("shop"));
+        index.observe(&None, SecretEvent::ListBegins);
+        index.observe(&None, listed("shop"));
         assert!(may_have("a", "other"), "the list is not complete");
-        presence.observe(&None, SecretEvent::ListEnds);
+        index.observe(&None, SecretEvent::ListEnds);
         assert!(may_have("a", "shop") && !may_have("b", "shop") && !may_have("a", "other"));
-        presence.observe(&None, SecretEvent::Written(key_of(&metadata("b", "shop"))));
-        presence.observe(&None, SecretEvent::Deleted);
+        index.observe(&None, SecretEvent::Written(key_of(&metadata("b", "shop"))));
+        index.observe(&None, SecretEvent::Deleted);
         assert!(may_have("b", "shop"));
         // The watch begins anew.
-        presence.observe(&None, SecretEvent::ListBegins);
-        presence.observe(&None, listed("other"));
+        index.observe(&None, SecretEvent::ListBegins);
+        index.observe(&None, listed("other"));
         assert!(may_have("a", "shop"));
-        presence.observe(&None, SecretEvent::ListEnds);
+        index.observe(&None, SecretEvent::ListEnds);
         assert!(may_have("a", "other") && !may_have("a", "shop"));
         stop.cancel();
     }
@@ -207,14 +207,14 @@ mod tests {
         let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
         let stop = CancellationToken::new();
         let watched = BTreeSet::from(["a".to_owned()]);
-        let presence = Arc::new(Presence::new(client, watched, stop.clone()));
+        let index = Arc::new(ReleaseIndex::new(client, watched, stop.clone()));
         let release = ReleaseName::new("shop".to_owned()).unwrap();
-        assert!(presence.may_have("a", &release));
+        assert!(index.may_have("a", &release));
         let scope = Some("a".to_owned());
-        presence.observe(&scope, SecretEvent::ListBegins);
-        presence.observe(&scope, SecretEvent::ListEnds);
-        assert!(!presence.may_have("a", &release));
-        assert!(presence.may_have("b", &release));
+        index.observe(&scope, SecretEvent::ListBegins);
+        index.observe(&scope, SecretEvent::ListEnds);
+        assert!(!index.may_have("a", &release));
+        assert!(index.may_have("b", &release));
         stop.cancel();
     }
 }

@@ -6,7 +6,7 @@ use steersman_cluster::lookup::Answer;
 
 /// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
 #[derive(Debug, Default)]
-pub(super) struct Journal(Mutex<Notes>);
+pub(super) struct ReconcileProgress(Mutex<Notes>);
 
 #[derive(Debug, Default)]
 struct Notes {
@@ -25,7 +25,7 @@ pub(super) struct Remedy {
     pub(super) done: bool,
 }
 
-impl Journal {
+impl ReconcileProgress {
     /// The answers that the last rendering got, whatever came of it.
     pub(super) fn note_lookups(&self, answers: Vec<Answer>) {
         self.lock().lookups = answers;
