@@ -39,7 +39,8 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
         }
         next = cause.source();
     }
-    if text.contains(char::is_control) {
+    let is_odd = |c: char| c.is_control() || (c.is_whitespace() && c != ' ');
+    if text.contains(is_odd) {
         return one_line(&text);
     }
     text

@@ -101,6 +101,20 @@ impl Applier {
         Ok(Some((value(live), value(replaced))))
     }
 
+    /// Whether a definition of this name is there.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn has_crd(&self, name: &str) -> Result<bool, CrdError> {
+        let found = self.definitions().get_metadata_opt(name).await;
+        let found = found.map_err(|error| CrdError::Request {
+            attempt: "look for",
+            name: name.to_owned(),
+            source: error.into(),
+        })?;
+        Ok(found.is_some())
+    }
+
     /// Whether the definition was written.
     async fn install_crd(&self, object: &RenderedObject, policy: CrdPolicy) -> Result<bool, CrdError> {
         let failed = |attempt| {

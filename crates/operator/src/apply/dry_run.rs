@@ -86,7 +86,7 @@ impl Applier {
     ) -> Result<DryRunApplied, ApplyError> {
         let DryRunApply { object, served, .. } = apply;
         let Some(resource) = served.resource(&object.api) else {
-            return Ok(without_kind(owner, apply));
+            return Ok(without_version(owner, apply));
         };
         let id = identify(object, resource, &owner.release_namespace);
         let api = self.api(resource, id.namespace.as_deref());
@@ -118,8 +118,8 @@ impl Applier {
         let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
         if live.is_some() {
             // What former managers own is taken over before anything is applied.
-            parameters.force =
-                apply.options.conflicts == ConflictPolicy::Overwrite || apply.former_managers.is_some();
+            parameters.force = apply.options.conflicts == ConflictPolicy::Overwrite
+                || live.as_ref().is_some_and(|live| is_taken_over(live, &apply));
         }
         let answer = dry_run_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
         let mut dry_run = DryRunApplied::new(id.clone(), None, Ok(Value::Null));
@@ -168,6 +168,13 @@ impl Applier {
     }
 }
 
+/// Whether former managers own fields of the object, which become ours before it is applied.
+fn is_taken_over(live: &DynamicObject, apply: &DryRunApply<'_>) -> bool {
+    let entries = live.metadata.managed_fields.as_deref().unwrap_or_default();
+    let managers = apply.former_managers;
+    managers.is_some_and(|managers| TakenOver::of(entries, managers).is_some())
+}
+
 impl DryRunApplied {
     fn new(id: ObjectId, live: Option<Value>, result: Result<Value, ApplyError>) -> Self {
         Self {
@@ -180,14 +187,19 @@ impl DryRunApplied {
     }
 }
 
-/// The dry run of an object whose kind is not served: the server can't be asked, so it is what would be sent.
-fn without_kind(owner: &Owner, apply: DryRunApply<'_>) -> DryRunApplied {
+/// The dry run of an object whose version is not served: the server can't be asked, so it is what would be sent. Another
+/// version of its kind says where it is.
+fn without_version(owner: &Owner, apply: DryRunApply<'_>) -> DryRunApplied {
     let object = apply.object;
-    let id = ObjectId {
-        group: object.api.group.clone(),
-        kind: object.api.kind.clone(),
-        namespace: object.namespace.clone(),
-        name: object.name.clone(),
+    let other_version = apply.served.any_version(&object.api.group, &object.api.kind);
+    let id = match other_version {
+        Some(resource) => identify(object, resource, &owner.release_namespace),
+        None => ObjectId {
+            group: object.api.group.clone(),
+            kind: object.api.kind.clone(),
+            namespace: object.namespace.clone(),
+            name: object.name.clone(),
+        },
     };
     let result = if apply.is_defined {
         Ok(owner.mark(&object.value, id.namespace.as_deref(), object.is_kept()))

@@ -8,6 +8,9 @@ use steersman_model::chain;
 use steersman_project::rbac::{Known, Needs, ResourceName};
 use steersman_watches::Watch;
 
+/// Where the log says that this comes from; the reconciles of a controller have a logger of their own.
+const TARGET: &str = "steersman_operator::permissions";
+
 /// Logs a warning for each resource on which the client may not do what the releases of a watch may need. Nothing is said
 /// where that is not known for certain.
 ///
@@ -20,7 +23,7 @@ pub(crate) async fn warn_of_missing(
     resource: &Resource,
 ) {
     let unknown = |error: &(dyn std::error::Error + 'static)| {
-        tracing::debug!(error = %chain(error), "Permissions are not compared with the chart");
+        tracing::debug!(target: TARGET, error = %chain(error), "Permissions are not compared with the chart");
     };
     let mut known = match discovery.served().await {
         Ok(served) => known_to(&served),
@@ -45,10 +48,11 @@ pub(crate) async fn warn_of_missing(
         Err(error) => return unknown(&error),
     };
     if found.is_empty() {
-        tracing::debug!(apiVersion = %gvk.api_version(), kind = %gvk.kind, "No permission is missing");
+        tracing::debug!(target: TARGET, apiVersion = %gvk.api_version(), kind = %gvk.kind, "No permission is missing");
     }
     for lack in found {
         tracing::warn!(
+            target: TARGET,
             apiVersion = %gvk.api_version(),
             kind = %gvk.kind,
             resource = %lack.resource,

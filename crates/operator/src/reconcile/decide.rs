@@ -218,13 +218,13 @@ mod tests {
     #[test]
     fn the_finalizer_comes_before_the_first_write() {
         for last in [None, settled().last] {
-            let unhas_finalizer = Observed {
+            let missing_finalizer = Observed {
                 has_finalizer: false,
                 last,
                 ..settled()
             };
             check(
-                unhas_finalizer,
+                missing_finalizer,
                 ReleaseState::MissingFinalizer,
                 Some(Action::AddFinalizer),
             );

@@ -11,7 +11,7 @@ use super::error::ReconcileError;
 use super::plan::{Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
 use super::recorder::Recorder;
 use super::session::Session;
-use crate::apply::{Applier, Deletion, Handover, HookRun};
+use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun};
 use crate::status::EventKind;
 use crate::telemetry::step;
 
@@ -31,10 +31,10 @@ impl Executor {
             definitions, objects, ..
         } = plan;
         let served = match definitions.extent {
-            Extent::All => self.discovery.served().await?,
+            Extent::All => self.discovery.served().await.map_err(CrdError::from)?,
             Extent::Missing => {
                 let kinds = objects.iter().map(|object| &object.api);
-                self.discovery.served_with(kinds).await?
+                self.discovery.served_with(kinds).await.map_err(CrdError::from)?
             }
         };
         let due = definitions.due(objects, &served);

@@ -10,7 +10,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
-use crate::reconcile::plan::{NewRevision, Plan, PruneScope, in_effect};
+use crate::reconcile::plan::{NewRevision, Plan, in_effect};
 use crate::reconcile::record::record;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
@@ -77,13 +77,16 @@ impl Deploy<'_> {
             mut plan,
             revision,
             first,
-            ..
+            rendered,
+            manifest,
         } = new;
+        // Hooks may take hours; what is stored already need not be kept for that.
+        drop((rendered, manifest));
         memory.note_pending(revision, status, prepared.inputs);
         for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
             session.history.delete(&old).await?;
         }
-        plan.prune = PruneScope::new(in_effect(&earlier), &stored.snapshot.abandoned);
+        plan.follow(&earlier, &stored.snapshot.abandoned);
         let pending = Pending { stored, plan, first };
         self.deploy(session, prepared, memory, pending, &earlier).await?;
         Ok(revision)

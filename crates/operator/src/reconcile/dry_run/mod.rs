@@ -126,14 +126,12 @@ impl Reconciler {
         let plan = match action {
             Some(Action::Uninstall) => return Ok((Decision::Uninstall, None)),
             Some(Action::Install) => {
-                planner
-                    .new_revision(session, prepared, revisions, None)
-                    .await?
-                    .plan
+                let new = planner.new_revision(session, prepared, revisions, None).await?;
+                following(new.plan, revisions)
             }
             Some(Action::Upgrade(cause)) => {
                 match planner.upgrade(session, prepared, revisions, cause).await? {
-                    PlannedUpgrade::NewRevision(new) => new.plan,
+                    PlannedUpgrade::NewRevision(new) => following(new.plan, revisions),
                     PlannedUpgrade::TakeOver(plan) => *plan,
                 }
             }
@@ -163,4 +161,10 @@ impl Reconciler {
         };
         Ok((plan.decision, Some(plan)))
     }
+}
+
+/// The plan of a new revision after all that there are.
+fn following(mut plan: Plan, revisions: &[Stored]) -> Plan {
+    plan.follow(revisions, &[]);
+    plan
 }

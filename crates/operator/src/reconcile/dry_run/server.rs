@@ -9,7 +9,7 @@ use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
 use steersman_watches::CrdPolicy;
 
 use super::object::ObjectDryRun;
-use crate::apply::{Applier, DryRunApplied, DryRunApply, Handover};
+use crate::apply::{Applier, ApplyError, DryRunApplied, DryRunApply, Handover};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::plan::{Plan, PruneCandidate, prune_candidates};
@@ -34,16 +34,40 @@ impl DryRunner<'_> {
     ) -> Result<Vec<ObjectDryRun>, ReconcileError> {
         let kinds = plan.objects.iter().map(|object| &object.api);
         let served = self.discovery.served_with(kinds).await?;
-        let definitions = plan.definitions.due(&plan.objects, &served);
+        let definitions = self.definitions(plan, &served).await?;
         let mut objects = Vec::new();
         for definition in &definitions {
             objects.push(self.definition(plan, definition).await?);
         }
-        let tried = self.try_all(session, plan, &served, &definitions).await?;
-        let desired: BTreeSet<ObjectId> = tried.iter().map(|tried| tried.id.clone()).collect();
+        let mut tried = self.try_all(session, plan, &served, &definitions).await?;
+        let mut desired = BTreeSet::new();
+        for (tried, object) in tried.iter_mut().zip(&plan.objects) {
+            if !desired.insert(tried.id.clone()) {
+                tried.result = Err(ApplyError::Duplicate {
+                    origin: object.source.clone(),
+                    id: Box::new(tried.id.clone()),
+                });
+            }
+        }
         objects.extend(tried.into_iter().map(ObjectDryRun::of_tried));
         objects.extend(self.prune_candidates(session, plan, &desired).await?);
         Ok(objects)
+    }
+
+    /// The definitions that would be written. One that is there stays, unless the watch replaces it, although not all of
+    /// its versions are served.
+    async fn definitions(&self, plan: &Plan, served: &Served) -> Result<Vec<RenderedObject>, ReconcileError> {
+        let mut due = plan.definitions.due(&plan.objects, served);
+        if plan.definitions.policy == CrdPolicy::Create {
+            let mut missing = Vec::new();
+            for definition in due {
+                if !self.applier.has_crd(&definition.name).await? {
+                    missing.push(definition);
+                }
+            }
+            due = missing;
+        }
+        Ok(due)
     }
 
     async fn try_all(

@@ -112,6 +112,13 @@ impl Plan {
         }
     }
 
+    /// The plan takes the place of `earlier` revisions, and of what is `abandoned` besides.
+    pub(crate) fn follow(&mut self, earlier: &[Stored], abandoned: &[ObjectId]) {
+        self.replaced = replaced(earlier);
+        self.former_managers = Some(former_managers(earlier));
+        self.prune = PruneScope::new(in_effect(earlier), abandoned);
+    }
+
     /// The last revision again, from its stored manifest, as it was not brought into effect. `earlier` are the revisions
     /// before it.
     pub(crate) fn recover(

@@ -7,7 +7,7 @@ use steersman_model::{
     objects_of_text,
 };
 
-use super::{Decision, Definitions, Hooks, Plan, PruneScope, former_managers, in_effect, replaced};
+use super::{Decision, Definitions, Hooks, Plan, PruneScope};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::was_ever_deployed;
@@ -43,7 +43,8 @@ pub(crate) enum PlannedUpgrade {
 }
 
 impl Planner<'_> {
-    /// The next revision after `earlier`, because of `cause`; the first one where there is none.
+    /// The next revision after `earlier`, because of `cause`; the first one where there is none. What it takes the place of
+    /// is no part of it yet ([`Plan::follow`]).
     pub(crate) async fn new_revision(
         &self,
         session: &Session,
@@ -75,11 +76,11 @@ impl Planner<'_> {
             definitions: Definitions::all(&rendered.crds, settings.crds)?,
             hooks: Hooks::of_revision(revision, first, hook_records(&rendered), controls),
             objects,
-            replaced: replaced(earlier),
-            former_managers: Some(former_managers(earlier)),
+            replaced: Vec::new(),
+            former_managers: Some(Vec::new()),
             recreate: controls.upgrade_force,
             conflicts: settings.conflicts,
-            prune: PruneScope::new(in_effect(earlier), &[]),
+            prune: PruneScope::default(),
         };
         Ok(NewRevision {
             plan,
