@@ -1,7 +1,6 @@
 //! Starting, using and stopping one control plane.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +15,7 @@ use super::certificates::Authority;
 use super::component::{self, Component, Ports};
 use super::error::{ControlPlaneError, io_failed};
 use super::kubeconfig::{self, User};
+use super::ports::free_port;
 use super::readiness;
 use super::supervisor::Supervisor;
 
@@ -373,20 +373,12 @@ fn temporary_folder() -> Result<tempfile::TempDir, ControlPlaneError> {
         .map_err(io_failed("create a folder in", &std::env::temp_dir()))
 }
 
-/// Ports that were free a moment ago, all different because they are held together.
 fn free_ports() -> Result<Ports, ControlPlaneError> {
-    let listen = || TcpListener::bind("127.0.0.1:0").map_err(io_failed("listen on", Path::new("127.0.0.1")));
-    let port = |listener: &TcpListener| {
-        listener
-            .local_addr()
-            .map(|address| address.port())
-            .map_err(io_failed("listen on", Path::new("127.0.0.1")))
-    };
-    let held = (listen()?, listen()?, listen()?);
+    let port = || free_port().map_err(io_failed("listen on", Path::new("127.0.0.1")));
     Ok(Ports {
-        etcd: port(&held.0)?,
-        etcd_peer: port(&held.1)?,
-        api_server: port(&held.2)?,
+        etcd: port()?,
+        etcd_peer: port()?,
+        api_server: port()?,
     })
 }
 

@@ -29,6 +29,7 @@ mod error;
 mod faults;
 mod kubeconfig;
 mod operator;
+mod ports;
 mod readiness;
 mod supervisor;
 mod test_cluster;

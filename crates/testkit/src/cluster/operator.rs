@@ -1,7 +1,6 @@
 //! An operator as a process of its own, the way its users run it.
 
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use tokio::sync::Mutex;
 
 use super::command::tied_to_this_thread;
 use super::error::{ControlPlaneError, io_failed};
+use super::ports::free_port;
 use crate::environment;
 use crate::skip::not_judged;
 
@@ -67,7 +67,8 @@ impl OperatorProcess {
     pub fn start(command: &OperatorCommand<'_>) -> Result<Self, ControlPlaneError> {
         let output = File::create(command.log).map_err(io_failed("write", command.log))?;
         let errors = output.try_clone().map_err(io_failed("write", command.log))?;
-        let (probes, metrics) = free_ports()?;
+        let port = || free_port().map_err(io_failed("listen on", Path::new("127.0.0.1")));
+        let (probes, metrics) = (port()?, port()?);
         let child = Command::from(tied_to_this_thread(command.binary))
             .args(["run", "--watches-file=./watches.yaml"])
             .arg(format!("--health-probe-bind-address=127.0.0.1:{probes}"))
@@ -226,20 +227,6 @@ fn failed(what: String, log: &str) -> ControlPlaneError {
         what,
         log: last.join("\n"),
     }
-}
-
-/// Two ports that were free a moment ago, different because they are held together.
-fn free_ports() -> Result<(u16, u16), ControlPlaneError> {
-    let failed = || io_failed("listen on", Path::new("127.0.0.1"));
-    let first = TcpListener::bind("127.0.0.1:0").map_err(failed())?;
-    let second = TcpListener::bind("127.0.0.1:0").map_err(failed())?;
-    let port = |listener: &TcpListener| {
-        listener
-            .local_addr()
-            .map(|address| address.port())
-            .map_err(failed())
-    };
-    Ok((port(&first)?, port(&second)?))
 }
 
 async fn get(port: u16, path: &str) -> std::io::Result<String> {
