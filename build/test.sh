@@ -54,7 +54,7 @@ build_programs() {
 # targets_without NAME…: options for the test targets of the workspace but these
 targets_without() {
     local file name
-    printf -- '--lib --bins --examples'
+    printf -- '--lib --bins'
     for file in tests/*.rs tests/*/main.rs crates/*/tests/*.rs crates/*/tests/*/main.rs; do
         name=${file%/main.rs}
         name=$(basename "$name" .rs)
