@@ -59,17 +59,11 @@ impl Planner<'_> {
             None => Decision::Install,
         };
         let first = !was_ever_deployed(earlier);
-        let operation = if first {
-            Operation::Install
-        } else {
-            Operation::Upgrade
-        };
-        let rendered = self
-            .renderer
-            .render(session, prepared, revision, operation)
-            .await?;
-        let manifest = manifest(&rendered);
-        let objects = objects_of_manifest(&manifest)?;
+        let Rendering {
+            rendered,
+            manifest,
+            objects,
+        } = self.render(session, prepared, revision, first).await?;
         let (settings, controls) = (self.settings, &session.controls);
         let plan = Plan {
             decision,
@@ -125,7 +119,26 @@ impl Planner<'_> {
             return Ok(None);
         }
         let revision = last.record.version;
-        let operation = if revision == Revision::FIRST {
+        let first = revision == Revision::FIRST;
+        let Rendering {
+            rendered, objects, ..
+        } = self.render(session, prepared, revision, first).await?;
+        let hooks = hook_records(&rendered);
+        if !is_what_would_be(&self.settings.chart, prepared, last, &objects, &hooks) {
+            return Ok(None);
+        }
+        Ok(Some(Plan::take_over(self.settings, last, &rendered, objects)?))
+    }
+
+    /// What the chart renders for a revision, which is the `first` or an upgrade.
+    async fn render(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+        revision: Revision,
+        first: bool,
+    ) -> Result<Rendering, ReconcileError> {
+        let operation = if first {
             Operation::Install
         } else {
             Operation::Upgrade
@@ -134,13 +147,20 @@ impl Planner<'_> {
             .renderer
             .render(session, prepared, revision, operation)
             .await?;
-        let objects = objects_of_manifest(&manifest(&rendered))?;
-        let hooks = hook_records(&rendered);
-        if !is_what_would_be(&self.settings.chart, prepared, last, &objects, &hooks) {
-            return Ok(None);
-        }
-        Ok(Some(Plan::take_over(self.settings, last, &rendered, objects)?))
+        let manifest = manifest(&rendered);
+        Ok(Rendering {
+            objects: objects_of_manifest(&manifest)?,
+            manifest,
+            rendered,
+        })
     }
+}
+
+/// A rendering, with its manifest as it is stored and the objects in it.
+struct Rendering {
+    rendered: Rendered,
+    manifest: String,
+    objects: Vec<RenderedObject>,
 }
 
 /// Whether `last` was made of the present chart and values. Its chart is not stored as a whole,
