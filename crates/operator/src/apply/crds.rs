@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
@@ -101,33 +102,24 @@ impl Applier {
         Ok(Some((value(live), value(replaced))))
     }
 
-    /// Whether a definition of this name is there.
+    /// The metadata of the definition of this name; `None` where it is not there.
     ///
     /// # Errors
     /// The server does not answer.
-    pub async fn has_crd(&self, name: &str) -> Result<bool, CrdError> {
+    pub async fn find_crd(&self, name: &str) -> Result<Option<ObjectMeta>, CrdError> {
         let found = self.definitions().get_metadata_opt(name).await;
         let found = found.map_err(|error| CrdError::Request {
             attempt: "look for",
             name: name.to_owned(),
             source: error.into(),
         })?;
-        Ok(found.is_some())
+        Ok(found.map(|found| found.metadata))
     }
 
     /// Whether the definition was written.
     async fn install_crd(&self, object: &RenderedObject, policy: CrdPolicy) -> Result<bool, CrdError> {
-        let failed = |attempt| {
-            let name = object.name.clone();
-            move |error: kube::Error| CrdError::Request {
-                attempt,
-                name,
-                source: error.into(),
-            }
-        };
         let api = self.definitions();
-        let found = api.get_metadata_opt(&object.name).await;
-        let found = found.map_err(failed("look for"))?;
+        let found = self.find_crd(&object.name).await?;
         if found.is_some() && policy != CrdPolicy::CreateReplace {
             return Ok(false);
         }
@@ -160,7 +152,7 @@ impl Applier {
                 Err(error) => return Err(refused(error)),
             }
         };
-        Ok(found.is_none_or(|found| found.metadata.generation != written.metadata.generation))
+        Ok(found.is_none_or(|found| found.generation != written.metadata.generation))
     }
 
     /// Waits until the server acts on these definitions.

@@ -61,7 +61,7 @@ impl DryRunner<'_> {
         if plan.definitions.policy == CrdPolicy::Create {
             let mut missing = Vec::new();
             for definition in due {
-                if !self.applier.has_crd(&definition.name).await? {
+                if self.applier.find_crd(&definition.name).await?.is_none() {
                     missing.push(definition);
                 }
             }
