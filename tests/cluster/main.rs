@@ -7,6 +7,7 @@
 
 mod applying;
 mod bench;
+mod compat;
 mod concurrency;
 mod conflicts;
 mod contract;
@@ -39,7 +40,6 @@ mod lookups;
 mod masking;
 mod metrics;
 mod migrate;
-mod old_ways;
 mod order;
 mod public_charts;
 mod refusals;

@@ -3,7 +3,8 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, PATIENCE};
+use crate::takeover::helm_as;
 
 fn watch(bench: &Bench, switches: &str) {
     let group = &bench.group;
@@ -14,7 +15,7 @@ fn watch(bench: &Bench, switches: &str) {
 
 #[tokio::test]
 async fn a_manifest_is_in_the_status_only_on_request_and_without_secrets() {
-    let Some(bench) = Bench::with_kind("old_ways").await else {
+    let Some(bench) = Bench::with_kind("compat").await else {
         return;
     };
     watch(&bench, ", manifestInStatus: true");
@@ -82,7 +83,7 @@ async fn a_manifest_is_in_the_status_only_on_request_and_without_secrets() {
 
 #[tokio::test]
 async fn a_resource_without_values_keeps_the_last_ones_on_request() {
-    let Some(bench) = Bench::with_kind("old_ways").await else {
+    let Some(bench) = Bench::with_kind("compat").await else {
         return;
     };
     watch(&bench, ", reuseValues: true");
@@ -124,5 +125,65 @@ async fn a_resource_without_values_keeps_the_last_ones_on_request() {
     bench.wait_revision("shop", 4).await;
     let service = bench.services().get("shop").await.unwrap();
     assert_eq!(service.data["spec"]["ports"][0]["port"], 80);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn values_that_are_kept_are_those_of_the_deployed_revision_whatever_failed_since() {
+    let Some(bench) = Bench::with_kind("compat").await else {
+        return;
+    };
+    watch(&bench, ", reuseValues: true");
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "first"})).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+
+    bench.edit("workload.yaml", "port: {{ .Values.port }}", "port: 99999");
+    bench.patch_web("shop", json!({"spec": {"message": null}})).await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    let operator = bench.ready_operator().await;
+    let begun = std::time::Instant::now();
+    loop {
+        let audit = bench.cluster.audit_since(mark).await.unwrap();
+        let tries = audit.by_user(bench.user.name()).resource("services").refused();
+        if tries.filter(|request| !request.uri.contains("dryRun")).len() >= 3 {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "not tried again: {audit}");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+    operator.stop().await.unwrap();
+
+    bench.edit("workload.yaml", "port: 99999", "port: 80");
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 3).await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "first");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn values_of_helm_that_are_kept_leave_its_release_as_it_is() {
+    let Some(bench) = Bench::with_kind("compat").await else {
+        return;
+    };
+    watch(&bench, ", reuseValues: true");
+    let values = ["install", "--set", "password=constant,message=helms"];
+    helm_as(&bench, "helm-operator", &values).await;
+    bench.apply_web("shop", json!({})).await;
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+
+    bench.edit("configmap.yaml", "{{- if .Values.broken }}", "{{- if true }}");
+    let operator = bench.ready_operator().await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(message.contains("the chart was told to fail"), "{message}");
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "helms");
     operator.stop().await.unwrap();
 }
