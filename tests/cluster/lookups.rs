@@ -18,6 +18,8 @@ metadata:
   name: {{ .Release.Name }}-copy
 data:
   color: {{ ($source.data | default dict).color | default "none" }}
+  operation: {{ if .Release.IsInstall }}install{{ else }}upgrade{{ end }}
+  note: {{ .Values.note | default "none" }}
   {{- if .Values.stamp }}
   stamp: {{ now | quote }}
   random: {{ randAlphaNum 20 }}
@@ -119,6 +121,52 @@ async fn what_was_looked_up_is_looked_up_again_and_upgrades_when_it_matters() {
         .unwrap();
     bench.wait_revision("shop", 3).await;
     color_of(&bench, "shop", "none").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_first_success_after_a_failure_is_compared_as_the_installation_that_it_was() {
+    let Some(bench) = bench().await else { return };
+    let operator = bench.ready_operator().await;
+    source(&bench, "red", "a").await;
+    bench
+        .apply_web("shop", json!({"password": "constant", "port": 99_999}))
+        .await;
+    bench.wait_failed("shop", "ReleaseFailed").await;
+    bench
+        .apply_web("shop", json!({"password": "constant", "port": 80}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    let copy = bench.config_maps().get("shop-copy").await.unwrap();
+    assert_eq!(copy.data["data"]["operation"], "install");
+    let mark = bench.cluster.audit_mark().unwrap();
+    source(&bench, "red", "b").await;
+    looked_up_again(&bench, mark).await;
+    assert_eq!(bench.revisions().await, ["1 failed", "2 deployed"]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn values_that_are_reused_are_those_that_lookups_are_compared_with() {
+    let Some(bench) = bench().await else { return };
+    let group = &bench.group;
+    bench.watches(&format!(
+        "- {{group: {group}, version: v1, kind: Web, chart: web, reconcilePeriod: 1s, reuseValues: true}}\n"
+    ));
+    let operator = bench.ready_operator().await;
+    source(&bench, "red", "a").await;
+    bench
+        .apply_web("shop", json!({"password": "constant", "note": "mine"}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .patch_web("shop", json!({"spec": {"password": null, "note": null}}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    source(&bench, "red", "b").await;
+    looked_up_again(&bench, mark).await;
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
 }
 

@@ -341,3 +341,25 @@ async fn a_resource_that_has_taken_the_name_of_another_keeps_its_objects() {
     assert_eq!(json!(map.metadata.owner_references.unwrap()[0].uid), uid);
     lane.stop().await;
 }
+
+#[tokio::test]
+async fn what_is_asked_for_while_the_finalizer_is_written_counts() {
+    let Some(lane) = Lane::ready("what_is_asked_for_while").await else {
+        return;
+    };
+    let pause = std::time::Duration::from_secs(3);
+    let slow = lane
+        .proxy
+        .inject(Fault::on("patch", "webs").name("shop").delay(pause));
+    lane.bench.apply_web("shop", json!({})).await;
+    wait_until("the finalizer", || lane.proxy.struck(slow) == 1).await;
+    let paused = json!({"metadata": {"annotations": {"steersman.dev/pause": "true"}}});
+    lane.bench.patch_web("shop", paused).await;
+    lane.bench
+        .wait("the pause", &lane.bench.webs(), "shop", |web| {
+            condition(web, "Paused").filter(|(status, ..)| status == "True")
+        })
+        .await;
+    assert!(lane.bench.revisions().await.is_empty());
+    lane.stop().await;
+}

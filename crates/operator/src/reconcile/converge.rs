@@ -83,7 +83,9 @@ impl Reconciler {
             log_deployed(session, memory);
             if action == Action::AddFinalizer {
                 let written = session.add_finalizer().await?;
-                session.accept(written);
+                if session.accept(written) {
+                    *prepared = None;
+                }
                 memory.note_finalizer(Instant::now());
                 continue;
             }
@@ -233,6 +235,7 @@ impl Reconciler {
     pub(super) fn lookups(&self) -> Lookups<'_> {
         Lookups {
             renderer: &self.renderer,
+            settings: &self.settings,
         }
     }
 

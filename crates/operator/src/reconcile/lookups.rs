@@ -9,6 +9,7 @@ use steersman_model::{DocumentsError, ReleaseStatus, Revision, objects_of_manife
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::memory::Memory;
 use super::noise::is_same_but_for_noise;
@@ -21,6 +22,7 @@ use crate::release::HookRecord;
 #[derive(Clone, Copy)]
 pub(super) struct Lookups<'a> {
     pub(super) renderer: &'a Renderer,
+    pub(super) settings: &'a ReconcileSettings,
 }
 
 impl Lookups<'_> {
@@ -94,7 +96,8 @@ impl Lookups<'_> {
         let Some(stored) = session.history.get(revision).await? else {
             return Ok(true);
         };
-        let operation = if prepared.first || revision == Revision::FIRST {
+        let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(&stored));
+        let operation = if stored.snapshot.installed || revision == Revision::FIRST {
             Operation::Install
         } else {
             Operation::Upgrade

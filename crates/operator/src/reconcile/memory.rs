@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::Value;
 use steersman_cluster::lookup::Answer;
-use steersman_model::{ChangeSet, Digest, Inputs, ObjectId, ReleaseStatus, Revision};
+use steersman_model::{ChangeSet, Digest, Inputs, ObjectId, ReleaseStatus, Revision, digest_of_json};
 use steersman_watches::controls::Controls;
 use tokio::time::Instant;
 
@@ -68,6 +69,8 @@ pub(super) struct KnownRelease {
     pub(super) last: Option<LastRevision>,
     /// The newest deployed revision.
     pub(super) deployed: Option<Revision>,
+    /// The digest of that revision's values.
+    pub(super) deployed_values: Option<Digest>,
     /// When that revision was written.
     pub(super) deployed_at: Option<Timestamp>,
     /// The objects of that revision, each with the digest of our fields after it was applied.
@@ -103,6 +106,7 @@ impl KnownRelease {
         Self {
             last,
             deployed: deployed.map(|stored| stored.record.version),
+            deployed_values: deployed.map(values_digest),
             deployed_at: deployed.and_then(|stored| stored.record.info.last_deployed),
             objects: deployed
                 .map(|stored| objects(&stored.snapshot))
@@ -113,6 +117,12 @@ impl KnownRelease {
                 .unwrap_or_default(),
         }
     }
+}
+
+/// The digest of the values that a revision was rendered from.
+fn values_digest(stored: &Stored) -> Digest {
+    let noted = stored.snapshot.inputs.map(|inputs| inputs.values);
+    noted.unwrap_or_else(|| digest_of_json(&Value::Object(stored.record.config.clone().unwrap_or_default())))
 }
 
 /// Whether one of these revisions was deployed at any time.
@@ -258,6 +268,7 @@ impl Memory {
                 deployed_before: true,
             }),
             deployed: Some(revision),
+            deployed_values: Some(values_digest(stored)),
             deployed_at: stored.record.info.last_deployed,
             objects: objects(&stored.snapshot),
             lookups: stored.snapshot.lookups.clone(),

@@ -11,16 +11,12 @@ use crate::release::Stored;
 use crate::status::Redactor;
 
 impl PreparedRelease {
-    /// What the release would be rendered from, if a resource without values keeps those of the
-    /// last release.
+    /// What the release would be rendered from, if a resource without values keeps those of the last deployed
+    /// revision.
     pub(super) fn reused_inputs(&self, settings: &ReconcileSettings, known: &KnownRelease) -> Inputs {
-        let deployed = known
-            .last
-            .as_ref()
-            .filter(|last| last.status == ReleaseStatus::Deployed);
-        match deployed.and_then(|last| last.inputs) {
-            Some(last) if reuses(settings, self) => Inputs {
-                values: last.values,
+        match known.deployed_values {
+            Some(values) if reuses(settings, self) => Inputs {
+                values,
                 ..self.inputs
             },
             _ => self.inputs,

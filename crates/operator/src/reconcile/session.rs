@@ -118,14 +118,8 @@ impl Session {
             block_owner_deletion: Some(true),
         };
         let api = resource.objects(&shared.client, metadata.namespace.as_deref());
-        let (controls, complaints) = Controls::read(metadata.annotations.as_ref());
-        for complaint in complaints {
-            tracing::warn!(namespace = metadata.namespace, name = owner.name, "{complaint}");
-        }
         let redactor = LearningRedactor::default();
-        if let Some(spec) = object.data.get("spec") {
-            redactor.learn(Redactor::new([], spec));
-        }
+        learn_spec(&redactor, &object);
         Ok(Self {
             history: History::new(
                 shared.client.clone(),
@@ -135,7 +129,7 @@ impl Session {
             ),
             redactor,
             progress: ReconcileProgress::default(),
-            controls,
+            controls: controls(&object),
             selector: settings.selector.to_string(),
             former_selectors: settings.former_selectors.clone(),
             generation: object.metadata.generation,
@@ -152,12 +146,19 @@ impl Session {
         &self.object
     }
 
-    /// The resource is from now on as a write, or another read, has left it.
-    pub(super) fn accept(&mut self, written: Written) {
+    /// The resource is from now on as a write, or another read, has left it. Gives whether others have changed it: what
+    /// was made of it before is out of date then.
+    pub(super) fn accept(&mut self, written: Written) -> bool {
+        let is_changed = changed_by_others(&self.object, &written.object);
         self.object = written.object;
         self.object.metadata.managed_fields = None;
         self.freshness = written.freshness;
         self.generation = written.generation;
+        if is_changed {
+            self.controls = controls(&self.object);
+            learn_spec(&self.redactor, &self.object);
+        }
+        is_changed
     }
 
     /// Whether the resource is being deleted.
@@ -272,6 +273,26 @@ impl Session {
 
     pub(super) fn namespace(&self) -> &str {
         self.owner.namespace.as_deref().unwrap_or_default()
+    }
+}
+
+/// What the annotations ask for; what can't be read in them is said in the log.
+fn controls(object: &DynamicObject) -> Controls {
+    let metadata = &object.metadata;
+    let (controls, complaints) = Controls::read(metadata.annotations.as_ref());
+    for complaint in complaints {
+        tracing::warn!(
+            namespace = metadata.namespace,
+            name = metadata.name,
+            "{complaint}"
+        );
+    }
+    controls
+}
+
+fn learn_spec(redactor: &LearningRedactor, object: &DynamicObject) {
+    if let Some(spec) = object.data.get("spec") {
+        redactor.learn(Redactor::new([], spec));
     }
 }
 

@@ -30,6 +30,9 @@ pub struct Snapshot {
     /// What was looked up to render it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lookups: Vec<Answer>,
+    /// Whether it was rendered as an installation: no revision had been deployed before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub installed: bool,
 }
 
 /// What is remembered of an object of the revision, to find it again and to see drift.

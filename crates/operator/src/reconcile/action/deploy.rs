@@ -62,6 +62,7 @@ impl Deploy<'_> {
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups(),
+                installed: new.first,
                 ..Snapshot::default()
             },
             managers: Vec::new(),
@@ -178,6 +179,7 @@ impl Deploy<'_> {
         stored.snapshot = Snapshot {
             inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
+            installed: stored.snapshot.installed,
             ..Snapshot::new(changes)
         };
         let keep = self.settings.releases.history_max;
