@@ -114,3 +114,40 @@ async fn values_are_ignored_in_objects_with_the_labels_and_annotations_of_the_ru
     assert_eq!(maps.get("both").await.unwrap().data["data"]["color"], "red");
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_value_that_a_failed_revision_has_sent_is_left_to_nobody() {
+    let Some(bench) = Bench::with_kind("ignored_values").await else {
+        return;
+    };
+    bench.watches(&watch(
+        &bench,
+        "{ignore: [{paths: [/data/message], target: {kind: ConfigMap}}]}",
+    ));
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "good"})).await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .apply_web("shop", json!({"message": "bad", "port": 99_999}))
+        .await;
+    bench.wait_failed("shop", "ReleaseFailed").await;
+    bench
+        .apply_web("shop", json!({"message": "good", "port": 80}))
+        .await;
+    bench.wait_revision("shop", 3).await;
+    let map = bench.config_maps().get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "good");
+
+    let back = json!({"metadata": {"annotations": {"steersman.dev/rollback-on-failure": "true"}}});
+    bench.patch_web("shop", back).await;
+    bench
+        .apply_web("shop", json!({"message": "bad", "port": 99_999}))
+        .await;
+    bench.wait_failed("shop", "ReleaseFailed").await;
+    bench
+        .wait("the rollback", &bench.config_maps(), "shop-config", |map| {
+            (map["data"]["message"] == "good").then_some(())
+        })
+        .await;
+    operator.stop().await.unwrap();
+}

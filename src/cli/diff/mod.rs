@@ -11,9 +11,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use steersman_model::Environment;
 use steersman_operator::dependents::Interests;
-use steersman_operator::reconcile::{
-    DryRun, ObjectDryRun, ReconcileError, ReconcileSettings, Reconciler, Shared,
-};
+use steersman_operator::reconcile::{DryRun, ReconcileError, ReconcileSettings, Reconciler, Shared};
 use steersman_watches::Watches;
 pub(super) use subject::Subject;
 use tokio_util::sync::CancellationToken;
@@ -85,7 +83,7 @@ fn diff_all(arguments: Args, environment: &Environment) -> Result<bool, Failure>
             let title = subject.title();
             let shown = if subject.is_selected() {
                 let dry_run = dry_run(&cluster, subject).await.map_err(failed)?;
-                differs |= dry_run.objects.iter().any(ObjectDryRun::differs);
+                differs |= dry_run.differs();
                 refused += text::refused(&dry_run);
                 text::describe(&title, &dry_run, style)
             } else {

@@ -203,7 +203,7 @@ fn decision(decision: Decision) -> (Weight, String) {
             format!("revision {revision} would be taken over as it is"),
         ),
         Decision::Keep(revision) => (Weight::Same, format!("revision {revision} is ours already")),
-        Decision::Uninstall => (Weight::Same, "is being deleted".to_owned()),
+        Decision::Uninstall => (Weight::Differs, "is being deleted".to_owned()),
         Decision::Install => (
             Weight::Differs,
             "has no release, and one would be installed".to_owned(),

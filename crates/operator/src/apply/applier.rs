@@ -166,14 +166,6 @@ impl Applier {
         let api = self.api(resource, id.namespace.as_deref());
         let mut value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let known = self.dependents.live(&owner.uid, id);
-        let failed = |attempt| {
-            move |source| ApplyError::Request {
-                attempt,
-                id: Box::new(id.clone()),
-                source,
-            }
-        };
-
         let mut uid = match known {
             Some(live) if options.former_managers.is_empty() => Some(live.uid),
             None if options.former_managers.is_empty() => None,
@@ -198,18 +190,13 @@ impl Applier {
                     return Ok(self.applied(owner, addressed, &metadata, change, mended));
                 }
                 (Err(error), _) if error.is_about_the_schema() => {
-                    let fitting = mend(&api, &value, error).await.map_err(failed("apply"))?;
+                    let fitting = mend(&api, &value, error).await;
+                    let fitting = fitting.map_err(|error| refused(id, error))?;
                     tracing::warn!(object = %id, "the chart's object is mended: {}", fitting.notes.join("; "));
                     value = fitting.value;
                     mended.extend(fitting.notes);
                 }
-                (Err(error), Some(_)) if error.is_field_conflict() => {
-                    return Err(ApplyError::Conflict {
-                        id: Box::new(id.clone()),
-                        fields: in_words(&error),
-                        source: error,
-                    });
-                }
+                (Err(error), Some(_)) if error.is_field_conflict() => return Err(refused(id, error)),
                 (Err(error), Some(current)) if error.is_immutable() => {
                     self.make_way(
                         Recreation {
@@ -238,14 +225,14 @@ impl Applier {
                     if error.is_not_found() {
                         self.discovery.forget();
                     }
-                    return Err(failed("apply")(error));
+                    return Err(refused(id, error));
                 }
             }
         }
         // Not every conflict is about the object: two that create pods meet in their quota, too.
-        Err(failed("apply")(refusal.unwrap_or_else(|| {
-            RequestError::local("the object is created and deleted by somebody else all the time")
-        })))
+        let by_others =
+            || RequestError::local("the object is created and deleted by somebody else all the time");
+        Err(refused(id, refusal.unwrap_or_else(by_others)))
     }
 
     /// The UID of the object of this name, if there is one and it may be written. What Helm or
@@ -307,6 +294,17 @@ impl Applier {
     }
 }
 
+/// That the server does not apply an object: who manages its fields, where that is why.
+pub(super) fn refused(id: &ObjectId, source: RequestError) -> ApplyError {
+    let id = Box::new(id.clone());
+    if source.is_field_conflict() {
+        let fields = in_words(&source);
+        return ApplyError::Conflict { id, fields, source };
+    }
+    let attempt = "apply";
+    ApplyError::Request { attempt, id, source }
+}
+
 /// An object of ours that the server refuses to change may be one that others, or an earlier revision, have left in a
 /// state from which no apply leads on. When mending that does not help either, the first answer counts.
 async fn heal_or_refuse(
@@ -320,11 +318,7 @@ async fn heal_or_refuse(
     let name = id.name.as_str();
     match heal(Existing { api, name, uid }, value, &refusal, conflicts).await {
         Ok(metadata) => Ok(metadata),
-        Err(HealError::NothingToReplace | HealError::Refused) => Err(ApplyError::Request {
-            attempt: "apply",
-            id: Box::new(id.clone()),
-            source: refusal,
-        }),
+        Err(HealError::NothingToReplace | HealError::Refused) => Err(refused(id, refusal)),
         Err(source) => Err(ApplyError::Heal {
             id: Box::new(id.clone()),
             source,

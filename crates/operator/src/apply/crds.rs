@@ -27,7 +27,7 @@ pub enum CrdError {
     /// The server refused a request.
     #[error("failed to {attempt} CustomResourceDefinition {name}")]
     Request {
-        /// A verb: `look for`, `create`, `replace`, `try to replace` or `read`.
+        /// A verb: `look for`, `create`, `replace` or `read`.
         attempt: &'static str,
         /// The definition.
         name: String,
@@ -42,6 +42,15 @@ pub enum CrdError {
         /// What its conditions say.
         reason: String,
     },
+}
+
+/// What a dry run has shown of a definition that would be written.
+#[derive(Debug)]
+pub struct DryRunDefined {
+    /// It as it is in the cluster, if it is there.
+    pub live: Option<Value>,
+    /// It as it would be, or why the server would not take it.
+    pub result: Result<Value, CrdError>,
 }
 
 fn detail(reason: &str) -> String {
@@ -73,33 +82,43 @@ impl Applier {
         Ok(!written.is_empty())
     }
 
-    /// A definition as it is, and as replacing it would leave it; `None` where it is not there.
+    /// A definition as it is, and as writing it would leave it.
     ///
     /// # Guarantees
     /// Nothing is written.
     ///
     /// # Errors
-    /// The server does not answer, or would refuse the replacement.
-    pub async fn dry_run_replace_crd(
-        &self,
-        object: &RenderedObject,
-    ) -> Result<Option<(Value, Value)>, CrdError> {
-        let failed = |error: kube::Error| CrdError::Request {
-            attempt: "try to replace",
+    /// The one that is there can't be read.
+    pub async fn dry_run_crd(&self, object: &RenderedObject) -> Result<DryRunDefined, CrdError> {
+        let api = self.definitions();
+        let live = api.get_opt(&object.name).await;
+        let live = live.map_err(|error| CrdError::Request {
+            attempt: "look for",
             name: object.name.clone(),
             source: error.into(),
+        })?;
+        let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
+        parameters.force = live.is_some();
+        let mut value = without_status(object);
+        let result = loop {
+            let patch = Patch::Apply(&value);
+            let answer = api.patch(&object.name, &parameters, &patch).await;
+            match answer.map_err(RequestError::from) {
+                Ok(written) => break Ok(as_value(written)),
+                Err(refusal) => match mend_definition(&api, &object.name, &value, refusal).await {
+                    Ok(mended) => value = mended,
+                    Err(source) => {
+                        break Err(CrdError::Request {
+                            attempt: if live.is_some() { "replace" } else { "create" },
+                            name: object.name.clone(),
+                            source,
+                        });
+                    }
+                },
+            }
         };
-        let api = self.definitions();
-        let Some(live) = api.get_opt(&object.name).await.map_err(failed)? else {
-            return Ok(None);
-        };
-        let parameters = PatchParams::apply(FIELD_MANAGER).force().dry_run();
-        let replaced = api
-            .patch(&object.name, &parameters, &Patch::Apply(&object.value))
-            .await
-            .map_err(failed)?;
-        let value = |definition: DynamicObject| serde_json::to_value(definition).unwrap_or_default();
-        Ok(Some((value(live), value(replaced))))
+        let live = live.map(as_value);
+        Ok(DryRunDefined { live, result })
     }
 
     /// The metadata of the definition of this name; `None` where it is not there.
@@ -123,10 +142,6 @@ impl Applier {
         if found.is_some() && policy != CrdPolicy::CreateReplace {
             return Ok(false);
         }
-        let mut value = object.value.clone();
-        if let Some(map) = value.as_object_mut() {
-            map.remove("status");
-        }
         let mut parameters = PatchParams::apply(FIELD_MANAGER);
         parameters.force = found.is_some();
         let attempt = if found.is_some() { "replace" } else { "create" };
@@ -135,21 +150,16 @@ impl Applier {
             name: object.name.clone(),
             source,
         };
+        let mut value = without_status(object);
         let written = loop {
             let patch = Patch::Apply(&value);
             let answer = api.patch_metadata(&object.name, &parameters, &patch).await;
             match answer.map_err(RequestError::from) {
                 Ok(written) => break written,
-                Err(error) if error.is_about_the_schema() => {
-                    let mended = mend(&api, &value, error).await.map_err(refused)?;
-                    tracing::warn!(
-                        definition = object.name,
-                        "the chart's definition is mended: {}",
-                        mended.notes.join("; ")
-                    );
-                    value = mended.value;
+                Err(refusal) => {
+                    let mended = mend_definition(&api, &object.name, &value, refusal).await;
+                    value = mended.map_err(refused)?;
                 }
-                Err(error) => return Err(refused(error)),
             }
         };
         Ok(found.is_none_or(|found| found.generation != written.metadata.generation))
@@ -181,6 +191,37 @@ impl Applier {
         let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
         Api::all_with(self.client.clone(), &resource)
     }
+}
+
+fn as_value(definition: DynamicObject) -> Value {
+    serde_json::to_value(definition).unwrap_or_default()
+}
+
+fn without_status(definition: &RenderedObject) -> Value {
+    let mut value = definition.value.clone();
+    if let Some(map) = value.as_object_mut() {
+        map.remove("status");
+    }
+    value
+}
+
+/// A definition without what the server finds fault with.
+///
+/// # Errors
+/// `refusal`, if it is about something else.
+async fn mend_definition(
+    api: &Api<DynamicObject>,
+    name: &str,
+    value: &Value,
+    refusal: RequestError,
+) -> Result<Value, RequestError> {
+    let mended = mend(api, value, refusal).await?;
+    tracing::warn!(
+        definition = name,
+        "the chart's definition is mended: {}",
+        mended.notes.join("; ")
+    );
+    Ok(mended.value)
 }
 
 /// Waits until the server acts on a definition; where it does not within [`ESTABLISH_TIMEOUT`], what its conditions say.

@@ -1,5 +1,7 @@
 //! What an apply would do to an object, by the server's own word.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
@@ -8,9 +10,9 @@ use steersman_cluster::{Owner, Ownership, RequestError};
 use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 
-use super::applier::{Applier, ApplyOptions};
-use super::repair::recreate::Recreation;
-use crate::apply::address::{identify, unknown_kind};
+use super::applier::{Applier, ApplyOptions, refused};
+use super::repair::recreate::{Recreation, as_recreated};
+use crate::apply::address::{identify, missing_kind};
 use crate::apply::error::ApplyError;
 use crate::apply::ownership::takeover::TakenOver;
 use crate::apply::repair::dropped::{merge_patch, without_dropped};
@@ -41,6 +43,8 @@ pub struct DryRunApply<'a> {
     pub served: &'a Served,
     /// Whether a definition beside it brings its kind.
     pub is_defined: bool,
+    /// The namespaces that come before it.
+    pub new_namespaces: &'a BTreeSet<String>,
     /// The managers whose fields are taken over before the apply; `None` where nothing is taken over.
     pub former_managers: Option<&'a [String]>,
     /// What the apply does besides.
@@ -86,7 +90,7 @@ impl Applier {
     ) -> Result<DryRunApplied, ApplyError> {
         let DryRunApply { object, served, .. } = apply;
         let Some(resource) = served.resource(&object.api) else {
-            return Ok(without_version(owner, apply));
+            return self.without_version(owner, apply).await;
         };
         let id = identify(object, resource, &owner.release_namespace);
         let api = self.api(resource, id.namespace.as_deref());
@@ -116,15 +120,25 @@ impl Applier {
         }
         let value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
-        if live.is_some() {
-            // What former managers own is taken over before anything is applied.
-            parameters.force = apply.options.conflicts == ConflictPolicy::Overwrite
-                || live.as_ref().is_some_and(|live| is_taken_over(live, &apply));
-        }
-        let answer = dry_run_value(&api, &object.name, &value, live.as_ref(), &parameters).await;
+        parameters.force = live.is_some() && apply.options.conflicts == ConflictPolicy::Overwrite;
+        let tried = try_value(&api, &object.name, value, live.as_ref(), &parameters).await;
+        let Tried { value, answer } = match live.as_ref().and_then(|live| taken_over(live, &apply)) {
+            // Fields of former managers are taken over before anything is applied.
+            Some(taken_over) => {
+                let tried = tried.without_conflicts_with(|manager| taken_over.is_former_manager(manager));
+                match tried {
+                    Ok(tried) => tried,
+                    Err(value) => {
+                        parameters.force = true;
+                        try_value(&api, &object.name, value, live.as_ref(), &parameters).await
+                    }
+                }
+            }
+            None => tried,
+        };
         let mut dry_run = DryRunApplied::new(id.clone(), None, Ok(Value::Null));
-        dry_run.result = match answer {
-            Ok(applied) => {
+        dry_run.result = match (answer, &live) {
+            (Ok(applied), _) => {
                 let answered = Answered {
                     api: &api,
                     id: &id,
@@ -143,9 +157,8 @@ impl Applier {
                     None => Ok(serde_json::to_value(applied).unwrap_or_default()),
                 }
             }
-            // The namespace comes with the chart, or is not there yet.
-            Err(error) if error.is_not_found() && live.is_none() => Ok(value),
-            Err(refusal) if refusal.is_immutable() && live.is_some() => {
+            (Err(error), None) if error.is_not_found() && apply.brings_namespace_of(&id) => Ok(value),
+            (Err(refusal), Some(live)) if refusal.is_immutable() => {
                 let recreation = Recreation {
                     options: apply.options,
                     api: &api,
@@ -153,26 +166,63 @@ impl Applier {
                     object,
                     value: &value,
                 };
-                let possible = recreation.check(refusal).await;
-                dry_run.recreated = possible.is_ok();
-                possible.map(|()| value)
+                let created = recreation.check(refusal).await;
+                dry_run.recreated = created.is_ok();
+                created.map(|created| as_recreated(&value, created, live))
             }
-            Err(source) => Err(ApplyError::Request {
-                attempt: "apply",
-                id: Box::new(id),
-                source,
-            }),
+            (Err(source), _) => Err(refused(&id, source)),
         };
         dry_run.live = live.and_then(|live| serde_json::to_value(live).ok());
         Ok(dry_run)
     }
 }
 
-/// Whether former managers own fields of the object, which become ours before it is applied.
-fn is_taken_over(live: &DynamicObject, apply: &DryRunApply<'_>) -> bool {
+impl Applier {
+    /// The dry run of an object whose version is not served: the server can't be asked, so it is what would be sent. By
+    /// another version of its kind it may be there already.
+    async fn without_version(
+        &self,
+        owner: &Owner,
+        apply: DryRunApply<'_>,
+    ) -> Result<DryRunApplied, ApplyError> {
+        let object = apply.object;
+        let other_version = apply.served.any_version(&object.api.group, &object.api.kind);
+        let (id, live) = match other_version {
+            Some(resource) => {
+                let id = identify(object, resource, &owner.release_namespace);
+                let live = self.live(owner, &id).await?;
+                (id, live)
+            }
+            None => {
+                let id = ObjectId {
+                    group: object.api.group.clone(),
+                    kind: object.api.kind.clone(),
+                    namespace: object.namespace.clone(),
+                    name: object.name.clone(),
+                };
+                (id, None)
+            }
+        };
+        let result = if apply.is_defined {
+            Ok(owner.mark(&object.value, id.namespace.as_deref(), object.is_kept()))
+        } else {
+            Err(missing_kind(apply.served, object))
+        };
+        Ok(DryRunApplied::new(id, live, result))
+    }
+}
+
+/// What former managers own of the object, which becomes ours before it is applied.
+fn taken_over<'a>(live: &'a DynamicObject, apply: &DryRunApply<'a>) -> Option<TakenOver<'a>> {
     let entries = live.metadata.managed_fields.as_deref().unwrap_or_default();
-    let managers = apply.former_managers;
-    managers.is_some_and(|managers| TakenOver::of(entries, managers).is_some())
+    TakenOver::of(entries, apply.former_managers?)
+}
+
+impl DryRunApply<'_> {
+    fn brings_namespace_of(&self, id: &ObjectId) -> bool {
+        let namespace = id.namespace.as_ref();
+        namespace.is_some_and(|namespace| self.new_namespaces.contains(namespace))
+    }
 }
 
 impl DryRunApplied {
@@ -185,28 +235,6 @@ impl DryRunApplied {
             without_takeover: None,
         }
     }
-}
-
-/// The dry run of an object whose version is not served: the server can't be asked, so it is what would be sent. Another
-/// version of its kind says where it is.
-fn without_version(owner: &Owner, apply: DryRunApply<'_>) -> DryRunApplied {
-    let object = apply.object;
-    let other_version = apply.served.any_version(&object.api.group, &object.api.kind);
-    let id = match other_version {
-        Some(resource) => identify(object, resource, &owner.release_namespace),
-        None => ObjectId {
-            group: object.api.group.clone(),
-            kind: object.api.kind.clone(),
-            namespace: object.namespace.clone(),
-            name: object.name.clone(),
-        },
-    };
-    let result = if apply.is_defined {
-        Ok(owner.mark(&object.value, id.namespace.as_deref(), object.is_kept()))
-    } else {
-        Err(unknown_kind(object))
-    };
-    DryRunApplied::new(id, None, result)
 }
 
 /// A dry run of an apply that the server has answered.
@@ -270,35 +298,89 @@ fn written(object: &DynamicObject) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-/// What would be applied, with what the applier does about objects that the server does not take as they are.
-async fn dry_run_value(
+/// What was sent last of an object that the server was asked about, and its answer.
+struct Tried {
+    value: Value,
+    answer: Result<DynamicObject, RequestError>,
+}
+
+impl Tried {
+    /// The same where fields conflict with those of other managers than the `former` ones alone; else what was sent, as
+    /// it is to be tried by force.
+    fn without_conflicts_with(self, former: impl Fn(&str) -> bool) -> Result<Self, Value> {
+        match self.answer {
+            Err(mut error) if error.is_field_conflict() => {
+                let causes = error.causes.iter();
+                let of_others = causes.filter(|cause| !cause.manager.as_deref().is_some_and(&former));
+                error.causes = of_others.cloned().collect();
+                if error.causes.is_empty() {
+                    return Err(self.value);
+                }
+                Ok(Self {
+                    value: self.value,
+                    answer: Err(error),
+                })
+            }
+            answer => Ok(Self {
+                value: self.value,
+                answer,
+            }),
+        }
+    }
+}
+
+/// Asks the server about an apply of `value`, with what the applier does about objects that the server does not take as
+/// they are.
+async fn try_value(
+    api: &Api<DynamicObject>,
+    name: &str,
+    mut value: Value,
+    live: Option<&DynamicObject>,
+    parameters: &PatchParams,
+) -> Tried {
+    loop {
+        let answer = api.patch(name, parameters, &Patch::Apply(&value)).await;
+        let answer = match (answer.map_err(RequestError::from), live) {
+            (Err(error), _) if error.is_about_the_schema() => match mend(api, &value, error).await {
+                Ok(mended) => {
+                    value = mended.value;
+                    continue;
+                }
+                Err(refusal) => Err(refusal),
+            },
+            (Err(refusal), Some(live)) if refusal.is_about_forbidden_fields() && !refusal.is_immutable() => {
+                try_without_forbidden(api, name, &value, live, parameters, refusal).await
+            }
+            (answer, _) => answer,
+        };
+        return Tried { value, answer };
+    }
+}
+
+/// Asks the server about `value` without the fields beside which it has refused others: the applier takes those away.
+///
+/// # Errors
+/// `refusal`, where the applier can do nothing about it.
+async fn try_without_forbidden(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,
-    live: Option<&DynamicObject>,
+    live: &DynamicObject,
     parameters: &PatchParams,
+    refusal: RequestError,
 ) -> Result<DynamicObject, RequestError> {
-    let mut value = value.clone();
-    let mut aside: Vec<(String, Value)> = Vec::new();
-    loop {
-        let answer = api.patch(name, parameters, &Patch::Apply(&value)).await;
-        match (answer.map_err(RequestError::from), live) {
-            (Ok(mut applied), _) => {
-                for (path, value) in aside {
-                    if let Some(node) = applied.data.pointer_mut(&path) {
-                        *node = value;
-                    }
-                }
-                return Ok(applied);
-            }
-            (Err(error), _) if error.is_about_the_schema() => value = mend(api, &value, error).await?.value,
-            (Err(error), Some(live)) if error.is_about_forbidden_fields() && aside.is_empty() => {
-                if without_forbidden(&value, &live.data, &error).is_none() {
-                    return Err(error);
-                }
-                aside = set_aside(&mut value, &error);
-            }
-            (Err(error), _) => return Err(error),
+    if without_forbidden(value, &live.data, &refusal).is_none() {
+        return Err(refusal);
+    }
+    let mut rest = value.clone();
+    let aside = set_aside(&mut rest, &refusal);
+    let Ok(mut applied) = api.patch(name, parameters, &Patch::Apply(&rest)).await else {
+        return Err(refusal);
+    };
+    for (path, value) in aside {
+        if let Some(node) = applied.data.pointer_mut(&path) {
+            *node = value;
         }
     }
+    Ok(applied)
 }

@@ -17,7 +17,7 @@ mod repair;
 mod request;
 
 pub use applier::{Applier, ApplyOptions};
-pub use crds::{CrdError, ESTABLISH_TIMEOUT, established};
+pub use crds::{CrdError, DryRunDefined, ESTABLISH_TIMEOUT, established};
 pub use dry_run::{DryRunApplied, DryRunApply};
 pub use error::ApplyError;
 pub use hook::{HookError, HookRun, event_name, hooks_in_order};

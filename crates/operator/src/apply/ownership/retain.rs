@@ -25,8 +25,8 @@ pub enum Handover {
 impl Applier {
     /// `objects` with the values that are left to others as they are in the cluster.
     ///
-    /// `before` is what the release was made of. A value at an ignored path that the chart renders
-    /// as before is taken from the live object. And where the chart no longer renders a number of
+    /// `before` is what was sent of the objects before, perhaps more than once. A value at an ignored path that the chart
+    /// renders like all of these is taken from the live object. And where the chart no longer renders a number of
     /// replicas, the live one is made to stay when the release drops it, so that whoever scales
     /// the workload from now on takes it up from there.
     ///
@@ -47,16 +47,23 @@ impl Applier {
                 continue;
             };
             let id = identify(object, resource, &owner.release_namespace);
-            let Some((_, former)) = before.iter().find(|(other, _)| *other == id) else {
-                continue;
+            let former = || {
+                before
+                    .iter()
+                    .filter(|(other, _)| *other == id)
+                    .map(|(_, former)| former)
             };
+            if former().next().is_none() {
+                continue;
+            }
             let candidate = || {
                 let marked = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
                 Candidate::applied(&object.api.version, &marked)
             };
             let mut retained: Vec<&FieldPath> = IgnoreRule::paths_of(rules, &id, candidate);
-            retained.retain(|path| is_retained(&object.value, &former.value, path));
-            let scaled = replicas(&former.value).is_some() && replicas(&object.value).is_none();
+            retained.retain(|path| former().all(|former| is_retained(&object.value, &former.value, path)));
+            let was_scaled = former().any(|former| replicas(&former.value).is_some());
+            let scaled = was_scaled && replicas(&object.value).is_none();
             if retained.is_empty() && !scaled {
                 continue;
             }

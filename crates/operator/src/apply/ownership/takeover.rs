@@ -98,6 +98,11 @@ impl<'a> TakenOver<'a> {
         is_former(entry, &self.former_managers)
     }
 
+    /// Whether entries of a manager of this name are to be ours.
+    pub(in crate::apply) fn is_former_manager(&self, manager: &str) -> bool {
+        self.former_managers.contains(&manager)
+    }
+
     /// What we own then.
     pub(in crate::apply) fn fields(&self) -> &Value {
         self.ours.fields_v1.as_ref().map_or(&Value::Null, |set| &set.0)

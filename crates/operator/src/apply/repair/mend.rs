@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use steersman_cluster::{FaultKind, RequestError};
 
-use super::recreate::would_be_taken;
+use super::recreate::try_create;
 
 /// An object that was mended.
 #[derive(Debug, PartialEq)]
@@ -34,7 +34,7 @@ pub(in crate::apply) async fn mend(
     let Some(mended) = mended(value, refusal.faults()) else {
         return Err(refusal);
     };
-    match would_be_taken(api, value).await {
+    match try_create(api, value).await {
         // Quotas and admission may have something against another object, which is not what is asked.
         Err(error) if (error.is_invalid() || error.code == 400) && !is_about_the_name(&error) => Err(refusal),
         _ => Ok(mended),

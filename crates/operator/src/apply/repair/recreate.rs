@@ -35,11 +35,12 @@ pub(in crate::apply) struct Recreation<'a> {
 }
 
 impl Recreation<'_> {
-    /// Whether the object may be deleted for what `refusal` says, and the server would take it as a new one.
+    /// The new object as the server would make it, under another name, if the object may be deleted for what `refusal`
+    /// says.
     ///
     /// # Errors
     /// It is not wanted or not possible; the error names the fields.
-    pub(in crate::apply) async fn check(&self, refusal: RequestError) -> Result<(), ApplyError> {
+    pub(in crate::apply) async fn check(&self, refusal: RequestError) -> Result<DynamicObject, ApplyError> {
         let id = || Box::new(self.id.clone());
         if let Some(advice) = obstacle(self.options, self.object) {
             return Err(ApplyError::Immutable {
@@ -49,8 +50,8 @@ impl Recreation<'_> {
                 source: refusal,
             });
         }
-        let taken = would_be_taken(self.api, self.value).await;
-        taken.map_err(|source| ApplyError::Request {
+        let created = try_create(self.api, self.value).await;
+        created.map_err(|source| ApplyError::Request {
             attempt: "create",
             id: id(),
             source,
@@ -134,11 +135,11 @@ fn obstacle(options: ApplyOptions<'_>, object: &RenderedObject) -> Option<&'stat
     }
 }
 
-/// Asks the server without effect, under a name that is free.
-pub(in crate::apply) async fn would_be_taken(
+/// What the server would make of a new object. It is asked without effect, under a name that is free.
+pub(in crate::apply) async fn try_create(
     api: &Api<DynamicObject>,
     value: &Value,
-) -> Result<(), RequestError> {
+) -> Result<DynamicObject, RequestError> {
     let mut value = value.clone();
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("name");
@@ -150,8 +151,35 @@ pub(in crate::apply) async fn would_be_taken(
         dry_run: true,
         ..PostParams::default()
     };
-    api.create(&parameters, &object).await?;
-    Ok(())
+    Ok(api.create(&parameters, &object).await?)
+}
+
+/// The object that takes the place of the `live` one when `sent` is created, by the server's word about one of another
+/// name. What follows from that name and from its UID follows from those of `live` here.
+pub(in crate::apply) fn as_recreated(sent: &Value, tried: DynamicObject, live: &DynamicObject) -> Value {
+    let follows = [
+        (tried.metadata.name.clone(), &live.metadata.name),
+        (tried.metadata.uid.clone(), &live.metadata.uid),
+    ];
+    let mut recreated = serde_json::to_value(tried).unwrap_or_default();
+    for (made_up, real) in follows {
+        if let (Some(made_up), Some(real)) = (made_up.filter(|name| !name.is_empty()), real) {
+            rename(&mut recreated, &made_up, real);
+        }
+    }
+    if let (Some(recreated), Some(metadata)) = (recreated.as_object_mut(), sent.get("metadata")) {
+        recreated.insert("metadata".to_owned(), metadata.clone());
+    }
+    recreated
+}
+
+fn rename(node: &mut Value, from: &str, to: &str) {
+    match node {
+        Value::Object(fields) => fields.values_mut().for_each(|field| rename(field, from, to)),
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, from, to)),
+        Value::String(text) if text.contains(from) => *text = text.replace(from, to),
+        _ => {}
+    }
 }
 
 fn fields(refusal: &RequestError) -> String {
@@ -189,5 +217,25 @@ mod tests {
         check("Deployment", "keep", true, Some("wants it kept"));
         check("PersistentVolumeClaim", "", true, Some("would be lost"));
         check("Namespace", "", true, Some("would be lost"));
+    }
+
+    #[test]
+    fn what_is_created_again_is_shown_under_its_own_name() {
+        let sent = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"},
+            "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "new"}]}}}});
+        let object = |name: &str, uid: &str, image: &str| {
+            let mut object = sent.clone();
+            object["metadata"] = json!({"name": name, "uid": uid});
+            object["spec"]["template"]["metadata"] =
+                json!({"labels": {"job-name": name, "controller-uid": uid}});
+            object["spec"]["template"]["spec"]["containers"][0]["image"] = image.into();
+            object["spec"]["template"]["spec"]["restartPolicy"] = "Always".into();
+            object
+        };
+        let tried = serde_json::from_value(object("steersman-x2", "uid-2", "new")).unwrap();
+        let live = serde_json::from_value(object("a", "uid-1", "old")).unwrap();
+        let mut expected = object("a", "uid-1", "new");
+        expected["metadata"] = sent["metadata"].clone();
+        assert_eq!(as_recreated(&sent, tried, &live), expected);
     }
 }

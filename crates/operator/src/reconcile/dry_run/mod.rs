@@ -8,7 +8,7 @@ use kube::api::DynamicObject;
 pub use object::{ObjectDryRun, ObjectResult};
 use server::DryRunner;
 use steersman_model::{ObjectId, Revision};
-use steersman_watches::controls::Mode;
+use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::drift::DriftMode;
 
 use super::error::ReconcileError;
@@ -42,6 +42,14 @@ pub struct DryRun {
     pub redactor: Redactor,
 }
 
+impl DryRun {
+    /// Whether anything would be done: an object becomes another one, a hook runs, or a revision is made or goes.
+    pub fn differs(&self) -> bool {
+        let is_kept = matches!(self.decision, Decision::Keep(_) | Decision::TakeOver(_));
+        !is_kept || !self.hooks.is_empty() || self.objects.iter().any(ObjectDryRun::differs)
+    }
+}
+
 impl Reconciler {
     /// What a reconcile of `object` would do. The object need not be in the cluster, but it has a UID.
     ///
@@ -61,7 +69,10 @@ impl Reconciler {
         let action = self.next_action_of(&session, &prepared, &known).await?;
         let (decision, plan) = self.plan(&session, &prepared, &known, &revisions, action).await?;
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
-        let secrets = secrets_of(in_effect(&revisions), planned.unwrap_or_default());
+        let mut secrets = secrets_of(in_effect(&revisions), planned.unwrap_or_default());
+        for hook in plan.iter().flat_map(|plan| &plan.hooks.records) {
+            secrets.add_manifest(&hook.manifest);
+        }
         session.redactor.learn(secrets);
         let runner = DryRunner {
             applier: &self.executor.applier,
@@ -124,7 +135,11 @@ impl Reconciler {
         let last = known.last.as_ref().map_or(Revision::FIRST, |last| last.revision);
         let stored = |revision| revisions.iter().find(|stored| stored.record.version == revision);
         let plan = match action {
-            Some(Action::Uninstall) => return Ok((Decision::Uninstall, None)),
+            Some(Action::Uninstall) => match session.deletion_policy() {
+                DeletionPolicy::Delete => Plan::uninstall(&self.settings, &session.controls, revisions),
+                DeletionPolicy::Orphan => return Ok((Decision::Uninstall, None)),
+                DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
+            },
             Some(Action::Install) => {
                 let new = planner.new_revision(session, prepared, revisions, None).await?;
                 following(new.plan, revisions)

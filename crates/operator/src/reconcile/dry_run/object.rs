@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use steersman_model::{FIELD_MANAGER, ObjectId, chain};
 
-use crate::apply::DryRunApplied;
+use crate::apply::{DryRunApplied, DryRunDefined};
 use crate::status::differing_fields;
 
 /// What would become of an object.
@@ -108,12 +108,15 @@ impl ObjectDryRun {
     }
 
     /// A definition as it is and as it would be.
-    pub(super) fn of_definition(id: ObjectId, live: Option<Value>, value: Value) -> Self {
+    pub(super) fn of_definition(id: ObjectId, tried: DryRunDefined) -> Self {
         Self {
             id,
-            live: live.map(comparable),
+            live: tried.live.map(comparable),
             managers: BTreeSet::new(),
-            result: ObjectResult::Applied(comparable(value)),
+            result: match tried.result {
+                Ok(value) => ObjectResult::Applied(comparable(value)),
+                Err(error) => ObjectResult::Refused(chain(&error)),
+            },
             dropped: Vec::new(),
         }
     }

@@ -8,7 +8,7 @@ use steersman_cluster::discovery::{Discovery, Served};
 use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
 use steersman_watches::CrdPolicy;
 
-use super::object::ObjectDryRun;
+use super::object::{ObjectDryRun, ObjectResult};
 use crate::apply::{Applier, ApplyError, DryRunApplied, DryRunApply, Handover};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -35,11 +35,15 @@ impl DryRunner<'_> {
         let kinds = plan.objects.iter().map(|object| &object.api);
         let served = self.discovery.served_with(kinds).await?;
         let definitions = self.definitions(plan, &served).await?;
-        let mut objects = Vec::new();
-        for definition in &definitions {
-            objects.push(self.definition(plan, definition).await?);
+        let (mut objects, mut accepted) = (Vec::new(), Vec::new());
+        for definition in definitions {
+            let shown = self.definition(&definition).await?;
+            if !matches!(shown.result, ObjectResult::Refused(_)) {
+                accepted.push(definition);
+            }
+            objects.push(shown);
         }
-        let mut tried = self.try_all(session, plan, &served, &definitions).await?;
+        let mut tried = self.try_all(session, plan, &served, &accepted).await?;
         let mut desired = BTreeSet::new();
         for (tried, object) in tried.iter_mut().zip(&plan.objects) {
             if !desired.insert(tried.id.clone()) {
@@ -77,6 +81,7 @@ impl DryRunner<'_> {
         served: &Served,
         definitions: &[RenderedObject],
     ) -> Result<Vec<DryRunApplied>, ReconcileError> {
+        let new_namespaces = plan.new_namespaces();
         let mut defined = kinds_defined_by(&plan.objects);
         defined.extend(kinds_defined_by(definitions));
         let (objects, replaced) = (plan.objects.clone(), plan.replaced.clone());
@@ -90,6 +95,7 @@ impl DryRunner<'_> {
                 object,
                 served,
                 is_defined: defined.contains(&object.api),
+                new_namespaces: &new_namespaces,
                 former_managers: plan.former_managers.as_deref(),
                 options: plan.options(),
             };
@@ -101,25 +107,15 @@ impl DryRunner<'_> {
     }
 
     /// What would become of a definition in the chart's `crds/` folder that is written.
-    async fn definition(
-        &self,
-        plan: &Plan,
-        definition: &RenderedObject,
-    ) -> Result<ObjectDryRun, ReconcileError> {
+    async fn definition(&self, definition: &RenderedObject) -> Result<ObjectDryRun, ReconcileError> {
         let id = ObjectId {
             group: definition.api.group.clone(),
             kind: definition.api.kind.clone(),
             namespace: None,
             name: definition.name.clone(),
         };
-        let replaced = match plan.definitions.policy {
-            CrdPolicy::CreateReplace => self.applier.dry_run_replace_crd(definition).await?,
-            CrdPolicy::Create | CrdPolicy::Skip => None,
-        };
-        Ok(match replaced {
-            Some((live, value)) => ObjectDryRun::of_definition(id, Some(live), value),
-            None => ObjectDryRun::of_definition(id, None, definition.value.clone()),
-        })
+        let tried = self.applier.dry_run_crd(definition).await?;
+        Ok(ObjectDryRun::of_definition(id, tried))
     }
 
     /// What the plan prunes, as far as it is there and ours.

@@ -18,6 +18,8 @@ pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, PlannedUpgrade, Planner};
 pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
+use std::collections::BTreeSet;
+
 use steersman_chart::{HookEvent, Rendered};
 use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};
 use steersman_watches::ConflictPolicy;
@@ -38,7 +40,8 @@ pub(crate) struct Plan {
     pub(crate) hooks: Hooks,
     /// What is applied, in this order.
     pub(crate) objects: Vec<RenderedObject>,
-    /// The objects that these take the place of: values at ignored paths stay where they are rendered as before.
+    /// What was sent of the objects before, by any revision that may have been in effect: values at ignored paths stay
+    /// where all of these are rendered like them.
     pub(crate) replaced: Vec<RenderedObject>,
     /// The field managers of others whose fields become ours; `None` where nothing is taken over.
     pub(crate) former_managers: Option<Vec<String>>,
@@ -112,6 +115,21 @@ impl Plan {
         }
     }
 
+    /// The namespaces that the plan brings, by a hook before the objects or among them.
+    pub(crate) fn new_namespaces(&self) -> BTreeSet<String> {
+        let hooks = hooks_in_order(&self.hooks.records, self.hooks.before);
+        let of_hooks = hooks.into_iter().filter(|hook| hook.kind == "Namespace");
+        let of_objects = self
+            .objects
+            .iter()
+            .filter(|object| object.api.kind == "Namespace");
+        let names = of_hooks.map(|hook| &hook.name);
+        names
+            .chain(of_objects.map(|object| &object.name))
+            .cloned()
+            .collect()
+    }
+
     /// The plan takes the place of `earlier` revisions, and of what is `abandoned` besides.
     pub(crate) fn follow(&mut self, earlier: &[Stored], abandoned: &[ObjectId]) {
         self.replaced = replaced(earlier);
@@ -174,6 +192,8 @@ impl Plan {
             Some(hooks) if !controls.upgrade.hooks_disabled => hooks.clone(),
             _ => Vec::new(),
         };
+        let mut replaced = replaced(earlier);
+        replaced.extend(objects_named_by([failed]));
         Ok(Self {
             decision: Decision::RollBack(good.record.version),
             definitions: Definitions::none(),
@@ -183,7 +203,7 @@ impl Plan {
                 after: HookEvent::PostRollback,
                 records,
             },
-            replaced: objects.clone(),
+            replaced,
             objects,
             former_managers: None,
             recreate: controls.rollback_force,
@@ -193,6 +213,30 @@ impl Plan {
                 &failed.snapshot.abandoned,
             ),
         })
+    }
+
+    /// The end of the release: its hooks, and the objects that its `revisions` name.
+    pub(crate) fn uninstall(settings: &ReconcileSettings, controls: &Controls, revisions: &[Stored]) -> Self {
+        let last = revisions.last();
+        let records = last
+            .filter(|_| !controls.uninstall.hooks_disabled)
+            .and_then(|stored| stored.record.hooks.clone());
+        Self {
+            decision: Decision::Uninstall,
+            definitions: Definitions::none(),
+            hooks: Hooks {
+                revision: last.map_or(Revision::FIRST, |stored| stored.record.version),
+                before: HookEvent::PreDelete,
+                after: HookEvent::PostDelete,
+                records: records.unwrap_or_default(),
+            },
+            objects: Vec::new(),
+            replaced: Vec::new(),
+            former_managers: None,
+            recreate: false,
+            conflicts: settings.conflicts,
+            prune: PruneScope::new(revisions, &[]),
+        }
     }
 
     /// The last revision as it is: Helm or helm-operator wrote it, and the chart renders the same now.
@@ -217,12 +261,9 @@ impl Plan {
     }
 }
 
-/// The objects of the revision that was in effect last. A manifest that can't be read names none.
+/// The objects of the revision that was in effect last, and of those that failed since.
 fn replaced(earlier: &[Stored]) -> Vec<RenderedObject> {
-    let former = in_effect(earlier).first();
-    former
-        .and_then(|stored| objects_of_manifest(&stored.record.manifest).ok())
-        .unwrap_or_default()
+    objects_named_by(in_effect(earlier))
 }
 
 /// The revisions whose objects may be live: the last one that was in effect and all after it.

@@ -1,5 +1,7 @@
 //! What would be done is said, and nothing is done.
 
+mod server;
+
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -19,7 +21,7 @@ async fn wait_said(bench: &Bench, summary: &str) -> Value {
         .await
 }
 
-/// `would be created ConfigMap shop-config` for each object that would change.
+/// `ConfigMap shop-config would be created null` for each object that would change, with fields or a reason at its end.
 fn changes(said: &Value) -> Vec<String> {
     let text = |object: &Value, key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let mut changes: Vec<String> = said["objects"]
@@ -32,12 +34,20 @@ fn changes(said: &Value) -> Vec<String> {
                 text(object, "kind"),
                 text(object, "name"),
                 text(object, "would"),
-                object["fields"]
+                object
+                    .get("fields")
+                    .or(object.get("message"))
+                    .unwrap_or(&Value::Null)
             )
         })
         .collect();
     changes.sort();
     changes
+}
+
+/// What the resource would be told for a dry run, or no longer.
+fn asks(wish: Value) -> Value {
+    json!({"metadata": {"annotations": {ANNOTATION: wish}}})
 }
 
 /// What was written since, but for what the server only tried and the status of resources.
@@ -90,13 +100,12 @@ async fn a_resource_can_ask_for_no_more_than_what_would_be_done() {
             .contains("dry run: release shop would be installed")
     );
 
-    let act = |wish: Value| json!({"metadata": {"annotations": {ANNOTATION: wish}}});
-    bench.patch_web("shop", act(Value::Null)).await;
+    bench.patch_web("shop", asks(Value::Null)).await;
     let web = bench.wait_revision("shop", 1).await;
     assert_eq!(web["status"].get("dryRun"), None);
 
     let mark = bench.cluster.audit_mark().unwrap();
-    bench.patch_web("shop", act("true".into())).await;
+    bench.patch_web("shop", asks("true".into())).await;
     wait_said(&bench, "revision 1 would stay; no object would change").await;
     let spec = json!({"extra": false, "message": "later", "password": "canary-of-later"});
     bench.patch_web("shop", json!({ "spec": spec })).await;
@@ -127,7 +136,7 @@ async fn a_resource_can_ask_for_no_more_than_what_would_be_done() {
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     assert!(!operator.log_text().contains("canary"));
 
-    bench.patch_web("shop", act(Value::Null)).await;
+    bench.patch_web("shop", asks(Value::Null)).await;
     bench.wait_gone(&bench.webs(), "shop").await;
     operator.stop().await.unwrap();
 }
@@ -171,9 +180,7 @@ async fn what_would_not_be_corrected_is_not_said_to_be() {
         .patch("shop-config", &parameters, &theirs)
         .await
         .unwrap();
-    bench
-        .patch_web("shop", json!({"metadata": {"annotations": {ANNOTATION: "true"}}}))
-        .await;
+    bench.patch_web("shop", asks("true".into())).await;
     wait_said(&bench, "revision 1 would stay; no object would change").await;
     operator.stop().await.unwrap();
     bench.watches(&watch("enabled"));
