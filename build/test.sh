@@ -87,6 +87,9 @@ step documentation "documentation"
 # With an example, Cargo takes the features of what tests need, too, and so finds what the lints have read; this one is small.
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet --lib --example files
 
+step compile "tests are compiled"
+cargo test --locked --workspace --no-run --quiet
+
 step programs "programs of others"
 wait "$programs"
 programs=
@@ -95,10 +98,6 @@ export KUBEBUILDER_ASSETS
 
 step chart "example chart, judged by Helm"
 HELM="$KUBEBUILDER_ASSETS/helm" helm-charts/visitors/ci/check.sh
-
-step compile "tests are compiled"
-cargo test --locked --workspace --no-run --quiet
-end_step
 
 # What talks to a control plane waits for it most of the time, so more of it runs at once, and beside what computes.
 waiting="cluster api_server"

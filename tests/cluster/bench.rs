@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use futures::StreamExt as _;
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, User};
@@ -238,7 +239,8 @@ impl Bench {
         self.api(&self.group, "v1", kind, plural)
     }
 
-    /// Waits until `done` finds what it looks for in an object, and gives that.
+    /// Waits until `done` finds what it looks for in an object, and gives that. It looks at each change of the object, and
+    /// now and then without one, as it may look at something else, too.
     pub(crate) async fn wait<T>(
         &self,
         what: &str,
@@ -247,17 +249,45 @@ impl Bench {
         done: impl Fn(&Value) -> Option<T>,
     ) -> T {
         let begun = Instant::now();
+        let field = format!("metadata.name={name}");
         loop {
-            let found = api.get_opt(name).await.unwrap();
-            let found = found.map_or(Value::Null, |object| serde_json::to_value(object).unwrap());
-            if let Some(done) = done(&found) {
-                return done;
+            let (mut found, from) = match api.list(&ListParams::default().fields(&field)).await {
+                Ok(list) => (list.items.into_iter().next(), list.metadata.resource_version),
+                // The kind is not defined.
+                Err(kube::Error::Api(status)) if status.code == 404 => (None, None),
+                Err(error) => panic!("{error}"),
+            };
+            let parameters = WatchParams::default().fields(&field).disable_bookmarks();
+            let mut changes = None;
+            loop {
+                let seen = found
+                    .as_ref()
+                    .map_or(Value::Null, |object| serde_json::to_value(object).unwrap());
+                if let Some(done) = done(&seen) {
+                    return done;
+                }
+                assert!(
+                    begun.elapsed() < PATIENCE,
+                    "{what} of {name} did not come; last seen: {seen:#}"
+                );
+                let Some(from) = &from else {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    break;
+                };
+                let changes = match &mut changes {
+                    Some(changes) => changes,
+                    none => none.insert(api.watch(&parameters, from).await.unwrap().boxed()),
+                };
+                match tokio::time::timeout(Duration::from_millis(500), changes.next()).await {
+                    Err(_) => {}
+                    Ok(Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)))) => {
+                        found = Some(object)
+                    }
+                    Ok(Some(Ok(WatchEvent::Deleted(_)))) => found = None,
+                    // The watch has ended, or broken.
+                    Ok(_) => break,
+                }
             }
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "{what} of {name} did not come; last seen: {found:#}"
-            );
-            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
