@@ -281,7 +281,7 @@ impl Bench {
                 match tokio::time::timeout(Duration::from_millis(500), changes.next()).await {
                     Err(_) => {}
                     Ok(Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)))) => {
-                        found = Some(object)
+                        found = Some(object);
                     }
                     Ok(Some(Ok(WatchEvent::Deleted(_)))) => found = None,
                     // The watch has ended, or broken.

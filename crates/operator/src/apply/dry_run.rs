@@ -187,21 +187,18 @@ impl Applier {
     ) -> Result<DryRunApplied, ApplyError> {
         let object = apply.object;
         let other_version = apply.served.any_version(&object.api.group, &object.api.kind);
-        let (id, live) = match other_version {
-            Some(resource) => {
-                let id = identify(object, resource, &owner.release_namespace);
-                let live = self.live(owner, &id).await?;
-                (id, live)
-            }
-            None => {
-                let id = ObjectId {
-                    group: object.api.group.clone(),
-                    kind: object.api.kind.clone(),
-                    namespace: object.namespace.clone(),
-                    name: object.name.clone(),
-                };
-                (id, None)
-            }
+        let (id, live) = if let Some(resource) = other_version {
+            let id = identify(object, resource, &owner.release_namespace);
+            let live = self.live(owner, &id).await?;
+            (id, live)
+        } else {
+            let id = ObjectId {
+                group: object.api.group.clone(),
+                kind: object.api.kind.clone(),
+                namespace: object.namespace.clone(),
+                name: object.name.clone(),
+            };
+            (id, None)
         };
         let result = if apply.is_defined {
             Ok(owner.mark(&object.value, id.namespace.as_deref(), object.is_kept()))
