@@ -363,3 +363,35 @@ async fn what_is_asked_for_while_the_finalizer_is_written_counts() {
     assert!(lane.bench.revisions().await.is_empty());
     lane.stop().await;
 }
+
+#[tokio::test]
+async fn nothing_is_installed_for_a_resource_that_is_gone() {
+    let Some(lane) = Lane::ready("nothing_is_installed_for").await else {
+        return;
+    };
+    lane.bench.apply_web("shop", json!({})).await;
+    lane.bench.wait_revision("shop", 1).await;
+    let mark = lane.bench.cluster.audit_mark().unwrap();
+    // The operator does not hear that the resource goes. It sees that objects do, as if that were drift.
+    let held = Fault::on("watch", "webs").hold_event("");
+    lane.proxy.inject(held.always());
+    lane.bench
+        .patch_web("shop", json!({"metadata": {"finalizers": null}}))
+        .await;
+    lane.bench.delete_web("shop").await;
+    let looked = || {
+        let calls = lane.proxy.trace();
+        calls
+            .iter()
+            .any(|call| (call.verb.as_str(), call.resource.as_str()) == ("get", "webs"))
+    };
+    wait_until("another look at the resource", looked).await;
+    lane.stop().await;
+    let audit = lane.bench.cluster.audit_since(mark).await.unwrap();
+    let made = audit.by_user(lane.bench.user.name()).writes().resource("secrets");
+    assert!(
+        made.filter(|request| request.code == Some(201)).is_empty(),
+        "{made}"
+    );
+    lane.stop().await;
+}

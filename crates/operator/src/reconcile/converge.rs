@@ -41,6 +41,20 @@ pub(super) struct Converged {
 /// to.
 type End = Option<(ReleaseReport, Next)>;
 
+/// Whether the resource is still there. The session is about it as it is now.
+async fn is_still_there(
+    session: &mut Session,
+    prepared: &mut Option<PreparedRelease>,
+) -> Result<bool, ReconcileError> {
+    let Some(found) = session.read_again().await? else {
+        return Ok(false);
+    };
+    if session.accept(found) {
+        *prepared = None;
+    }
+    Ok(true)
+}
+
 /// The end of a reconcile with this report.
 fn end(report: ReleaseReport, next: Next) -> ControlFlow<End> {
     ControlFlow::Break(Some((report, next)))
@@ -64,7 +78,7 @@ impl Reconciler {
         prepared: &mut Option<PreparedRelease>,
         memory: &mut Memory,
     ) -> Result<End, ReconcileError> {
-        let mut acted = false;
+        let (mut acted, mut looked) = (false, false);
         for _ in 0..MAX_ACTIONS {
             let observer = self.observer();
             let observing = observer.observe(session, prepared, memory);
@@ -88,6 +102,14 @@ impl Reconciler {
                 }
                 memory.note_finalizer(Instant::now());
                 continue;
+            }
+            // Where the revisions of a resource are gone, it may be, too.
+            if action == Action::Install && !looked && session.may_be_gone() {
+                looked = true;
+                if is_still_there(session, prepared).await? {
+                    continue;
+                }
+                return Ok(None);
             }
             acted = true;
             let done = self.take(session, prepared.as_ref(), memory, action).await;

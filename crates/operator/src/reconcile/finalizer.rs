@@ -67,7 +67,7 @@ impl Session {
         let same = found.filter(|object| object.metadata.uid == self.object().metadata.uid);
         Ok(same.map(|object| Written {
             generation: object.metadata.generation,
-            freshness: Freshness::Unwritten,
+            freshness: self.freshness,
             object,
         }))
     }

@@ -97,7 +97,7 @@ impl Lookups<'_> {
             return Ok(true);
         };
         let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(&stored));
-        let operation = if stored.snapshot.installed || revision == Revision::FIRST {
+        let operation = if stored.snapshot.first.unwrap_or(revision == Revision::FIRST) {
             Operation::Install
         } else {
             Operation::Upgrade

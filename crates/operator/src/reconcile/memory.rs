@@ -125,13 +125,13 @@ fn values_digest(stored: &Stored) -> Digest {
     noted.unwrap_or_else(|| digest_of_json(&Value::Object(stored.record.config.clone().unwrap_or_default())))
 }
 
-/// Whether one of these revisions was deployed at any time.
+/// Whether one of these revisions was deployed at any time, or one before them.
 pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
     revisions.iter().any(|stored| {
         matches!(
             stored.record.info.status,
             ReleaseStatus::Deployed | ReleaseStatus::Superseded
-        )
+        ) || stored.snapshot.first == Some(false)
     })
 }
 

@@ -208,6 +208,11 @@ impl Session {
         !self.has_finalizer() && status.and_then(|status| status.get("deployedRelease")).is_none()
     }
 
+    /// Whether the resource is known from a watch alone, and not new: it may have gone meanwhile.
+    pub(super) fn may_be_gone(&self) -> bool {
+        self.freshness == Freshness::Unwritten && !self.is_new()
+    }
+
     /// Whether the resource is no longer what this reconcile was about; `last` is the answer to its last write.
     pub(super) fn is_outdated(&self, last: Option<&DynamicObject>) -> bool {
         let is_same = |last: &&DynamicObject| last.metadata.uid == self.object.metadata.uid;

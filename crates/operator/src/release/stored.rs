@@ -30,9 +30,10 @@ pub struct Snapshot {
     /// What was looked up to render it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lookups: Vec<Answer>,
-    /// Whether it was rendered as an installation: no revision had been deployed before it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub installed: bool,
+    /// Whether no revision had been deployed before it, so that it was rendered as an installation; absent where that was
+    /// not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<bool>,
 }
 
 /// What is remembered of an object of the revision, to find it again and to see drift.

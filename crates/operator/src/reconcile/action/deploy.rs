@@ -62,7 +62,7 @@ impl Deploy<'_> {
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups(),
-                installed: new.first,
+                first: Some(new.first),
                 ..Snapshot::default()
             },
             managers: Vec::new(),
@@ -179,7 +179,7 @@ impl Deploy<'_> {
         stored.snapshot = Snapshot {
             inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
-            installed: stored.snapshot.installed,
+            first: stored.snapshot.first,
             ..Snapshot::new(changes)
         };
         let keep = self.settings.releases.history_max;

@@ -29,8 +29,12 @@ pub fn surplus(
         .filter(|(revision, _)| *revision < current)
         .collect();
     old.sort();
+    // Where the last deployed revision was superseded and nothing took its place, it alone says that there ever was one.
+    let was_in_effect = |status| matches!(status, ReleaseStatus::Deployed | ReleaseStatus::Superseded);
+    let in_effect = revisions.iter().filter(|(_, status)| was_in_effect(*status));
+    let last_in_effect = in_effect.map(|(revision, _)| *revision).max();
     old.into_iter()
-        .filter(|(_, status)| *status != ReleaseStatus::Deployed)
+        .filter(|(revision, status)| *status != ReleaseStatus::Deployed && Some(*revision) != last_in_effect)
         .take(excess)
         .map(|(revision, _)| *revision)
         .collect()
@@ -60,5 +64,11 @@ mod tests {
         check(&three, 3, 2, &[1]);
         check(&three, 3, 1, &[1, 2]);
         check(&[(1, Deployed), (2, Failed), (3, Failed)], 3, 2, &[2]);
+        check(
+            &[(1, Superseded), (2, Superseded), (3, Failed), (4, Failed)],
+            4,
+            1,
+            &[1, 3],
+        );
     }
 }
