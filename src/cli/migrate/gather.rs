@@ -47,7 +47,7 @@ pub(super) async fn gather(arguments: &Args, environment: &Environment) -> Resul
         namespaces.map_err(|message| Failure::usage(anyhow!("WATCH_NAMESPACE: {message}"), None))?;
     let cluster = arguments.cluster.connect(environment).await?;
     for watch in &watches {
-        look_at_watch(&cluster, watch, &namespaces, &mut report).await?;
+        Box::pin(look_at_watch(&cluster, watch, &namespaces, &mut report)).await?;
     }
     Ok(report)
 }
