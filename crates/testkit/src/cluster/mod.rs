@@ -43,3 +43,12 @@ pub use faults::{Call, Fault, FaultId, FaultProxy, wanted_faults};
 pub use kubeconfig::User;
 pub use operator::{OperatorCommand, OperatorProcess, helm_operator_or_say};
 pub use test_cluster::TestCluster;
+
+/// How many releases `STEERSMAN_RELEASES` asks for; `None` where it asks for nothing that is a number.
+#[must_use]
+pub fn wanted_releases() -> Option<usize> {
+    crate::environment::variable("STEERSMAN_RELEASES")?
+        .to_str()?
+        .parse()
+        .ok()
+}

@@ -6,6 +6,8 @@ mod remove;
 mod surplus;
 mod write;
 
+use std::sync::Arc;
+
 pub use error::HistoryError;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -15,6 +17,11 @@ use steersman_cluster::RequestError;
 use steersman_model::{ReleaseName, Revision};
 pub use surplus::surplus;
 
+use super::parts::Parts;
+use super::record::ReleaseRecord;
+use super::signature::{SignedContent, Signer};
+use super::stored::Snapshot;
+
 /// The revisions of one release.
 #[derive(Clone)]
 pub struct History {
@@ -22,6 +29,7 @@ pub struct History {
     release: ReleaseName,
     namespace: String,
     owner: OwnerReference,
+    signer: Arc<Signer>,
 }
 
 impl std::fmt::Debug for History {
@@ -34,13 +42,36 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
-    /// The history of `release` in `namespace`; its Secrets belong to `owner`.
-    pub fn new(client: Client, release: ReleaseName, namespace: &str, owner: OwnerReference) -> Self {
+    /// The history of `release` in `namespace`; its Secrets belong to `owner`, and `signer` vouches for them.
+    pub fn new(
+        client: Client,
+        release: ReleaseName,
+        namespace: &str,
+        owner: OwnerReference,
+        signer: Arc<Signer>,
+    ) -> Self {
         Self {
             secrets: Api::namespaced(client, namespace),
             release,
             namespace: namespace.to_owned(),
             owner,
+            signer,
+        }
+    }
+
+    /// What a signature of a revision is over.
+    fn content<'a>(
+        &'a self,
+        record: &'a ReleaseRecord,
+        snapshot: &'a Snapshot,
+        parts: Option<Parts>,
+    ) -> SignedContent<'a> {
+        SignedContent {
+            namespace: &self.namespace,
+            owner_uid: &self.owner.uid,
+            record,
+            snapshot,
+            parts,
         }
     }
 
