@@ -1,5 +1,7 @@
 //! Writing revisions: new ones, over what is stored, and over what others stored.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -14,7 +16,7 @@ use crate::release::secret::{
     PackError, Packed, SIGNATURE_KEY, SNAPSHOT_KEY, TimeLabel, pack, packed_signature,
 };
 use crate::release::signature::Signature;
-use crate::release::stored::Stored;
+use crate::release::stored::{Snapshot, Stored};
 
 impl History {
     /// Writes a revision that is not there yet.
@@ -102,6 +104,37 @@ impl History {
         {
             Ok(_) => Ok(()),
             Err(error) => Err(self.failed("take over", error)),
+        }
+    }
+
+    /// Writes another snapshot beside the record, which stays as it is.
+    ///
+    /// # Errors
+    /// The server refuses it. A revision that somebody has deleted needs none.
+    pub(in crate::release) async fn write_snapshot(
+        &self,
+        stored: &Stored,
+        snapshot: &Snapshot,
+    ) -> Result<(), HistoryError> {
+        let signature = if stored.is_signed() {
+            self.signer
+                .sign(&self.content(&stored.record, snapshot, stored.parts))
+        } else {
+            None
+        };
+        let snapshot = serde_json::to_vec(snapshot).unwrap_or_default();
+        let mut data = BTreeMap::from([(SNAPSHOT_KEY, ByteString(snapshot))]);
+        data.extend(packed_signature(signature).map(|bytes| (SIGNATURE_KEY, ByteString(bytes))));
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(json!({ "data": data }));
+        let name = self.key(stored.record.version);
+        match self.secrets.patch_metadata(&name, &parameters, &patch).await {
+            Ok(secret) => self.confirm(&secret.metadata),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(self.failed("write", error)),
         }
     }
 
