@@ -73,13 +73,15 @@ pub enum EventReason {
     ObjectRecreated,
     /// Values of watches.yaml win over the spec. helm-operator's.
     OverrideValuesInUse,
+    /// A hook of a release that is deleted is out of the bounds of its watch, and did not run.
+    HookLeftOut,
     /// A revision can't be read, so something of the release may stay.
     HistoryUnreadable,
 }
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -94,6 +96,7 @@ impl EventReason {
         Self::ObjectMended,
         Self::ObjectRecreated,
         Self::OverrideValuesInUse,
+        Self::HookLeftOut,
         Self::HistoryUnreadable,
     ];
 
@@ -114,6 +117,7 @@ impl EventReason {
             Self::ObjectMended => "ObjectMended",
             Self::ObjectRecreated => "ObjectRecreated",
             Self::OverrideValuesInUse => "OverrideValuesInUse",
+            Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
         }
     }
@@ -135,6 +139,7 @@ impl EventReason {
             | Self::ObjectMended
             | Self::ObjectRecreated
             | Self::OverrideValuesInUse
+            | Self::HookLeftOut
             | Self::HistoryUnreadable => EventKind::Warning,
         }
     }
