@@ -59,6 +59,7 @@ mod starting;
 mod status;
 mod takeover;
 mod template;
+mod tenants;
 mod traces;
 mod uninstall;
 mod values;
