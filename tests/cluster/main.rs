@@ -14,6 +14,7 @@ mod contract;
 mod controls;
 mod crds;
 mod damaged;
+mod deletion;
 mod deploy;
 mod developer;
 mod diff;

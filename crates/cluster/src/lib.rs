@@ -34,12 +34,14 @@ pub mod lookup;
 mod managed_fields;
 mod mark;
 pub mod permissions;
+mod proof;
 mod request;
 mod schema_fault;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
-pub use mark::{CHART_LABEL, OWNER_UID_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind};
+pub use mark::{CHART_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind};
+pub use proof::{OWNER_UID_LABEL, is_kept, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};
 pub use watch_error::watch_error;

@@ -410,8 +410,13 @@ mod tests {
     fn what_the_release_makes_is_as_if_it_was_not_there() {
         let absent = digest(&json!({}));
         let labels = json!({"steersman.dev/owner-uid": "u-1"});
-        let ours = json!({"metadata": {"name": "a", "labels": labels}, "data": {"a": "b"}});
+        let copied = json!({"metadata": {"name": "a", "labels": labels}, "data": {"a": "b"}});
+        let applied = json!([{"manager": "steersman", "operation": "Apply",
+            "fieldsV1": {"f:metadata": {"f:labels": {"f:steersman.dev/owner-uid": {}}}}}]);
+        let mut ours = copied.clone();
+        ours["metadata"]["managedFields"] = applied;
         assert_eq!(digest(&ours), absent);
+        assert_ne!(digest(&copied), absent, "a controller has made it");
         assert_eq!(
             digest(&json!({"metadata": {"name": "shop", "uid": "u-1"}})),
             absent

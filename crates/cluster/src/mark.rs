@@ -1,14 +1,13 @@
 //! The marks on everything that a release owns, and how they are recognised.
 //!
-//! Every object carries the custom resource's UID as a label: dependent watches select on it and
-//! nothing without it is ever deleted. Helm's own marks and helm-operator's come on top, so that
-//! both recognise the object too.
+//! Every object carries the custom resource's UID as a label, by which dependent watches select. Helm's own marks and
+//! helm-operator's come on top, so that both recognise the object too. [`owner_uid`] says where the label counts.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::{Map, Value, json};
 
-/// The custom resource's UID, on every object of its release.
-pub const OWNER_UID_LABEL: &str = "steersman.dev/owner-uid";
+use crate::proof::{OWNER_UID_LABEL, owner_uid};
+
 /// The chart's name; helm-operator's label.
 pub const CHART_LABEL: &str = "helm.sdk.operatorframework.io/chart";
 
@@ -129,12 +128,13 @@ impl Owner {
         }
     }
 
-    /// By its marks, whether an object is ours, can be taken over, or belongs to somebody else.
+    /// By its marks, whether an object is ours, can be taken over, or belongs to somebody else. A copied label counts as
+    /// none ([`owner_uid`]).
     pub fn ownership(&self, existing: &ObjectMeta) -> Ownership {
         let label = |key: &str| existing.labels.as_ref().and_then(|labels| labels.get(key));
         let annotation = |key: &str| existing.annotations.as_ref().and_then(|all| all.get(key));
         let references = existing.owner_references.as_deref().unwrap_or_default();
-        if label(OWNER_UID_LABEL) == Some(&self.uid) || references.iter().any(|owner| owner.uid == self.uid) {
+        if owner_uid(existing) == Some(&self.uid) || references.iter().any(|owner| owner.uid == self.uid) {
             return Ownership::Ours;
         }
         let mut faults = Vec::new();
@@ -253,7 +253,7 @@ pub fn owner_kind(metadata: &ObjectMeta) -> Option<(String, String)> {
 /// Whose an existing object is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ownership {
-    /// It carries the custom resource's UID.
+    /// It carries the custom resource's UID, in an owner reference or in the label that we applied.
     Ours,
     /// It carries the marks of a Helm release of this name and namespace, so it may be taken over.
     Adoptable,
@@ -409,10 +409,15 @@ mod tests {
     fn existing_objects_are_judged_by_helms_rules() {
         let judge =
             |metadata: Value| owner(Some("default")).ownership(&serde_json::from_value(metadata).unwrap());
+        let labels = json!({OWNER_UID_LABEL: "u-1"});
+        let fields = json!({"f:metadata": {"f:labels": {"f:steersman.dev/owner-uid": {}}}});
+        let entry = json!({"manager": "steersman", "operation": "Apply", "fieldsV1": fields});
         assert_eq!(
-            judge(json!({"labels": {OWNER_UID_LABEL: "u-1"}})),
+            judge(json!({"labels": labels, "managedFields": [entry]})),
             Ownership::Ours
         );
+        let copied = judge(json!({"labels": labels}));
+        assert!(matches!(copied, Ownership::Foreign(_)), "{copied:?}");
         let reference = json!({"apiVersion": "v1", "kind": "Web", "name": "shop", "uid": "u-1"});
         assert_eq!(judge(json!({"ownerReferences": [reference]})), Ownership::Ours);
         let marks = json!({"labels": {MANAGED_BY_LABEL: "Helm", OWNER_UID_LABEL: "u-0"},

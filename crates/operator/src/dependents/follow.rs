@@ -11,11 +11,11 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use steersman_cluster::client::PAGE;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{OWNER_UID_LABEL, watch_error};
+use steersman_cluster::{OWNER_UID_LABEL, owner_uid, watch_error};
 use steersman_model::ObjectId;
 use tokio::sync::watch;
 
-use super::{Dependents, Listed, LiveObject, Scope};
+use super::{Dependents, Listed, LiveObject, Scope, State};
 use crate::schedule::{RESYNC_PERIOD, resynced};
 use crate::status::{Health, has_health, health};
 
@@ -95,6 +95,9 @@ impl Dependents {
                     }
                     listed.send_replace(Listed::Complete);
                 }
+                Ok(Event::Apply((metadata, _))) if owner_uid(&metadata).is_none() => {
+                    self.disproved(scope, &metadata);
+                }
                 Ok(Event::Apply((metadata, health))) => self.changed(scope, &metadata, health, false),
                 Ok(Event::Delete((metadata, _))) => self.deleted(scope, &metadata),
                 Err(error) => {
@@ -166,23 +169,21 @@ impl Dependents {
     }
 
     fn deleted(&self, scope: &Scope, metadata: &ObjectMeta) {
-        let Some(key) = key(scope, metadata) else { return };
-        let version = version(metadata);
-        let mut state = self.lock();
-        let Some(known) = state.live.get_mut(&key.0) else {
+        if let Some((owner, id)) = labelled(scope, metadata) {
+            self.lock().lose(&owner, &id, version(metadata));
+        }
+    }
+
+    /// Nothing proves that an object with our label is ours: it is a copy, or whoever had it has lost it.
+    fn disproved(&self, scope: &Scope, metadata: &ObjectMeta) {
+        let Some((_, id)) = labelled(scope, metadata) else {
             return;
         };
-        // A newer object of the same name was created by us meanwhile.
-        if known
-            .get(&key.1)
-            .is_some_and(|live| is_older(version, live.version))
-        {
-            return;
-        }
-        if known.remove(&key.1).is_some()
-            && let Some((_, wake)) = state.wakes.get(&key.0)
-        {
-            wake(Duration::ZERO);
+        let mut state = self.lock();
+        let had = state.live.iter().filter(|(_, objects)| objects.contains_key(&id));
+        let had: Vec<String> = had.map(|(owner, _)| owner.clone()).collect();
+        for owner in had {
+            state.lose(&owner, &id, version(metadata));
         }
     }
 
@@ -201,7 +202,32 @@ impl Dependents {
     }
 }
 
+impl State {
+    /// The object that `owner` had is, as of `version`, not there or not its own, and who has it is told.
+    fn lose(&mut self, owner: &str, id: &ObjectId, version: Option<u64>) {
+        let Some(known) = self.live.get_mut(owner) else {
+            return;
+        };
+        // A newer object of the same name was created by us meanwhile.
+        if known.get(id).is_some_and(|live| is_older(version, live.version)) {
+            return;
+        }
+        if known.remove(id).is_some()
+            && let Some((_, wake)) = self.wakes.get(owner)
+        {
+            wake(Duration::ZERO);
+        }
+    }
+}
+
+/// The object, if something proves that it is ours.
 fn key(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
+    owner_uid(metadata)?;
+    labelled(scope, metadata)
+}
+
+/// The object, as its label says whose it is.
+fn labelled(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
     let owner = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?.clone();
     let id = ObjectId {
         group: scope.group.clone(),

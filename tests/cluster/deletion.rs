@@ -1,0 +1,107 @@
+//! Who may delete: what proves that an object is ours, and which of our objects are meant.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+/// Makes a copy of an object under another name, with its labels and annotations, as controllers do.
+async fn copy(api: &Api<DynamicObject>, name: &str, copied_as: &str) -> Option<String> {
+    let original = api.get(name).await.unwrap();
+    let copied = DynamicObject {
+        metadata: ObjectMeta {
+            name: Some(copied_as.to_owned()),
+            labels: original.metadata.labels,
+            annotations: original.metadata.annotations,
+            ..ObjectMeta::default()
+        },
+        ..original
+    };
+    let parameters = kube::api::PostParams {
+        field_manager: Some("external-secrets".to_owned()),
+        ..Default::default()
+    };
+    let created = api.create(&parameters, &copied).await.unwrap();
+    created.metadata.uid
+}
+
+async fn is_untouched(api: &Api<DynamicObject>, name: &str, uid: Option<&str>) {
+    let found = api.get(name).await.unwrap().metadata;
+    assert_eq!(found.uid.as_deref(), uid, "{name}");
+    assert_eq!(found.deletion_timestamp, None, "{name}");
+}
+
+#[tokio::test]
+async fn what_controllers_have_copied_our_label_to_is_not_deleted() {
+    let Some(bench) = Bench::with_kind("deletion").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"extra": true})).await;
+    bench.wait_revision("shop", 1).await;
+    let (maps, roles) = (bench.config_maps(), bench.cluster_roles());
+    let role = format!("{}-shop", bench.namespace);
+    let role_copy = format!("{role}-copy");
+    let of_role = copy(&roles, &role, &role_copy).await;
+    let of_config = copy(&maps, "shop-config", "copy").await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 2).await;
+    bench.wait_gone(&maps, "shop-extra").await;
+    // One that has taken the name of an object that an earlier revision had.
+    let of_extra = copy(&maps, "shop-config", "shop-extra").await;
+    operator.stop().await.unwrap();
+
+    // By the watch's first list, and by its events.
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"message": "bye"})).await;
+    bench.wait_revision("shop", 3).await;
+    let of_secret = copy(&bench.secrets(), "shop-secret", "later").await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.wait_gone(&maps, "shop-config").await;
+    is_untouched(&maps, "copy", of_config.as_deref()).await;
+    is_untouched(&maps, "shop-extra", of_extra.as_deref()).await;
+    is_untouched(&bench.secrets(), "later", of_secret.as_deref()).await;
+    is_untouched(&roles, &role_copy, of_role.as_deref()).await;
+    operator.stop().await.unwrap();
+    bench
+        .cluster
+        .kubectl(&["delete", "clusterrole", &role_copy])
+        .await
+        .unwrap();
+}
+
+/// Whoever takes the notes of managers off an object leaves nothing that proves our label.
+#[tokio::test]
+async fn an_object_that_nothing_proves_to_be_ours_any_longer_is_applied_again() {
+    let Some(bench) = Bench::with_kind("deletion").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let (maps, roles) = (bench.config_maps(), bench.cluster_roles());
+    let role = format!("{}-shop", bench.namespace);
+    for (api, name) in [(&maps, "shop-config"), (&roles, role.as_str())] {
+        let uid = api.get(name).await.unwrap().metadata.uid;
+        let patch = Patch::Merge(json!({"metadata": {"managedFields": [{}]}}));
+        api.patch(name, &PatchParams::default(), &patch).await.unwrap();
+        let healed = bench
+            .wait("our entry", api, name, |found| {
+                let entries = found.pointer("/metadata/managedFields")?.as_array()?;
+                let is_ours =
+                    |entry: &Value| entry["manager"] == "steersman" && entry["operation"] == "Apply";
+                entries
+                    .iter()
+                    .any(is_ours)
+                    .then(|| found["metadata"]["uid"].clone())
+            })
+            .await;
+        assert_eq!(healed.as_str(), uid.as_deref(), "{name}");
+    }
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.wait_gone(&roles, &role).await;
+    operator.stop().await.unwrap();
+}
