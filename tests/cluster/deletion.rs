@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, condition};
 
 /// Makes a copy of an object under another name, with its labels and annotations, as controllers do.
 async fn copy(api: &Api<DynamicObject>, name: &str, copied_as: &str) -> Option<String> {
@@ -103,5 +103,78 @@ async fn an_object_that_nothing_proves_to_be_ours_any_longer_is_applied_again() 
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
     bench.wait_gone(&roles, &role).await;
+    operator.stop().await.unwrap();
+}
+
+/// A set whose claims go with it.
+const SET: &str = r#"apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: store}
+spec:
+  serviceName: store
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete, whenScaled: Delete}
+  selector: {matchLabels: {app: {{ .Values.app | default "store" }}}}
+  template:
+    metadata: {labels: {app: {{ .Values.app | default "store" }}}}
+    spec: {containers: [{name: store, image: "store:1"}]}
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: "{{ .Values.storage | default "1Gi" }}"}}}
+"#;
+
+#[tokio::test]
+async fn the_claims_and_pods_of_a_set_that_is_replaced_stay() {
+    let Some(bench) = Bench::with_kind("deletion").await else {
+        return;
+    };
+    bench.add_template("set.yaml", SET);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let sets = bench.api("apps", "v1", "StatefulSet", "statefulsets");
+    let claims = bench.api("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
+    let pods = bench.api("", "v1", "Pod", "pods");
+    let owner = |found: &Value| {
+        found
+            .pointer("/metadata/ownerReferences/0/uid")?
+            .as_str()
+            .map(str::to_owned)
+    };
+    let first = sets.get("store").await.unwrap().metadata.uid;
+    let mut before = Vec::new();
+    for (api, name) in [(&claims, "data-store-0"), (&pods, "store-0")] {
+        let of_first = |found: &Value| owner(found).filter(|uid| Some(uid) == first.as_ref());
+        bench.wait("its set", api, name, of_first).await;
+        before.push(api.get(name).await.unwrap().metadata.uid);
+    }
+    let force = json!({"metadata": {"annotations": {"helm.sdk.operatorframework.io/upgrade-force": "True"}}});
+    bench.patch_web("shop", force).await;
+    bench.apply_web("shop", json!({"storage": "2Gi"})).await;
+    bench.wait_revision("shop", 2).await;
+    let second = sets.get("store").await.unwrap().metadata.uid;
+    assert_ne!(first, second);
+    for ((api, name), uid) in [(&claims, "data-store-0"), (&pods, "store-0")]
+        .into_iter()
+        .zip(before)
+    {
+        let of_second = |found: &Value| owner(found).filter(|uid| Some(uid) == second.as_ref());
+        bench.wait("the new set", api, name, of_second).await;
+        is_untouched(api, name, uid.as_deref()).await;
+    }
+
+    // A set that would not adopt its pods stays.
+    bench
+        .apply_web("shop", json!({"storage": "2Gi", "app": "other"}))
+        .await;
+    let (_, _, message) = bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "ReleaseFailed").filter(|(_, _, message)| message.contains("StatefulSet"))
+        })
+        .await;
+    assert!(
+        message.contains("its pods stay as they are, and a set with this selector would not adopt them"),
+        "{message}"
+    );
+    assert_eq!(sets.get("store").await.unwrap().metadata.uid, second);
     operator.stop().await.unwrap();
 }

@@ -166,7 +166,7 @@ impl Applier {
                     object,
                     value: &value,
                 };
-                let created = recreation.check(refusal).await;
+                let created = recreation.check(live, refusal).await;
                 dry_run.recreated = created.is_ok();
                 created.map(|created| as_recreated(&value, created, live))
             }

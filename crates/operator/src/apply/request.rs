@@ -1,7 +1,7 @@
-//! The requests that write one object, and the one that looks for it.
+//! The requests that write or delete one object, and the one that looks for it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
@@ -62,6 +62,23 @@ pub(super) async fn find(api: &Api<DynamicObject>, name: &str) -> Result<Option<
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Asks for the deletion of the object of this name, as it was when somebody looked: `preconditions` say its UID, and the
+/// version in which nothing spoke against it.
+pub(super) async fn delete(
+    api: &Api<DynamicObject>,
+    name: &str,
+    preconditions: Preconditions,
+    policy: PropagationPolicy,
+) -> Result<(), RequestError> {
+    let parameters = DeleteParams {
+        propagation_policy: Some(policy),
+        preconditions: Some(preconditions),
+        ..DeleteParams::default()
+    };
+    api.delete(name, &parameters).await?;
+    Ok(())
 }
 
 /// The metadata, if it is that of an object: whatever stands between us and the server may answer, too.

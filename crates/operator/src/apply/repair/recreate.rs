@@ -1,16 +1,19 @@
 //! Making way for an object that can't be changed in place, where the user asks for it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, PropagationPolicy};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::api::{Api, DynamicObject, PostParams, Preconditions, PropagationPolicy};
+use kube::core::{Selector, SelectorExt};
 use serde_json::Value;
-use steersman_cluster::RequestError;
+use steersman_cluster::{RequestError, is_kept};
 use steersman_model::{ObjectId, RenderedObject};
 use tokio::time::Instant;
 
 use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
-use crate::apply::request::find;
+use crate::apply::request::{delete, find};
 
 /// How long the deletion of an object may take.
 const GONE_WITHIN: Duration = Duration::from_mins(1);
@@ -35,36 +38,48 @@ pub(in crate::apply) struct Recreation<'a> {
 }
 
 impl Recreation<'_> {
-    /// The new object as the server would make it, under another name, if the object may be deleted for what `refusal`
+    /// The new object as the server would make it, under another name, if the `live` one may be deleted for what `refusal`
     /// says.
     ///
     /// # Errors
     /// It is not wanted or not possible; the error names the fields.
-    pub(in crate::apply) async fn check(&self, refusal: RequestError) -> Result<DynamicObject, ApplyError> {
-        let id = || Box::new(self.id.clone());
-        if let Some(advice) = obstacle(self.options, self.object) {
-            return Err(ApplyError::Immutable {
-                id: id(),
-                fields: fields(&refusal),
-                advice,
-                source: refusal,
-            });
+    pub(in crate::apply) async fn check(
+        &self,
+        live: &DynamicObject,
+        refusal: RequestError,
+    ) -> Result<DynamicObject, ApplyError> {
+        if let Some(advice) = obstacle(self.options, self.object).or_else(|| live_obstacle(self.object, live))
+        {
+            return Err(self.immutable(advice, refusal));
         }
         let created = try_create(self.api, self.value).await;
-        created.map_err(|source| ApplyError::Request {
-            attempt: "create",
-            id: id(),
+        created.map_err(|source| self.failed("create", source))
+    }
+
+    fn immutable(&self, advice: &'static str, refusal: RequestError) -> ApplyError {
+        ApplyError::Immutable {
+            id: Box::new(self.id.clone()),
+            fields: fields(&refusal),
+            advice,
+            source: refusal,
+        }
+    }
+
+    fn failed(&self, attempt: &'static str, source: RequestError) -> ApplyError {
+        ApplyError::Request {
+            attempt,
+            id: Box::new(self.id.clone()),
             source,
-        })
+        }
     }
 }
 
 impl Applier {
     /// Deletes the object with this UID, which `refusal` says can't become what the chart wants, and waits
-    /// until it is gone.
+    /// until it is gone. The pods and claims of a `StatefulSet` stay, for the new one to adopt.
     ///
     /// # Guarantees
-    /// The server would take it as a new object. Nothing is deleted that the chart wants kept,
+    /// The server would take it as a new object. Nothing is deleted that the chart or the object itself wants kept,
     /// or with which data would go.
     ///
     /// # Errors
@@ -75,44 +90,41 @@ impl Applier {
         uid: &str,
         refusal: RequestError,
     ) -> Result<(), ApplyError> {
+        let Recreation { api, id, object, .. } = recreation;
+        // What is not wanted is refused without another request.
+        if let Some(advice) = obstacle(recreation.options, object) {
+            return Err(recreation.immutable(advice, refusal));
+        }
         let fields = fields(&refusal);
-        recreation.check(refusal).await?;
-        let Recreation { api, id, .. } = recreation;
-        let failed = |attempt| {
-            move |source| ApplyError::Request {
-                attempt,
-                id: Box::new(id.clone()),
-                source,
-            }
+        let found = api.get_opt(&id.name).await;
+        let found = found.map_err(|error| recreation.failed("read", error.into()))?;
+        let Some(live) = found.filter(|live| live.metadata.uid.as_deref() == Some(uid)) else {
+            // Somebody else has made way.
+            return Ok(());
         };
+        recreation.check(&live, refusal).await?;
         tracing::warn!(object = %id, fields, "deleting the object to create it again");
-        let parameters = DeleteParams {
-            propagation_policy: Some(PropagationPolicy::Background),
-            preconditions: Some(Preconditions {
-                uid: Some(uid.to_owned()),
-                resource_version: None,
-            }),
-            ..DeleteParams::default()
+        let preconditions = Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: live.metadata.resource_version,
         };
-        match api
-            .delete(&id.name, &parameters)
-            .await
-            .map_err(RequestError::from)
-        {
-            Ok(_) => {}
-            Err(error) if error.is_not_found() || error.is_other_uid() => {}
-            Err(error) => return Err(failed("delete")(error)),
+        match delete(api, &id.name, preconditions, policy(object)).await {
+            Ok(()) => {}
+            // Somebody has written it meanwhile: it is looked at again.
+            Err(error) if error.is_not_found() || error.is_conflict() => return Ok(()),
+            Err(error) => return Err(recreation.failed("delete", error)),
         }
         let deadline = Instant::now() + GONE_WITHIN;
         loop {
-            let found = find(api, &id.name).await.map_err(failed("read"))?;
+            let found = find(api, &id.name).await;
+            let found = found.map_err(|source| recreation.failed("read", source))?;
             let is_there = found.is_some_and(|metadata| metadata.uid.as_deref() == Some(uid));
             if !is_there {
                 return Ok(());
             }
             if self.dependents.is_stopping() || Instant::now() >= deadline {
                 let source = RequestError::local("it is being deleted, to be created again");
-                return Err(failed("replace")(source));
+                return Err(recreation.failed("replace", source));
             }
             tokio::time::sleep(POLL_INTERVAL).await;
         }
@@ -133,6 +145,43 @@ fn obstacle(options: ApplyOptions<'_>, object: &RenderedObject) -> Option<&'stat
              resource to have it deleted and created again",
         )
     }
+}
+
+/// Why an object is not deleted as it is in the cluster, and what helps.
+fn live_obstacle(object: &RenderedObject, live: &DynamicObject) -> Option<&'static str> {
+    if is_kept(&live.metadata) {
+        Some("its annotation helm.sh/resource-policy keeps it; take that off, or undo the change")
+    } else if is_stateful_set(object) && !adopts_pods(&object.value, &live.data) {
+        Some(
+            "its pods stay as they are, and a set with this selector would not adopt them; undo the change, or replace it \
+             yourself",
+        )
+    } else {
+        None
+    }
+}
+
+/// What becomes of that which the object has made. With its set a claim may go, and the data in it.
+fn policy(object: &RenderedObject) -> PropagationPolicy {
+    if is_stateful_set(object) {
+        PropagationPolicy::Orphan
+    } else {
+        PropagationPolicy::Background
+    }
+}
+
+fn is_stateful_set(object: &RenderedObject) -> bool {
+    object.api.group == "apps" && object.api.kind == "StatefulSet"
+}
+
+/// Whether the selector of a new workload chooses the pods of the one that is live.
+fn adopts_pods(new: &Value, live: &Value) -> bool {
+    let read = |value: Option<&Value>| value.cloned().unwrap_or_default();
+    let selector: Option<LabelSelector> = serde_json::from_value(read(new.pointer("/spec/selector"))).ok();
+    let selector = selector.and_then(|selector| Selector::try_from(selector).ok());
+    let labels = read(live.pointer("/spec/template/metadata/labels"));
+    let labels: BTreeMap<String, String> = serde_json::from_value(labels).unwrap_or_default();
+    selector.is_some_and(|selector| selector.matches(&labels))
 }
 
 /// What the server would make of a new object. It is asked without effect, under a name that is free.
@@ -237,5 +286,41 @@ mod tests {
         let mut expected = object("a", "uid-1", "new");
         expected["metadata"] = sent["metadata"].clone();
         assert_eq!(as_recreated(&sent, tried, &live), expected);
+    }
+
+    fn set(selector: serde_json::Value) -> RenderedObject {
+        let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a"},
+            "spec": {"selector": selector}});
+        RenderedObject::from_document("t", &set).unwrap().remove(0)
+    }
+
+    fn live(more: serde_json::Value) -> DynamicObject {
+        let mut live = json!({"metadata": {"name": "a"},
+            "spec": {"template": {"metadata": {"labels": {"app": "a", "tier": "b"}}}}});
+        live["metadata"]["annotations"] = more;
+        serde_json::from_value(live).unwrap()
+    }
+
+    #[test]
+    fn a_set_that_would_not_adopt_its_pods_stays() {
+        for (selector, adopts) in [
+            (json!({"matchLabels": {"app": "a"}}), true),
+            (
+                json!({"matchExpressions": [{"key": "tier", "operator": "Exists"}]}),
+                true,
+            ),
+            (json!({"matchLabels": {"app": "other"}}), false),
+        ] {
+            let obstacle = live_obstacle(&set(selector.clone()), &live(json!({})));
+            assert_eq!(obstacle.is_none(), adopts, "{selector}: {obstacle:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_set_has_made_stays_and_what_says_so_itself_is_kept() {
+        let set = set(json!({"matchLabels": {"app": "a"}}));
+        assert!(matches!(policy(&set), PropagationPolicy::Orphan));
+        let kept = live(json!({"helm.sh/resource-policy": "keep"}));
+        assert!(live_obstacle(&set, &kept).unwrap().contains("keeps it"));
     }
 }
