@@ -106,6 +106,74 @@ async fn an_object_that_nothing_proves_to_be_ours_any_longer_is_applied_again() 
     operator.stop().await.unwrap();
 }
 
+/// The same event under both of its API groups.
+const EVENT: &str = r#"
+{{- range .Values.events }}
+---
+apiVersion: {{ .version }}
+kind: Event
+metadata:
+  name: {{ .name }}
+  annotations: {helm.sh/resource-policy: {{ .policy | default "delete" }}}
+eventTime: "2026-01-01T00:00:00.000000Z"
+action: Told
+reason: Told
+reportingInstance: test
+type: Normal
+{{- if eq .version "v1" }}
+reportingComponent: test
+message: told
+involvedObject: {kind: Namespace, name: {{ $.Release.Namespace }}, namespace: {{ $.Release.Namespace }}}
+{{- else }}
+reportingController: test
+note: told
+regarding: {kind: Namespace, name: {{ $.Release.Namespace }}, namespace: {{ $.Release.Namespace }}}
+{{- end }}
+{{- end }}
+"#;
+
+#[tokio::test]
+async fn what_was_applied_under_another_api_group_is_not_pruned() {
+    let Some(bench) = Bench::with_kind("deletion").await else {
+        return;
+    };
+    bench.add_template("event.yaml", EVENT);
+    let event =
+        |name: &str, version: &str, policy: &str| json!({"name": name, "version": version, "policy": policy});
+    let events = |version: &str| {
+        vec![
+            event("shop-event", version, ""),
+            event("shop-kept", version, "keep"),
+        ]
+    };
+    let operator = bench.ready_operator().await;
+    let mut first = events("v1");
+    first.push(event("shop-gone", "v1", ""));
+    bench.apply_web("shop", json!({"events": first})).await;
+    bench.wait_revision("shop", 1).await;
+    let api = bench.api("events.k8s.io", "v1", "Event", "events");
+    let before = [api.get("shop-event").await, api.get("shop-kept").await];
+    let before = before.map(|event| event.unwrap().metadata.uid);
+
+    bench
+        .apply_web("shop", json!({"events": events("events.k8s.io/v1")}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    bench.wait_gone(&api, "shop-gone").await;
+    for (name, uid) in ["shop-event", "shop-kept"].into_iter().zip(before) {
+        is_untouched(&api, name, uid.as_deref()).await;
+        let labels = api.get(name).await.unwrap().metadata.labels.unwrap();
+        assert!(
+            labels.contains_key("steersman.dev/owner-uid"),
+            "{name} is still ours"
+        );
+    }
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.wait_gone(&api, "shop-event").await;
+    operator.stop().await.unwrap();
+}
+
 /// A set whose claims go with it.
 const SET: &str = r#"apiVersion: apps/v1
 kind: StatefulSet

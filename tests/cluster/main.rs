@@ -33,6 +33,7 @@ mod hooks;
 mod ignored_values;
 mod immutable;
 mod keep;
+mod keeping;
 mod large;
 mod leader;
 mod lifecycle;

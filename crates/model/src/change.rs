@@ -18,6 +18,8 @@ pub enum Change {
 /// An applied object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
+    /// Which object it is, whatever it is called: some kinds are served under two API groups.
+    pub uid: String,
     /// The version of its API.
     pub version: String,
     /// The digest of our fields in it.

@@ -31,3 +31,5 @@ mod process;
 mod transport;
 mod watches;
 mod workload;
+
+pub(crate) use lane::Lane;

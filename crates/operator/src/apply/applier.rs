@@ -281,6 +281,7 @@ impl Applier {
     ) -> Applied {
         let digest = self.dependents.note_applied(&owner.uid, &addressed.id, metadata);
         Applied {
+            uid: metadata.uid.clone().unwrap_or_default(),
             version: addressed.object.api.version.clone(),
             digest,
             change,

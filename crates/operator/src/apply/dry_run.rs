@@ -14,6 +14,7 @@ use super::applier::{Applier, ApplyOptions, refused};
 use super::repair::recreate::{Recreation, as_recreated};
 use crate::apply::address::{identify, missing_kind};
 use crate::apply::error::ApplyError;
+use crate::apply::ownership::may_delete;
 use crate::apply::ownership::takeover::TakenOver;
 use crate::apply::repair::dropped::{merge_patch, without_dropped};
 use crate::apply::repair::forbidden::{set_aside, without_forbidden};
@@ -52,7 +53,7 @@ pub struct DryRunApply<'a> {
 }
 
 impl Applier {
-    /// An object of `owner`'s as it is in the cluster; `None` where there is none that is its own.
+    /// An object as it is in the cluster; `None` where there is none that `owner` may delete.
     ///
     /// # Errors
     /// It can't be read.
@@ -70,7 +71,7 @@ impl Applier {
             id: Box::new(id.clone()),
             source: error.into(),
         })?;
-        let ours = found.filter(|live| !matches!(owner.ownership(&live.metadata), Ownership::Foreign(_)));
+        let ours = found.filter(|live| may_delete(owner, &live.metadata).is_ok());
         Ok(ours.and_then(|live| serde_json::to_value(live).ok()))
     }
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, own_entry, owned_fields, owner_kind};
-use steersman_model::{Digest, ObjectId, RESOURCE_POLICY, is_keep};
+use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind};
+use steersman_model::{Digest, ObjectId};
 use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -36,9 +36,16 @@ pub struct LiveObject {
     pub health: Option<Health>,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// Whether the chart wants it to outlive the release.
+    /// Whether it says itself that it is to outlive the release.
     pub kept: bool,
     version: Option<u64>,
+}
+
+impl LiveObject {
+    /// Its `resourceVersion`: one that was written since has another.
+    pub fn version(&self) -> Option<String> {
+        self.version.as_ref().map(u64::to_string)
+    }
 }
 
 /// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
@@ -231,11 +238,7 @@ impl Dependents {
             digest: owned_fields(metadata, ignored.into_iter()),
             health,
             deleting: metadata.deletion_timestamp.is_some(),
-            kept: metadata
-                .annotations
-                .as_ref()
-                .and_then(|all| all.get(RESOURCE_POLICY))
-                .is_some_and(|policy| is_keep(policy)),
+            kept: is_kept(metadata),
             version: follow::version(metadata),
         }
     }

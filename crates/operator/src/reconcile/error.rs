@@ -114,7 +114,10 @@ impl ReconcileError {
     /// come without a sign, so it is tried again nevertheless.
     pub fn needs_change(&self) -> bool {
         let damaged = matches!(self, Self::History(error) if !matches!(error, HistoryError::Request { .. }));
-        let has_run = matches!(self, Self::Hook(HookError::Exists { .. }));
+        let has_run = matches!(
+            self,
+            Self::Hook(HookError::Exists { .. } | HookError::Kept { .. })
+        );
         let refused = self.request().is_some_and(RequestError::is_about_a_field);
         self.is_stalled() || damaged || has_run || refused
     }

@@ -89,7 +89,8 @@ impl Executor {
         Ok(left.await?)
     }
 
-    /// Deletes what of `scope` was not applied. What is to be kept stays without our marks.
+    /// Deletes what of `scope` was not applied. What is to be kept stays without our marks, and what was applied under
+    /// another API group of its kind stays as it is.
     async fn prune(
         &self,
         session: &Session,
@@ -101,33 +102,41 @@ impl Executor {
         }
         let named = self.identities(session, scope.named.clone()).await?;
         let desired: BTreeSet<ObjectId> = applied.keys().cloned().collect();
+        let applied: BTreeSet<String> = applied.values().map(|applied| applied.uid.clone()).collect();
         let (kept, gone): (Vec<PruneCandidate>, Vec<PruneCandidate>) =
             prune_candidates(named, &scope.abandoned, &desired)
                 .into_iter()
                 .partition(|candidate| candidate.kept);
         for PruneCandidate { id, .. } in kept {
-            self.applier.orphan(&session.owner, &id).await?;
+            let orphaning = self.applier.orphan_unless_applied(&session.owner, &id, &applied);
+            orphaning.await?;
             tracing::info!(release = %session.release, object = %id, "kept, as the chart wants it");
         }
         if gone.is_empty() {
             return Ok(());
         }
         let step = step("prune").objects(gone.len());
-        step.of(self.delete_candidates(session, gone)).await
+        step.of(self.delete_candidates(session, gone, &applied)).await
     }
 
     async fn delete_candidates(
         &self,
         session: &Session,
         candidates: Vec<PruneCandidate>,
+        applied: &BTreeSet<String>,
     ) -> Result<(), ReconcileError> {
+        let owner = &session.owner;
         for PruneCandidate { id, .. } in candidates {
-            match self.applier.delete(&session.owner, &id).await? {
+            match self.applier.delete_unless_applied(owner, &id, applied).await? {
                 Deletion::NotOurs(reason) => {
                     tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
                 }
+                Deletion::Kept => {
+                    self.applier.orphan(owner, &id).await?;
+                    tracing::info!(release = %session.release, object = %id, "kept, as the object itself says");
+                }
                 Deletion::Accepted => tracing::debug!(release = %session.release, object = %id, "pruned"),
-                Deletion::Gone => {}
+                Deletion::Gone | Deletion::Applied => {}
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::{DocumentsError, ObjectId};
+use steersman_model::{DocumentsError, ObjectId, RESOURCE_POLICY};
 
 use crate::apply::ownership::PruneError;
 
@@ -58,6 +58,19 @@ pub enum HookError {
         id: Box<ObjectId>,
         /// What became of it.
         state: String,
+    },
+    /// The hook ran before, and its object says that it is to be kept, whatever its delete policy.
+    #[error(
+        "{event} hook {path}: {id} exists already, and its annotation {RESOURCE_POLICY} keeps it; delete it, or take the \
+         annotation off, to have it run again"
+    )]
+    Kept {
+        /// When it was to run.
+        event: &'static str,
+        /// Its template.
+        path: String,
+        /// The one that is there, such as `Job default/migrate`.
+        id: Box<ObjectId>,
     },
     /// The server refused a request.
     #[error("{event} hook {path}: failed to {attempt} {id}")]

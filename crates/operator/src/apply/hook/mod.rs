@@ -6,6 +6,7 @@ mod order;
 mod progress;
 mod run;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 pub use error::HookError;
@@ -103,14 +104,20 @@ impl Applier {
         outcome.map(|()| done.len())
     }
 
-    /// Deletes what hooks have left behind, apart from what is to be kept and definitions of kinds.
+    /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives
+    /// their objects: of the hooks that make one, the newest decides what becomes of it.
     ///
     /// Garbage collection does not reach objects in other namespaces or in none. Hooks that only
     /// `helm test` runs were never ours to run, and their kinds may be out of reach.
     ///
     /// # Errors
     /// The first object that can't be read or deleted.
-    pub async fn remove_hooks(&self, owner: &Owner, hooks: &[HookRecord]) -> Result<(), HookError> {
+    pub async fn remove_hooks(
+        &self,
+        owner: &Owner,
+        hooks: &[&HookRecord],
+    ) -> Result<BTreeSet<ObjectId>, HookError> {
+        let mut decided = BTreeSet::new();
         for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
             let left = match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
                 // The objects of a kind went with its definition, which may have been the release's own.
@@ -118,37 +125,57 @@ impl Applier {
                 prepared => prepared?,
             };
             for run in left {
-                if !run.is_to_go() {
-                    continue;
-                }
-                if let Deletion::NotOurs(reason) = self
-                    .delete(owner, &run.id)
-                    .await
-                    .map_err(|source| run.delete_failed(source))?
-                {
-                    tracing::warn!(object = %run.id, %reason, "hook left in place");
+                if decided.insert(run.id.clone()) {
+                    self.remove_hook(owner, &run).await?;
                 }
             }
+        }
+        Ok(decided)
+    }
+
+    /// Deletes what one hook has left behind; what is to be kept loses our marks.
+    async fn remove_hook(&self, owner: &Owner, run: &Run<'_>) -> Result<(), HookError> {
+        if run.is_definition() {
+            return Ok(());
+        }
+        let deletion = if run.object.is_kept() {
+            Ok(Deletion::Kept)
+        } else {
+            self.delete(owner, &run.id).await
+        };
+        match deletion.map_err(|source| run.delete_failed(source))? {
+            Deletion::NotOurs(reason) => {
+                tracing::warn!(object = %run.id, %reason, "hook left in place");
+            }
+            Deletion::Kept => {
+                let orphaned = self.orphan(owner, &run.id).await;
+                orphaned.map_err(|source| run.delete_failed(source))?;
+            }
+            Deletion::Gone | Deletion::Accepted | Deletion::Applied => {}
         }
         Ok(())
     }
 
-    /// The objects of `hooks` that no garbage collector reaches when the owner goes.
+    /// The objects of `hooks`, the newest first, that are to go and that no garbage collector reaches when the owner goes.
     ///
     /// # Errors
     /// The server does not say what it serves.
     pub async fn left_by_hooks(
         &self,
         owner: &Owner,
-        hooks: &[HookRecord],
+        hooks: &[&HookRecord],
     ) -> Result<Vec<ObjectId>, DiscoveryError> {
         let Some(namespace) = &owner.namespace else {
             return Ok(Vec::new());
         };
         let mut left = Vec::new();
+        let mut decided = BTreeSet::new();
         for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
             match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
-                Ok(runs) => left.extend(runs.into_iter().filter(Run::is_to_go).map(|run| run.id)),
+                Ok(runs) => {
+                    let newest = runs.into_iter().filter(|run| decided.insert(run.id.clone()));
+                    left.extend(newest.filter(Run::is_to_go).map(|run| run.id));
+                }
                 Err(HookError::Discovery(error)) => return Err(error),
                 Err(error) => {
                     tracing::debug!(hook = %hook.path, error = %steersman_model::chain(&error), "a stored hook can't be read");
@@ -194,13 +221,17 @@ impl Applier {
 
     /// What a policy leaves behind when it can't be carried out is no failure of the release.
     async fn clean_up(&self, owner: &Owner, run: &Run<'_>, policy: &str) {
-        if !has_policy(run.hook, policy) || run.id.kind == "CustomResourceDefinition" {
+        if !has_policy(run.hook, policy) || run.is_definition() {
             return;
         }
         for pause in CLEAN_UP_PAUSES.map(Some).into_iter().chain([None]) {
             let error = match self.delete(owner, &run.id).await {
                 Ok(Deletion::NotOurs(reason)) => {
                     tracing::warn!(object = %run.id, %reason, "hook left in place");
+                    return;
+                }
+                Ok(Deletion::Kept) => {
+                    tracing::info!(object = %run.id, "hook left in place, as the object says that it is to be kept");
                     return;
                 }
                 Ok(_) => return,

@@ -15,7 +15,7 @@ use super::error::HookError;
 use super::order::{BEFORE_CREATION, has_policy};
 use super::progress::{Progress, last_words, progress};
 use crate::apply::applier::Applier;
-use crate::apply::ownership::PruneError;
+use crate::apply::ownership::{Deletion, PruneError};
 use crate::apply::repair::mend::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::release::HookRecord;
@@ -49,14 +49,17 @@ impl Applier {
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             return self.wait_done(&api, run, deadline, timeout).await;
         }
-        if has_policy(run.hook, BEFORE_CREATION) && run.id.kind != "CustomResourceDefinition" {
-            self.delete(owner, &run.id)
-                .await
-                .map_err(|source| run.delete_failed(source))?;
-            self.wait_gone(owner, run, deadline, timeout).await?;
+        let mut is_kept = false;
+        if has_policy(run.hook, BEFORE_CREATION) && !run.is_definition() {
+            let deletion = self.delete(owner, &run.id).await;
+            is_kept = deletion.map_err(|source| run.delete_failed(source))? == Deletion::Kept;
+            if !is_kept {
+                self.wait_gone(owner, run, deadline, timeout).await?;
+            }
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
-        let mut value = owner.mark(&run.object.value, run.id.namespace.as_deref(), false);
+        let namespace = run.id.namespace.as_deref();
+        let mut value = owner.mark(&run.object.value, namespace, run.object.is_kept());
         if is_waited_for(&run.id)
             && let Some(annotations) = value.pointer_mut("/metadata/annotations")
         {
@@ -75,8 +78,9 @@ impl Applier {
                     reason,
                 });
             }
+            Some(_) if is_waited_for(&run.id) && is_kept => return Err(run.kept()),
             Some((_, found)) if is_waited_for(&run.id) => return Err(self.in_the_way(run, &found).await),
-            Some(_) if run.id.kind == "CustomResourceDefinition" => {}
+            Some(_) if run.is_definition() => {}
             Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
         }
         self.wait_done(&api, run, deadline, timeout).await
@@ -241,7 +245,20 @@ impl Applier {
 impl Run<'_> {
     /// Whether the object goes with its release.
     pub(in crate::apply) fn is_to_go(&self) -> bool {
-        !self.object.is_kept() && self.id.kind != "CustomResourceDefinition"
+        !self.object.is_kept() && !self.is_definition()
+    }
+
+    /// Whether it defines a kind, whose objects would go with it.
+    pub(in crate::apply) fn is_definition(&self) -> bool {
+        self.id.kind == "CustomResourceDefinition"
+    }
+
+    fn kept(&self) -> HookError {
+        HookError::Kept {
+            event: self.event,
+            path: self.hook.path.clone(),
+            id: Box::new(self.id.clone()),
+        }
     }
 
     fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {

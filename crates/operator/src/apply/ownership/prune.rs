@@ -1,12 +1,19 @@
 //! Deleting what a release no longer wants.
 
-use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
+use std::collections::BTreeSet;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, RequestError, orphan_patch};
+use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, RequestError, is_kept, orphan_patch};
 use steersman_model::{FIELD_MANAGER, ObjectId};
 
 use crate::apply::applier::Applier;
-use crate::apply::request::find;
+use crate::apply::request::{delete, find};
+use crate::dependents::LiveObject;
+
+/// So often is an object looked at again that others write while it is to be deleted.
+const ATTEMPTS: usize = 5;
 
 /// What became of an object that is to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +24,10 @@ pub enum Deletion {
     Accepted,
     /// It is not ours, so it was left alone.
     NotOurs(String),
+    /// It says itself that it is to be kept, whatever its release wants.
+    Kept,
+    /// It was applied in the same run, under another API group of its kind.
+    Applied,
 }
 
 /// An object could not be deleted.
@@ -45,15 +56,60 @@ pub enum PruneError {
     },
 }
 
+/// An object that is ours, as it was when it was seen.
+struct Seen {
+    uid: String,
+    version: Option<String>,
+    deleting: bool,
+    kept: bool,
+}
+
+impl From<LiveObject> for Seen {
+    fn from(live: LiveObject) -> Self {
+        Self {
+            version: live.version(),
+            deleting: live.deleting,
+            kept: live.kept,
+            uid: live.uid,
+        }
+    }
+}
+
+impl From<ObjectMeta> for Seen {
+    fn from(metadata: ObjectMeta) -> Self {
+        Self {
+            deleting: metadata.deletion_timestamp.is_some(),
+            kept: is_kept(&metadata),
+            version: metadata.resource_version,
+            uid: metadata.uid.unwrap_or_default(),
+        }
+    }
+}
+
 impl Applier {
     /// Asks for the deletion of an object that is ours.
     ///
     /// # Guarantees
-    /// An object without our mark, or one that takes the name of ours meanwhile, is left alone.
+    /// An object without our mark, or one that takes the name of ours meanwhile, is left alone, and so is one that says
+    /// itself that it is to be kept.
     ///
     /// # Errors
     /// The object can't be read or deleted.
     pub async fn delete(&self, owner: &Owner, id: &ObjectId) -> Result<Deletion, PruneError> {
+        self.delete_unless_applied(owner, id, &BTreeSet::new()).await
+    }
+
+    /// As [`Applier::delete`], but for objects with the UIDs in `applied`: one object may have several identities, as some
+    /// kinds are served under two API groups.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn delete_unless_applied(
+        &self,
+        owner: &Owner,
+        id: &ObjectId,
+        applied: &BTreeSet<String>,
+    ) -> Result<Deletion, PruneError> {
         let failed = |attempt| {
             move |source| PruneError::Request {
                 attempt,
@@ -65,49 +121,50 @@ impl Applier {
             return Ok(Deletion::Gone);
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        let mut seen = self.dependents.live(&owner.uid, id);
-        let mut unanswered = 0;
+        let mut known = self.dependents.live(&owner.uid, id).map(Seen::from);
+        let (mut unanswered, mut changed) = (0, 0);
         loop {
-            let is_from_memory = seen.is_some();
-            let uid = match seen.take() {
-                Some(live) if live.deleting => return Ok(Deletion::Accepted),
-                Some(live) => live.uid,
+            let is_from_memory = known.is_some();
+            let seen = match known.take() {
+                Some(seen) => seen,
                 None => match self.find_ours(owner, &api, id).await? {
-                    Ok(uid) => uid,
+                    Ok(metadata) => Seen::from(metadata),
                     Err(answer) => return Ok(answer),
                 },
             };
-            let parameters = DeleteParams {
-                propagation_policy: Some(PropagationPolicy::Background),
-                preconditions: Some(Preconditions {
-                    uid: Some(uid),
-                    resource_version: None,
-                }),
-                ..DeleteParams::default()
+            if applied.contains(&seen.uid) {
+                return Ok(Deletion::Applied);
+            }
+            if seen.deleting {
+                return Ok(Deletion::Accepted);
+            }
+            if seen.kept {
+                return Ok(Deletion::Kept);
+            }
+            let preconditions = Preconditions {
+                uid: Some(seen.uid),
+                resource_version: seen.version,
             };
-            match api
-                .delete(&id.name, &parameters)
-                .await
-                .map_err(RequestError::from)
-            {
-                Ok(_) => return Ok(Deletion::Accepted),
+            match delete(&api, &id.name, preconditions, PropagationPolicy::Background).await {
+                Ok(()) => return Ok(Deletion::Accepted),
                 // The object was replaced since the watch showed it; the new one may be ours as well.
                 Err(error) if error.is_other_uid() && is_from_memory => {}
                 Err(error) if error.is_unanswered() && unanswered < 2 => unanswered += 1,
                 Err(error) if error.is_not_found() || error.is_other_uid() => return Ok(Deletion::Gone),
+                // Somebody has written it since it was seen, and may want it kept.
+                Err(error) if error.is_conflict() && changed < ATTEMPTS => changed += 1,
                 Err(error) => return Err(failed("delete")(error)),
             }
         }
     }
 
-    /// The UID of the object, as the server has it, if it is there, ours, and not going already; else what that
-    /// makes of its deletion.
+    /// The metadata of the object, as the server has it, if it is there and ours; else what that makes of its deletion.
     async fn find_ours(
         &self,
         owner: &Owner,
         api: &Api<DynamicObject>,
         id: &ObjectId,
-    ) -> Result<Result<String, Deletion>, PruneError> {
+    ) -> Result<Result<ObjectMeta, Deletion>, PruneError> {
         let found = find(api, &id.name).await.map_err(|source| PruneError::Request {
             attempt: "read",
             id: Box::new(id.clone()),
@@ -116,22 +173,10 @@ impl Applier {
         let Some(metadata) = found else {
             return Ok(Err(Deletion::Gone));
         };
-        let other_owner = metadata
-            .labels
-            .as_ref()
-            .is_some_and(|labels| labels.contains_key(OWNER_UID_LABEL));
-        match owner.ownership(&metadata) {
-            Ownership::Foreign(reason) => return Ok(Err(Deletion::NotOurs(reason))),
-            Ownership::Adoptable if other_owner => {
-                let reason = "it carries the UID of another owner".to_owned();
-                return Ok(Err(Deletion::NotOurs(reason)));
-            }
-            Ownership::Ours | Ownership::Adoptable => {}
-        }
-        if metadata.deletion_timestamp.is_some() {
-            return Ok(Err(Deletion::Accepted));
-        }
-        Ok(Ok(metadata.uid.unwrap_or_default()))
+        Ok(match may_delete(owner, &metadata) {
+            Ok(()) => Ok(metadata),
+            Err(reason) => Err(Deletion::NotOurs(reason)),
+        })
     }
 
     /// Whether an object that was ours is still there, and if so what keeps it.
@@ -168,11 +213,24 @@ impl Applier {
     /// # Errors
     /// The object can't be read or written.
     pub async fn orphan(&self, owner: &Owner, id: &ObjectId) -> Result<(), PruneError> {
+        self.orphan_unless_applied(owner, id, &BTreeSet::new()).await
+    }
+
+    /// As [`Applier::orphan`], but for objects with the UIDs in `applied`.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn orphan_unless_applied(
+        &self,
+        owner: &Owner,
+        id: &ObjectId,
+        applied: &BTreeSet<String>,
+    ) -> Result<(), PruneError> {
         let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(());
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        remove_marks(&api, &id.name, &owner.uid)
+        remove_marks(&api, &id.name, &owner.uid, applied)
             .await
             .map_err(|source| PruneError::Request {
                 attempt: "disown",
@@ -182,15 +240,39 @@ impl Applier {
     }
 }
 
+/// Whether the marks of an object let `owner` delete it: its own, or those of Helm's release and nobody else's.
+///
+/// # Errors
+/// The rule by which it may not.
+pub(in crate::apply) fn may_delete(owner: &Owner, metadata: &ObjectMeta) -> Result<(), String> {
+    let labels = metadata.labels.as_ref();
+    let labelled = labels.and_then(|labels| labels.get(OWNER_UID_LABEL));
+    match (owner.ownership(metadata), labelled) {
+        (Ownership::Ours, _) | (Ownership::Adoptable, None) => Ok(()),
+        (Ownership::Foreign(reason), _) => Err(reason),
+        // A controller that copies labels may copy annotations, too.
+        (Ownership::Adoptable, Some(uid)) if *uid == owner.uid => {
+            Err("the operator has not applied its label with the UID of the resource".to_owned())
+        }
+        (Ownership::Adoptable, Some(_)) => Err("it carries the UID of another owner".to_owned()),
+    }
+}
+
 /// Others may write the object at the same time; then it is read again.
-async fn remove_marks(api: &Api<DynamicObject>, name: &str, uid: &str) -> Result<(), RequestError> {
+async fn remove_marks(
+    api: &Api<DynamicObject>,
+    name: &str,
+    uid: &str,
+    applied: &BTreeSet<String>,
+) -> Result<(), RequestError> {
     let parameters = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
     };
+    let is_applied = |metadata: &ObjectMeta| metadata.uid.as_ref().is_some_and(|uid| applied.contains(uid));
     let mut attempts = 0;
     loop {
-        let Some(metadata) = find(api, name).await? else {
+        let Some(metadata) = find(api, name).await?.filter(|found| !is_applied(found)) else {
             return Ok(());
         };
         let Some(patch) = orphan_patch(&metadata, uid) else {

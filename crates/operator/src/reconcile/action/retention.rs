@@ -7,7 +7,7 @@ use steersman_model::{ObjectId, ReleaseStatus, Revision};
 
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::plan::{in_effect, objects_named_by};
+use crate::reconcile::plan::{in_effect, inventory, objects_named_by};
 use crate::reconcile::session::Session;
 use crate::release::{Stored, surplus};
 
@@ -39,14 +39,13 @@ pub(super) async fn make_room(
         }
     };
     let goes = |former: &&Stored| gone.contains(&former.record.version);
-    for former in earlier.iter().filter(goes) {
-        let hooks = former.record.hooks.as_deref().unwrap_or_default();
-        let left = executor.applier.left_by_hooks(&session.owner, hooks).await?;
-        hook_objects.extend(left);
-    }
+    let newest_first = earlier.iter().rev().filter(goes);
+    let hooks = newest_first.flat_map(|former| former.record.hooks.iter().flatten());
+    let hooks: Vec<_> = hooks.collect();
+    hook_objects.extend(executor.applier.left_by_hooks(&session.owner, &hooks).await?);
     let named = objects_named_by(in_effect(earlier).iter().filter(goes));
     let named = executor.identities(session, named).await?;
-    let deletable = named.into_iter().filter(|(_, object)| !object.is_kept());
+    let deletable = inventory(named, &[]).into_iter().filter(|(_, kept)| !kept);
     abandoned.extend(deletable.map(|(id, _)| id));
     // A revision in effect has nothing left to delete.
     if !deployed {

@@ -10,7 +10,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
-use crate::reconcile::plan::{Plan, objects_named_by};
+use crate::reconcile::plan::{Plan, inventory, objects_named_by};
 use crate::reconcile::progress::Remedy;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
@@ -96,19 +96,19 @@ impl RollBack<'_> {
         failed: &Stored,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
-        let hooks = failed.record.hooks.as_deref().unwrap_or_default();
+        let hooks: Vec<_> = failed.record.hooks.iter().flatten().collect();
         let uninstall = &self.uninstall;
         uninstall
             .run_hooks(session, Some(failed), HookEvent::PreDelete)
             .await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
         let named = objects_named_by(revisions.clone());
-        let objects = self.executor.identities(session, named).await?;
-        let named = objects.iter().filter(|(_, object)| !object.is_kept());
-        let named = named.map(|(id, _)| id.clone());
+        let named = self.executor.identities(session, named).await?;
         let abandoned = revisions.flat_map(|stored| stored.snapshot.abandoned.iter().cloned());
+        let objects = inventory(named, &abandoned.collect::<Vec<_>>());
+        let gone = objects.into_iter().filter(|(_, kept)| !kept);
         let deleted = uninstall
-            .delete_all(session, named.chain(abandoned).collect())
+            .delete_all(session, gone.map(|(id, _)| id).collect())
             .await?;
         let blockers = uninstall.wait_until_gone(session, deleted).await?;
         if !blockers.is_empty() {
@@ -117,7 +117,7 @@ impl RollBack<'_> {
         uninstall
             .run_hooks(session, Some(failed), HookEvent::PostDelete)
             .await?;
-        self.executor.applier.remove_hooks(&session.owner, hooks).await?;
+        self.executor.applier.remove_hooks(&session.owner, &hooks).await?;
         Ok(())
     }
 }

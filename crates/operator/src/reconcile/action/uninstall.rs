@@ -1,5 +1,6 @@
 //! Removing a release.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use crate::dependents::Dependents;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::plan::objects_named_by;
+use crate::reconcile::plan::{inventory, objects_named_by};
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
@@ -34,41 +35,42 @@ pub(crate) struct Uninstall<'a> {
 }
 
 impl Uninstall<'_> {
-    /// Deletes everything that the release's revisions name, but what is to be kept, and waits until it is gone, unless
-    /// the resource asks not to. What is still there, with what holds it, is the answer; where that is nothing, nothing
-    /// of the release is left.
+    /// Deletes everything that the release's revisions name or that carries our mark, but what is to be kept, and waits
+    /// until it is gone, unless the resource asks not to. What is still there, with what holds it, is the answer; where that
+    /// is nothing, nothing of the release is left.
     pub(crate) async fn run(&self, session: &Session) -> Result<Vec<String>, ReconcileError> {
+        let applier = &self.executor.applier;
         let (mut revisions, unreadable) = match session.history.load_readable().await {
             // The release is another resource's; this one never had any.
             Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
             loaded => loaded?,
         };
         session.redactor.learn(secrets_of(&revisions, &[]));
-        // What carries our mark goes too, should its revision have been lost.
-        let marked = self.dependents.owned(&session.owner.uid);
-        let (kept, marked): (Vec<_>, Vec<_>) = marked.into_iter().partition(|(_, live)| live.kept);
-        let mut kept: Vec<ObjectId> = kept.into_iter().map(|(id, _)| id).collect();
-        let mut ids: Vec<ObjectId> = marked.into_iter().map(|(id, _)| id).collect();
         if !unreadable.is_empty() {
             self.warn_of_unreadable(session, &unreadable);
-            ids.extend(self.executor.applier.all_marked(&session.owner).await?);
+        }
+        // What carries our mark goes too, should its revision have been lost.
+        let owned = self.dependents.owned(&session.owner.uid);
+        let mut marked: Vec<ObjectId> = owned.into_iter().map(|(id, _)| id).collect();
+        if !unreadable.is_empty() {
+            marked.extend(applier.all_marked(&session.owner).await?);
         }
         if revisions.is_empty() {
             session.log("Release not found");
         }
         self.run_hooks_before(session, &mut revisions).await?;
         let named = objects_named_by(&revisions);
-        let objects = self.executor.identities(session, named).await?;
-        for (id, object) in objects {
-            if object.is_kept() { &mut kept } else { &mut ids }.push(id);
-        }
+        let named = self.executor.identities(session, named).await?;
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
-        ids.extend(abandoned.cloned());
-        for id in kept.iter().filter(|id| !ids.contains(id)) {
-            self.executor.applier.orphan(&session.owner, id).await?;
+        let unnamed = abandoned.chain(&marked).cloned();
+        let objects = inventory(named, &unnamed.collect::<Vec<_>>()).into_iter();
+        let (kept, gone): (Vec<_>, Vec<_>) = objects.partition(|(_, kept)| *kept);
+        for (id, _) in kept {
+            applier.orphan(&session.owner, &id).await?;
         }
-        let delete = step("delete").objects(ids.len());
-        let deleted = delete.of(self.delete_all(session, ids)).await?;
+        let delete = step("delete").objects(gone.len());
+        let gone = gone.into_iter().map(|(id, _)| id).collect();
+        let deleted = delete.of(self.delete_all(session, gone)).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
             Vec::new()
         } else {
@@ -110,11 +112,15 @@ impl Uninstall<'_> {
     /// Deletes what hooks of any revision have left.
     async fn remove_hooks(&self, session: &Session, revisions: &[Stored]) -> Result<(), ReconcileError> {
         let (applier, owner) = (&self.executor.applier, &session.owner);
-        for stored in revisions.iter().rev() {
-            applier.remove_hooks(owner, hooks_of(Some(stored))).await?;
-        }
-        for id in revisions.iter().flat_map(|stored| &stored.snapshot.hook_objects) {
-            applier.delete(owner, id).await?;
+        let newest_first = revisions.iter().rev();
+        let hooks: Vec<_> = newest_first.flat_map(|stored| hooks_of(Some(stored))).collect();
+        let decided = applier.remove_hooks(owner, &hooks).await?;
+        let left = revisions.iter().flat_map(|stored| &stored.snapshot.hook_objects);
+        let left: BTreeSet<&ObjectId> = left.filter(|id| !decided.contains(id)).collect();
+        for id in left {
+            if applier.delete(owner, id).await? == Deletion::Kept {
+                applier.orphan(owner, id).await?;
+            }
         }
         Ok(())
     }
@@ -159,21 +165,24 @@ impl Uninstall<'_> {
         unless_terminating(session, ran)
     }
 
-    /// Deletes objects in Helm's order; those that may still be there are the answer.
+    /// Deletes objects in Helm's order; those that may still be there are the answer. What says itself that it is to be
+    /// kept loses our marks instead.
     pub(super) async fn delete_all(
         &self,
         session: &Session,
         mut ids: Vec<ObjectId>,
     ) -> Result<Vec<ObjectId>, ReconcileError> {
         let applier = &self.executor.applier;
-        ids.sort();
-        ids.dedup();
         ids.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
         let mut waiting = Vec::new();
         for id in ids {
             match applier.delete(&session.owner, &id).await? {
-                Deletion::Gone => {}
+                Deletion::Gone | Deletion::Applied => {}
                 Deletion::Accepted => waiting.push(id),
+                Deletion::Kept => {
+                    applier.orphan(&session.owner, &id).await?;
+                    tracing::info!(release = %session.release, object = %id, "kept, as the object itself says");
+                }
                 Deletion::NotOurs(reason) => {
                     tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
                 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use serde_json::Value;
 use steersman_cluster::discovery::{Discovery, Served};
-use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
+use steersman_model::{ObjectId, RESOURCE_POLICY, RenderedObject, is_keep, kinds_defined_by};
 use steersman_watches::CrdPolicy;
 
 use super::object::{ObjectDryRun, ObjectResult};
@@ -53,8 +54,12 @@ impl DryRunner<'_> {
                 });
             }
         }
+        let applied: BTreeSet<String> = tried
+            .iter()
+            .filter_map(|tried| uid(tried.live.as_ref()?))
+            .collect();
         objects.extend(tried.into_iter().map(ObjectDryRun::of_tried));
-        objects.extend(self.prune_candidates(session, plan, &desired).await?);
+        objects.extend(self.prune_candidates(session, plan, &desired, &applied).await?);
         Ok(objects)
     }
 
@@ -118,18 +123,22 @@ impl DryRunner<'_> {
         Ok(ObjectDryRun::of_definition(id, tried))
     }
 
-    /// What the plan prunes, as far as it is there and ours.
+    /// What the plan prunes, as far as it is there, ours, and not `applied` under another API group of its kind.
     async fn prune_candidates(
         &self,
         session: &Session,
         plan: &Plan,
         desired: &BTreeSet<ObjectId>,
+        applied: &BTreeSet<String>,
     ) -> Result<Vec<ObjectDryRun>, ReconcileError> {
         let named = plan.prune.named.clone();
         let named = self.applier.identities(&session.owner, named).await?;
         let mut found = Vec::new();
         for PruneCandidate { id, kept } in prune_candidates(named, &plan.prune.abandoned, desired) {
-            if let Some(live) = self.applier.live(&session.owner, &id).await? {
+            let live = self.applier.live(&session.owner, &id).await?;
+            let is_applied = |live: &Value| uid(live).is_some_and(|uid| applied.contains(&uid));
+            if let Some(live) = live.filter(|live| !is_applied(live)) {
+                let kept = kept || is_kept(&live);
                 found.push(ObjectDryRun::of_prune_candidate(id, live, kept));
             }
         }
@@ -157,4 +166,15 @@ impl DryRunner<'_> {
         }
         Ok(unrecorded)
     }
+}
+
+/// The UID of a live object.
+fn uid(live: &Value) -> Option<String> {
+    Some(live.pointer("/metadata/uid")?.as_str()?.to_owned())
+}
+
+/// Whether a live object says itself that it is to be kept.
+fn is_kept(live: &Value) -> bool {
+    let annotations = &live["metadata"]["annotations"];
+    annotations[RESOURCE_POLICY].as_str().is_some_and(is_keep)
 }

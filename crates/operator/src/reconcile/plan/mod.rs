@@ -17,7 +17,7 @@ mod prune;
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{NewRevision, PlannedUpgrade, Planner};
-pub(crate) use prune::{PruneCandidate, PruneScope, objects_named_by, prune_candidates};
+pub(crate) use prune::{PruneCandidate, PruneScope, inventory, objects_named_by, prune_candidates};
 use std::collections::BTreeSet;
 
 use steersman_chart::{HookEvent, Rendered};

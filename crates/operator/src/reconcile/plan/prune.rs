@@ -1,6 +1,6 @@
 //! What goes when a revision has come into effect. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steersman_chart::manifest::uninstall_order;
 use steersman_model::{ObjectId, RenderedObject, chain, objects_of_manifest};
@@ -20,7 +20,7 @@ pub(crate) struct PruneScope {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PruneCandidate {
     pub(crate) id: ObjectId,
-    /// Whether the chart wants it to outlive its release: it stays, without our marks.
+    /// Whether the newest revision that names it wants it to outlive the release: it stays, without our marks.
     pub(crate) kept: bool,
 }
 
@@ -60,20 +60,28 @@ pub(crate) fn objects_named_by<'a>(revisions: impl IntoIterator<Item = &'a Store
     objects
 }
 
+/// The objects that may be live, each with whether it is to be kept: of the revisions that name it, of which the oldest come
+/// first in `named`, the newest decides. What is `abandoned` and not named is not kept.
+pub(crate) fn inventory(
+    named: impl IntoIterator<Item = (ObjectId, RenderedObject)>,
+    abandoned: &[ObjectId],
+) -> BTreeMap<ObjectId, bool> {
+    let mut objects: BTreeMap<ObjectId, bool> = abandoned.iter().map(|id| (id.clone(), false)).collect();
+    objects.extend(named.into_iter().map(|(id, object)| (id, object.is_kept())));
+    objects
+}
+
 /// What of `named` and `abandoned` is not `desired`, in the order in which it goes.
 pub(crate) fn prune_candidates(
     named: Vec<(ObjectId, RenderedObject)>,
     abandoned: &[ObjectId],
     desired: &BTreeSet<ObjectId>,
 ) -> Vec<PruneCandidate> {
-    let mut candidates: Vec<PruneCandidate> = Vec::new();
-    let abandoned = abandoned.iter().map(|id| (id.clone(), false));
-    let named = named.into_iter().map(|(id, object)| (id, object.is_kept()));
-    for (id, kept) in abandoned.chain(named) {
-        if !desired.contains(&id) && candidates.iter().all(|candidate| candidate.id != id) {
-            candidates.push(PruneCandidate { id, kept });
-        }
-    }
+    let objects = inventory(named, abandoned).into_iter();
+    let mut candidates: Vec<PruneCandidate> = objects
+        .filter(|(id, _)| !desired.contains(id))
+        .map(|(id, kept)| PruneCandidate { id, kept })
+        .collect();
     candidates.sort_by(|a, b| uninstall_order(&a.id.kind, &b.id.kind));
     candidates
 }
@@ -120,6 +128,26 @@ mod tests {
         assert_eq!(
             shown,
             [("b", false), ("kept", true), ("lost", false), ("a", false)]
+        );
+    }
+
+    #[test]
+    fn the_newest_revision_that_names_an_object_says_whether_it_is_kept() {
+        let revisions = vec![
+            named("ConfigMap", "kept later", None),
+            named("ConfigMap", "kept once", Some("keep")),
+            named("ConfigMap", "kept later", Some("keep")),
+            named("ConfigMap", "kept once", None),
+        ];
+        let abandoned = [id("ConfigMap", "kept later"), id("ConfigMap", "lost")];
+        let objects = inventory(revisions, &abandoned);
+        let shown: Vec<(&str, bool)> = objects
+            .iter()
+            .map(|(id, kept)| (id.name.as_str(), *kept))
+            .collect();
+        assert_eq!(
+            shown,
+            [("kept later", true), ("kept once", false), ("lost", false)]
         );
     }
 }
