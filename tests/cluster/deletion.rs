@@ -174,6 +174,52 @@ async fn what_was_applied_under_another_api_group_is_not_pruned() {
     operator.stop().await.unwrap();
 }
 
+#[tokio::test]
+async fn what_carries_the_uid_goes_although_its_record_is_lost() {
+    let Some(bench) = Bench::with_kind("deletion").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    for name in ["shop", "other"] {
+        bench.apply_web(name, json!({"elsewhere": "kube-public"})).await;
+        bench.wait_revision(name, 1).await;
+    }
+    operator.stop().await.unwrap();
+    let lose = async |name: &str| {
+        let secret = format!("sh.helm.release.v1.{name}.v1");
+        bench
+            .secrets()
+            .delete(&secret, &Default::default())
+            .await
+            .unwrap();
+        bench.delete_web(name).await;
+    };
+    let is_gone = async |name: &str| {
+        bench.wait_gone(&bench.webs(), name).await;
+        let role = format!("{}-{name}", bench.namespace);
+        bench.wait_gone(&bench.cluster_roles(), &role).await;
+        let maps = ["get", "configmaps", "-n", "kube-public", "-o", "name"];
+        let maps = bench.cluster.kubectl(&maps).await.unwrap();
+        assert!(!maps.contains(&format!("{role}-elsewhere")), "{maps}");
+    };
+    lose("shop").await;
+    let operator = bench.ready_operator().await;
+    is_gone("shop").await;
+    bench.wait_revision("other", 1).await;
+
+    // Each kind was looked at, and is not looked at again.
+    let mark = bench.cluster.audit_mark().unwrap();
+    lose("other").await;
+    is_gone("other").await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let lists = audit
+        .by_user(bench.user.name())
+        .verb("list")
+        .filter(|request| request.resource != "secrets");
+    assert!(lists.is_empty(), "{lists}");
+    operator.stop().await.unwrap();
+}
+
 /// A set whose claims go with it.
 const SET: &str = r#"apiVersion: apps/v1
 kind: StatefulSet

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | killed before or after any request of an installation, an upgrade, a deletion | `campaign` |
 //! | killed in an upgrade that is then taken back | `history` |
+//! | a deletion that leaves the objects, refused, in conflict, lost or killed at its first write | `orphaning` |
 //! | a deletion that is refused | `campaign`, `history` |
 //! | refused, throttled or in conflict at any request; an answer that is lost | `campaign` |
 //! | conflicts in a row, 401, 403, answers that are no answers, broken connections, silence | `transport` |
@@ -26,6 +27,7 @@ mod campaign;
 mod history;
 mod judge;
 mod lane;
+mod orphaning;
 mod plan;
 mod process;
 mod transport;

@@ -1,7 +1,8 @@
 //! What is live of our releases, learnt from watches that select our label.
 //!
 //! Of each object only a UID, a version, a digest and a verdict are kept. Objects that do not
-//! carry our label are never sent by the server. Kinds without a readiness are watched by their
+//! carry our label are never sent by the server, and those on which a controller has copied it count as not there
+//! ([`owner_uid`](steersman_cluster::owner_uid)). Kinds without a readiness are watched by their
 //! metadata alone; the others are reduced as they arrive.
 
 mod follow;
@@ -85,6 +86,17 @@ struct State {
     wakes: BTreeMap<String, (u64, Wake)>,
     routes: u64,
     watches: BTreeMap<Scope, watch::Receiver<Listed>>,
+    /// Where nothing of ours was.
+    empty: BTreeSet<Scope>,
+}
+
+/// A kind in one namespace, or in all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// How its objects are addressed.
+    pub resource: &'a Resource,
+    /// `None` for all namespaces, or for a kind without.
+    pub namespace: Option<&'a str>,
 }
 
 /// One watch: a kind in one namespace or all.
@@ -93,6 +105,16 @@ struct Scope {
     group: String,
     kind: String,
     namespace: Option<String>,
+}
+
+impl Scope {
+    fn of(Place { resource, namespace }: Place<'_>) -> Self {
+        Self {
+            group: resource.api.group.clone(),
+            kind: resource.api.kind.clone(),
+            namespace: namespace.map(str::to_owned),
+        }
+    }
 }
 
 /// Whether a watch knows all objects of its scope.
@@ -200,23 +222,20 @@ impl Dependents {
     /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
     /// there is known, so that what is not known does not exist.
     pub async fn ensure(self: &Arc<Self>, id: &ObjectId, resource: &Resource) -> bool {
-        let namespace = if self.namespaces.is_empty() {
-            None
-        } else {
-            id.namespace.clone()
-        };
-        let scope = Scope {
-            group: id.group.clone(),
-            kind: id.kind.clone(),
-            namespace,
-        };
+        let namespace = id.namespace.as_deref().filter(|_| !self.namespaces.is_empty());
+        self.watch(Place { resource, namespace }).await
+    }
+
+    /// Watches a kind in a place, if that is not done already. `true` once everything there is known.
+    pub async fn watch(self: &Arc<Self>, place: Place<'_>) -> bool {
+        let scope = Scope::of(place);
         let mut listed = {
             let mut state = self.lock();
             let started = state.watches.get(&scope).cloned();
             started.unwrap_or_else(|| {
                 let (sender, receiver) = watch::channel(Listed::Not);
                 state.watches.insert(scope.clone(), receiver.clone());
-                tokio::spawn(Arc::clone(self).run(scope, resource.clone(), sender));
+                tokio::spawn(Arc::clone(self).run(scope, place.resource.clone(), sender));
                 receiver
             })
         };
@@ -225,6 +244,29 @@ impl Dependents {
             Ok(Ok(state)) => *state == Listed::Complete,
             _ => false,
         }
+    }
+
+    /// Whether all our objects of a kind are known in a place: they are watched, or there were none when somebody looked.
+    pub fn knows(&self, place: Place<'_>) -> bool {
+        let state = self.lock();
+        let everywhere = Place {
+            namespace: None,
+            ..place
+        };
+        [place, everywhere].into_iter().map(Scope::of).any(|scope| {
+            let watched = state.watches.get(&scope);
+            state.empty.contains(&scope) || watched.is_some_and(|listed| *listed.borrow() == Listed::Complete)
+        })
+    }
+
+    /// None of our objects of a kind were in a place, or none can be. What is applied there from now on is known by that.
+    pub fn note_empty(&self, place: Place<'_>) {
+        self.lock().empty.insert(Scope::of(place));
+    }
+
+    /// By which the server tells our objects from others.
+    pub fn selector(&self) -> &str {
+        &self.selector
     }
 
     fn reduce(&self, id: &ObjectId, metadata: &ObjectMeta, health: Option<Health>) -> LiveObject {

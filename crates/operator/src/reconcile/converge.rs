@@ -8,7 +8,8 @@ use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
 use super::action::{
-    CorrectDrift, Deploy, Install, OrphanObjects, Recover, RollBack, TakeOver, Uninstall, Upgrade,
+    CorrectDrift, Deploy, Install, LeavingRelease, OrphanObjects, Recover, RollBack, TakeOver, Uninstall,
+    Upgrade,
 };
 use super::deployed::DeployedReport;
 use super::error::ReconcileError;
@@ -154,7 +155,7 @@ impl Reconciler {
         action: Action,
     ) -> Result<ControlFlow<End>, ReconcileError> {
         match (action, prepared) {
-            (Action::Uninstall, _) => return step("uninstall").of(self.uninstall(session)).await,
+            (Action::Uninstall, _) => return step("uninstall").of(self.uninstall(session, memory)).await,
             (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, memory, objects);
@@ -220,14 +221,20 @@ impl Reconciler {
     }
 
     /// Deletes the release, or orphans it, and removes the finalizer when nothing is left that it waits for.
-    async fn uninstall(&self, session: &mut Session) -> Result<ControlFlow<End>, ReconcileError> {
-        match session.deletion_policy() {
+    async fn uninstall(
+        &self,
+        session: &mut Session,
+        memory: &mut Memory,
+    ) -> Result<ControlFlow<End>, ReconcileError> {
+        let leaving = LeavingRelease::read(session, memory).await?;
+        match session.deletion_policy(&leaving.revisions) {
             DeletionPolicy::Delete => {
-                let blockers = self.uninstallation().run(session).await?;
+                let blockers = self.uninstallation().run(session, leaving).await?;
                 if !blockers.is_empty() {
                     let report = ReleaseReport::Uninstalling(blockers);
                     return Ok(end(report, Next::After(UNINSTALL_POLL)));
                 }
+                memory.uninstalled = true;
             }
             DeletionPolicy::Orphan => {
                 let orphan = OrphanObjects {
@@ -235,7 +242,7 @@ impl Reconciler {
                     dependents: &self.shared.dependents,
                     recorder: &self.recorder,
                 };
-                orphan.run(session).await?;
+                orphan.run(session, &leaving).await?;
             }
             DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
         }

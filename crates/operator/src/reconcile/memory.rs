@@ -51,6 +51,8 @@ pub struct Memory {
     unreported: Option<Unreported>,
     /// The `reconcile-at` annotation that was acted on last.
     reconcile_at: Option<String>,
+    /// Whether nothing is left of the release but the resource's finalizer.
+    pub(super) uninstalled: bool,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.

@@ -14,7 +14,7 @@ use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::lookups::Lookups;
 use super::memory::{KnownRelease, Memory};
-use super::session::{PreparedRelease, Session};
+use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
 use crate::dependents::Dependents;
 use crate::release::{ReleaseIndex, Stored};
@@ -195,10 +195,9 @@ fn has_finalizer_of_watch(session: &Session, memory: &mut Memory) -> bool {
 
 /// What a release would be rendered from.
 pub(super) fn inputs(chart: &Chart, owner: &Owner, values: &Values) -> Inputs {
-    let identity = [&owner.release, &owner.release_namespace, &owner.uid].map(String::as_str);
     Inputs {
         chart: Digest::from_bytes(chart.digest().0),
         values: digest_of_json(&Value::Object(values.clone())),
-        identity: Digest::of(identity.join("/").as_bytes()),
+        identity: identity(owner),
     }
 }

@@ -8,13 +8,13 @@ use kube::api::{Api, DynamicObject};
 use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::Resource;
-use steersman_model::{Inputs, ReleaseName};
+use steersman_model::{Digest, Inputs, ReleaseName};
 use steersman_watches::controls::{Controls, DeletionPolicy};
 
 use super::error::ReconcileError;
 use super::progress::ReconcileProgress;
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
-use crate::release::History;
+use crate::release::{History, Stored};
 use crate::status::{LearningRedactor, Redactor};
 
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
@@ -192,11 +192,19 @@ impl Session {
         finalizer_selector(&self.object)
     }
 
-    /// What its deletion does to its objects: an annotation says so, or `kubectl delete
-    /// --cascade=orphan`.
-    pub(super) fn deletion_policy(&self) -> DeletionPolicy {
-        let finalizers = self.object.metadata.finalizers.iter().flatten();
-        if finalizers.into_iter().any(|name| name == ORPHAN_FINALIZER) {
+    /// What its deletion does to its objects: an annotation says so, or `kubectl delete --cascade=orphan`.
+    ///
+    /// The finalizer of the latter is gone within milliseconds, whatever has become of our first try. What the garbage
+    /// collector has done by then stays to be seen in `revisions`: those that were written for this very resource have
+    /// lost it as their owner.
+    pub(super) fn deletion_policy(&self, revisions: &[Stored]) -> DeletionPolicy {
+        let mut finalizers = self.object.metadata.finalizers.iter().flatten();
+        let identity = identity(&self.owner);
+        let is_orphaned = |stored: &Stored| {
+            let inputs = stored.snapshot.inputs;
+            !stored.has_owner && inputs.is_some_and(|inputs| inputs.identity == identity)
+        };
+        if finalizers.any(|name| name == ORPHAN_FINALIZER) || revisions.iter().any(is_orphaned) {
             return DeletionPolicy::Orphan;
         }
         self.controls.deletion
@@ -299,6 +307,12 @@ fn learn_spec(redactor: &LearningRedactor, object: &DynamicObject) {
     if let Some(spec) = object.data.get("spec") {
         redactor.learn(Redactor::new([], spec));
     }
+}
+
+/// Which resource's release it is, as revisions say it of themselves.
+pub(super) fn identity(owner: &Owner) -> Digest {
+    let identity = [&owner.release, &owner.release_namespace, &owner.uid].map(String::as_str);
+    Digest::of(identity.join("/").as_bytes())
 }
 
 /// The selector of the watch that has added the finalizer; empty where the resource names none.

@@ -71,6 +71,11 @@ pub struct Stored {
     pub record: ReleaseRecord,
     /// What we know besides.
     pub snapshot: Snapshot,
+    /// The UID of its Secret; `None` before it is written.
+    pub uid: Option<String>,
+    /// Whether its Secret names the resource as its owner, as those that we write do: the garbage collector takes that off
+    /// what a deletion with `--cascade=orphan` leaves.
+    pub has_owner: bool,
     /// Who has written its Secret: the names of its field managers. Helm and operators made with it
     /// go by their program's name.
     pub managers: Vec<String>,

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use futures::{StreamExt, TryStreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 use kube::api::ListParams;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::permissions::{PermissionsError, granted};
-use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, Owner, RequestError};
-use steersman_model::{ObjectId, RESOURCE_POLICY, is_keep};
+use steersman_cluster::{CHART_LABEL, Owner, RequestError};
+use steersman_model::ObjectId;
 use steersman_project::rbac::{Asked, Granted};
 
 use super::prune::PruneError;
 use crate::apply::applier::Applier;
 use crate::apply::error::ApplyError;
+use crate::dependents::{LiveObject, Place};
 
 /// So many kinds are asked for at a time.
 const PARALLEL: usize = 4;
@@ -54,40 +55,85 @@ impl Applier {
         Ok(ours.filter_map(|object| object.metadata.name.map(id)).collect())
     }
 
-    /// Every object that carries the owner's UID and is not to be kept, whatever its kind. It costs a request for each
-    /// kind that is served, so it is for releases whose revisions can't be read.
+    /// Every object that is known to be the owner's, of whatever kind: for releases of which not every revision can be read,
+    /// so that nothing names what there is.
     ///
-    /// An operator for some namespaces looks into that of the release alone. Kinds that can't be listed, or that the
-    /// operator may not list, are left out.
+    /// A process looks at each kind that it may list once: those of which it has objects are watched from then on, and of
+    /// the others it knows what it applies. An operator for some namespaces looks into that of the release alone. Kinds
+    /// that can't be listed, or that the operator may not list, are left out.
     ///
     /// # Errors
     /// The server does not answer.
-    pub async fn all_marked(&self, owner: &Owner) -> Result<Vec<ObjectId>, PruneError> {
-        let served = self.discovery.refresh().await?;
-        let granted = self.granted(&owner.release_namespace).await?;
-        let may_list = |resource: &Resource, namespace: Option<&str>| match &granted {
-            Some(granted) => may_list(granted, resource, namespace),
-            None => namespace.is_none(),
-        };
+    pub async fn all_marked(&self, owner: &Owner) -> Result<Vec<(ObjectId, LiveObject)>, PruneError> {
+        let served = self.discovery.served_lately().await?;
         let namespace = owner.release_namespace.as_str();
-        let places: Vec<(Resource, Option<String>)> = served
-            .kinds()
-            .filter_map(|resource| {
-                if may_list(resource, None) {
-                    return Some((resource.clone(), None));
+        let of_release = |resource: &Resource| resource.namespaced.then_some(namespace);
+        let is_unknown = |resource: &&Resource| {
+            let namespace = of_release(resource);
+            !self.dependents.knows(Place { resource, namespace })
+        };
+        let unknown: Vec<&Resource> = served.kinds().filter(is_unknown).collect();
+        if !unknown.is_empty() {
+            let granted = self.granted(namespace).await?;
+            let mut looks = Vec::new();
+            for resource in unknown {
+                let own = of_release(resource);
+                let may_list = |place: &Option<&str>| match &granted {
+                    Some(granted) => may_list(granted, resource, *place),
+                    None => place.is_none(),
+                };
+                match [None, own].into_iter().find(may_list) {
+                    Some(namespace) => looks.push(self.look(owner, Place { resource, namespace }).boxed()),
+                    None => self.dependents.note_empty(Place {
+                        resource,
+                        namespace: own,
+                    }),
                 }
-                let is_there = resource.namespaced && may_list(resource, Some(namespace));
-                is_there.then(|| (resource.clone(), Some(namespace.to_owned())))
-            })
-            .collect();
-        let listed: Vec<Vec<ObjectId>> = futures::stream::iter(places)
-            .map(|(resource, namespace)| async move {
-                self.marked_of(owner, &resource, namespace.as_deref()).await
-            })
-            .buffered(PARALLEL)
-            .try_collect()
-            .await?;
-        Ok(listed.into_iter().flatten().collect())
+            }
+            let looks = futures::stream::iter(looks).buffered(PARALLEL);
+            looks.try_collect::<()>().await?;
+        }
+        Ok(self.dependents.owned(&owner.uid))
+    }
+
+    /// Learns which objects of ours are in a place: where there is one, they are watched from now on.
+    async fn look(&self, owner: &Owner, place: Place<'_>) -> Result<(), PruneError> {
+        let Place { resource, namespace } = place;
+        let failed = |source| PruneError::List {
+            kind: resource.api.kind.clone(),
+            source,
+        };
+        let one = ListParams::default().labels(self.dependents.selector()).limit(1);
+        let api = self.api(resource, namespace);
+        let mut unanswered = 0;
+        let found = loop {
+            match api.list_metadata(&one).await.map_err(RequestError::from) {
+                // Where connections break now and then, so many requests would fail each time without this.
+                Err(error) if error.is_unanswered() && unanswered < 2 => unanswered += 1,
+                found => break found,
+            }
+        };
+        let found = match found {
+            Ok(found) => found.items,
+            // It may be granted in the release's namespace.
+            Err(error) if error.code == 403 && namespace.is_none() && resource.namespaced => {
+                let namespace = Some(owner.release_namespace.as_str());
+                return Box::pin(self.look(owner, Place { namespace, ..place })).await;
+            }
+            Err(source) if source.is_transient() => return Err(failed(source)),
+            Err(error) => {
+                tracing::debug!(kind = %resource.api.kind, %error, "a kind can't be listed");
+                Vec::new()
+            }
+        };
+        if found.is_empty() {
+            self.dependents.note_empty(place);
+        } else if !self.dependents.watch(place).await {
+            return Err(failed(RequestError::local(
+                "the list of the watch has not arrived",
+            )));
+        }
+        Ok(())
     }
 
     /// What the operator may do; `None` where the server does not say, so that each request is attempted.
@@ -101,47 +147,6 @@ impl Applier {
             Err(_) => Ok(None),
         }
     }
-
-    async fn marked_of(
-        &self,
-        owner: &Owner,
-        resource: &Resource,
-        namespace: Option<&str>,
-    ) -> Result<Vec<ObjectId>, PruneError> {
-        let parameters = ListParams::default().labels(&format!("{OWNER_UID_LABEL}={}", owner.uid));
-        let mut found = self.api(resource, namespace).list_metadata(&parameters).await;
-        if namespace.is_none() && resource.namespaced && found.as_ref().is_err_and(is_denied) {
-            let api = self.api(resource, Some(&owner.release_namespace));
-            found = api.list_metadata(&parameters).await;
-        }
-        match found.map_err(RequestError::from) {
-            Ok(found) => Ok(found
-                .items
-                .into_iter()
-                .map(|object| object.metadata)
-                .filter(|metadata| {
-                    let annotations = metadata.annotations.as_ref();
-                    !annotations
-                        .and_then(|all| all.get(RESOURCE_POLICY))
-                        .is_some_and(|policy| is_keep(policy))
-                })
-                .map(|metadata| ObjectId {
-                    group: resource.api.group.clone(),
-                    kind: resource.api.kind.clone(),
-                    namespace: metadata.namespace,
-                    name: metadata.name.unwrap_or_default(),
-                })
-                .collect()),
-            Err(source) if source.is_transient() => Err(PruneError::List {
-                kind: resource.api.kind.clone(),
-                source,
-            }),
-            Err(error) => {
-                tracing::debug!(kind = %resource.api.kind, %error, "a kind can't be listed");
-                Ok(Vec::new())
-            }
-        }
-    }
 }
 
 fn may_list(granted: &[Granted], resource: &Resource, namespace: Option<&str>) -> bool {
@@ -153,8 +158,4 @@ fn may_list(granted: &[Granted], resource: &Resource, namespace: Option<&str>) -
         namespace: namespace.map(str::to_owned),
     };
     granted.iter().any(|granted| granted.allows(&asked))
-}
-
-fn is_denied(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if status.code == 403)
 }

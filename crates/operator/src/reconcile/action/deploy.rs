@@ -65,6 +65,8 @@ impl Deploy<'_> {
                 first: Some(new.first),
                 ..Snapshot::default()
             },
+            uid: None,
+            has_owner: true,
             managers: Vec::new(),
             parts: None,
         };

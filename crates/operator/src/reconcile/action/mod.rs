@@ -3,6 +3,7 @@
 mod correct_drift;
 mod deploy;
 mod install;
+mod leaving;
 mod orphan;
 mod recover;
 mod release_unselected;
@@ -15,6 +16,7 @@ mod upgrade;
 pub(super) use correct_drift::CorrectDrift;
 pub(super) use deploy::Deploy;
 pub(super) use install::Install;
+pub(super) use leaving::LeavingRelease;
 pub(super) use orphan::OrphanObjects;
 pub(super) use recover::Recover;
 pub(super) use release_unselected::ReleaseUnselected;

@@ -1,14 +1,16 @@
 //! A custom resource that is deleted without its objects.
 
+use std::collections::BTreeSet;
+
 use steersman_model::{ObjectId, chain};
 
+use super::leaving::LeavingRelease;
 use crate::dependents::Dependents;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
-use crate::release::HistoryError;
 use crate::status::EventKind;
 
 /// Takes our marks off the objects and the revisions, so that neither we nor the garbage
@@ -22,25 +24,26 @@ pub(crate) struct OrphanObjects<'a> {
 }
 
 impl OrphanObjects<'_> {
-    pub(crate) async fn run(&self, session: &Session) -> Result<(), ReconcileError> {
-        let (revisions, unreadable) = match session.history.load_readable().await {
-            // The release is another resource's; this one never had any.
-            Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
-            loaded => loaded?,
-        };
-        let named = objects_named_by(&revisions);
+    pub(crate) async fn run(
+        &self,
+        session: &Session,
+        leaving: &LeavingRelease,
+    ) -> Result<(), ReconcileError> {
+        let (applier, owner) = (&self.executor.applier, &session.owner);
+        let named = objects_named_by(&leaving.revisions);
         let named = self.executor.identities(session, named).await?;
-        let mut ids: Vec<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
-        let marked = self.dependents.owned(&session.owner.uid);
-        ids.extend(marked.into_iter().map(|(id, _)| id));
-        if let Some(error) = unreadable.first() {
+        if let Some(error) = leaving.unreadable.first() {
             tracing::warn!(release = %session.release, error = %chain(error), "not every revision can be read");
-            ids.extend(self.executor.applier.all_marked(&session.owner).await?);
         }
-        ids.sort();
-        ids.dedup();
+        let marked = if leaving.is_incomplete() {
+            applier.all_marked(owner).await?
+        } else {
+            self.dependents.owned(&owner.uid)
+        };
+        let named = named.into_iter().map(|(id, _)| id);
+        let ids: BTreeSet<ObjectId> = named.chain(marked.into_iter().map(|(id, _)| id)).collect();
         for id in &ids {
-            self.executor.applier.orphan(&session.owner, id).await?;
+            applier.orphan(owner, id).await?;
         }
         session.history.orphan().await?;
         session.log("Objects of the release stay");

@@ -45,6 +45,7 @@ impl TakeOver<'_> {
         };
         let stored = Stored {
             snapshot,
+            has_owner: true,
             ..last.clone()
         };
         session.history.take_over(&stored).await?;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, chain};
 
+use super::leaving::LeavingRelease;
 use crate::apply::{Deletion, HookError, HookRun};
 use crate::dependents::Dependents;
 use crate::reconcile::ReconcileSettings;
@@ -38,23 +39,28 @@ impl Uninstall<'_> {
     /// Deletes everything that the release's revisions name or that carries our mark, but what is to be kept, and waits
     /// until it is gone, unless the resource asks not to. What is still there, with what holds it, is the answer; where that
     /// is nothing, nothing of the release is left.
-    pub(crate) async fn run(&self, session: &Session) -> Result<Vec<String>, ReconcileError> {
+    pub(crate) async fn run(
+        &self,
+        session: &Session,
+        leaving: LeavingRelease,
+    ) -> Result<Vec<String>, ReconcileError> {
         let applier = &self.executor.applier;
-        let (mut revisions, unreadable) = match session.history.load_readable().await {
-            // The release is another resource's; this one never had any.
-            Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
-            loaded => loaded?,
-        };
+        let is_incomplete = leaving.is_incomplete();
+        let LeavingRelease {
+            mut revisions,
+            unreadable,
+            ..
+        } = leaving;
         session.redactor.learn(secrets_of(&revisions, &[]));
         if !unreadable.is_empty() {
             self.warn_of_unreadable(session, &unreadable);
         }
         // What carries our mark goes too, should its revision have been lost.
-        let owned = self.dependents.owned(&session.owner.uid);
-        let mut marked: Vec<ObjectId> = owned.into_iter().map(|(id, _)| id).collect();
-        if !unreadable.is_empty() {
-            marked.extend(applier.all_marked(&session.owner).await?);
-        }
+        let marked = if is_incomplete {
+            applier.all_marked(&session.owner).await?
+        } else {
+            self.dependents.owned(&session.owner.uid)
+        };
         if revisions.is_empty() {
             session.log("Release not found");
         }
@@ -62,7 +68,7 @@ impl Uninstall<'_> {
         let named = objects_named_by(&revisions);
         let named = self.executor.identities(session, named).await?;
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
-        let unnamed = abandoned.chain(&marked).cloned();
+        let unnamed = abandoned.chain(marked.iter().map(|(id, _)| id)).cloned();
         let objects = inventory(named, &unnamed.collect::<Vec<_>>()).into_iter();
         let (kept, gone): (Vec<_>, Vec<_>) = objects.partition(|(_, kept)| *kept);
         for (id, _) in kept {

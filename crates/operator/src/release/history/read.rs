@@ -90,6 +90,8 @@ impl History {
                 owner: format!("{} {} ({})", other.kind, other.name, other.api_version),
             });
         }
+        let mut owners = secret.metadata.owner_references.iter().flatten();
+        let has_owner = owners.any(|owner| owner.uid == self.owner.uid);
         let managers = secret.metadata.managed_fields.into_iter().flatten();
         let managers = managers.filter_map(|entry| entry.manager).collect();
         let data = secret.data.unwrap_or_default();
@@ -125,6 +127,8 @@ impl History {
         Ok(Stored {
             record,
             snapshot: snapshot.unwrap_or_default(),
+            uid: secret.metadata.uid,
+            has_owner,
             managers,
             parts,
         })

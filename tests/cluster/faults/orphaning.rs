@@ -1,0 +1,79 @@
+//! Deletions with `--cascade=orphan` whose first try fails: by the next, the garbage collector has taken off the finalizer
+//! that says so.
+
+use kube::api::{DeleteParams, PropagationPolicy};
+use serde_json::json;
+use steersman_testkit::cluster::Fault;
+
+use super::lane::Lane;
+
+/// Deletes a resource whose objects are to stay, with a fault that strikes until the collector has done its work.
+async fn check(test: &str, fault: impl Fn(Fault) -> Fault) {
+    let Some(lane) = Lane::ready(test).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench.apply_web("shop", json!({"elsewhere": "kube-public"})).await;
+    bench.wait_revision("shop", 1).await;
+    let maps = bench.config_maps();
+    let before = maps.get("shop-config").await.unwrap().metadata.uid;
+    let first_write = Fault::on("write", "configmaps");
+    let fault = lane.proxy.inject(fault(first_write));
+    let parameters = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
+    bench.webs().delete("shop", &parameters).await.unwrap();
+    bench
+        .wait("the collector's work", &bench.webs(), "shop", |web| {
+            let finalizers = web.pointer("/metadata/finalizers");
+            let is_done = finalizers.is_none_or(|all| !all.to_string().contains("\"orphan\""));
+            (is_done && lane.proxy.struck(fault) > 0).then_some(())
+        })
+        .await;
+    lane.proxy.take_back(fault);
+    lane.keep_alive().await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    let after = maps.get("shop-config").await.unwrap().metadata;
+    assert_eq!((after.uid, after.deletion_timestamp), (before, None));
+    assert_eq!(after.owner_references.unwrap_or_default(), []);
+    let role = format!("{}-shop", bench.namespace);
+    let role = bench.cluster_roles().get(&role).await.unwrap();
+    for labels in [after.labels, role.metadata.labels] {
+        let labels = labels.unwrap();
+        assert!(!labels.contains_key("steersman.dev/owner-uid"), "{labels:?}");
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    // The release goes on with another resource of the name.
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 2).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    lane.stop().await;
+}
+
+#[tokio::test]
+async fn an_orphaned_release_stays_although_the_first_try_conflicts() {
+    check("an_orphaned_release_conflicts", |fault| {
+        fault.always().refuse(409)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_orphaned_release_stays_although_the_first_try_is_refused() {
+    check("an_orphaned_release_is_refused", |fault| {
+        fault.always().refuse(500)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_orphaned_release_stays_although_an_answer_is_lost() {
+    check("an_orphaned_release_answer_is_lost", Fault::lose_answer).await;
+}
+
+#[tokio::test]
+async fn an_orphaned_release_stays_although_the_operator_is_killed() {
+    check("an_orphaned_release_is_killed", Fault::kill_before).await;
+}
