@@ -10,21 +10,34 @@ use crate::release::secret::PART_LABEL;
 use crate::release::stored::Stored;
 
 impl History {
-    /// Deletes a revision with its parts.
+    /// Deletes a revision with its parts. A Secret that has taken its name since it was read stays.
     ///
     /// # Errors
     /// The server refuses it.
     pub async fn delete(&self, stored: &Stored) -> Result<(), HistoryError> {
         let name = self.key(stored.record.version);
-        let parts = stored.parts.into_iter().flat_map(|parts| parts.names(&name));
-        for name in std::iter::once(name.clone()).chain(parts) {
-            match self.secrets.delete(&name, &DeleteParams::default()).await {
-                Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.is_not_found() => {}
-                Err(error) => return Err(self.failed("delete", error)),
-            }
+        self.delete_secret(&name, stored.uid.clone()).await?;
+        for part in stored.parts.into_iter().flat_map(|parts| parts.names(&name)) {
+            self.delete_secret(&part, None).await?;
         }
         Ok(())
+    }
+
+    async fn delete_secret(&self, name: &str, uid: Option<String>) -> Result<(), HistoryError> {
+        let preconditions = Preconditions {
+            uid,
+            resource_version: None,
+        };
+        let parameters = DeleteParams {
+            preconditions: Some(preconditions),
+            ..DeleteParams::default()
+        };
+        let deleted = self.secrets.delete(name, &parameters).await;
+        match deleted.map_err(RequestError::from) {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() || error.is_other_uid() => Ok(()),
+            Err(error) => Err(self.refused("delete", error)),
+        }
     }
 
     /// Deletes all revisions, the oldest first, so that the inventory is there until the end. Parts
@@ -58,26 +71,8 @@ impl History {
                 .unwrap_or_default()
         });
         for metadata in secrets {
-            let parameters = DeleteParams {
-                preconditions: Some(Preconditions {
-                    uid: metadata.uid.clone(),
-                    resource_version: None,
-                }),
-                ..DeleteParams::default()
-            };
-            match self
-                .secrets
-                .delete(&metadata.name.unwrap_or_default(), &parameters)
-                .await
-            {
-                Ok(_) => {}
-                Err(error) => {
-                    let error = RequestError::from(error);
-                    if !error.is_not_found() && !error.is_other_uid() {
-                        return Err(self.refused("delete", error));
-                    }
-                }
-            }
+            let name = metadata.name.unwrap_or_default();
+            self.delete_secret(&name, metadata.uid).await?;
         }
         Ok(())
     }
