@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::anyhow;
-use steersman_model::{Environment, parse_duration};
+use steersman_model::{Environment, RESOURCE_POLICY, parse_duration};
 
 use super::Failure;
 use super::cluster::{ClusterFlags, block_on};
@@ -133,6 +133,12 @@ fn line(step: Step<'_>, style: Style) -> String {
             "kept",
             object,
             format!(": it has {}", found.join(", ")),
+        ),
+        Step::KeptByAnnotation(object) => (
+            Tone::Doubtful,
+            "kept",
+            object,
+            format!(": its annotation {RESOURCE_POLICY} says so"),
         ),
     };
     // Padded before it is painted: colours have no width.

@@ -66,6 +66,10 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
                             .to_owned(),
                     ),
                 ),
+                error @ UndeployError::Kept { .. } => Failure::failed(
+                    anyhow!(error),
+                    Some("take the annotation off those that are to go, or keep the operator".to_owned()),
+                ),
                 error @ UndeployError::NotGone { .. } => Failure::failed(
                     anyhow!(error),
                     Some("the same command goes on where this one has ended".to_owned()),

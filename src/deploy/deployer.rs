@@ -68,6 +68,8 @@ pub enum Step<'a> {
     Gone(&'a ObjectId),
     /// The namespace stays, as it has these other objects.
     Kept(&'a ObjectId, &'a [String]),
+    /// The object stays, as it says itself.
+    KeptByAnnotation(&'a ObjectId),
 }
 
 /// Brings operators into a cluster and takes them out.

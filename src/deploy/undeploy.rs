@@ -6,10 +6,10 @@ use std::time::Duration;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Preconditions};
 use serde_json::Value;
 use steersman_chart::manifest::uninstall_order;
-use steersman_cluster::RequestError;
 use steersman_cluster::client::list_all;
 use steersman_cluster::discovery::Resource;
-use steersman_model::{ApiKind, ObjectId, RenderedObject};
+use steersman_cluster::{RequestError, is_kept};
+use steersman_model::{ApiKind, ObjectId, RESOURCE_POLICY, RenderedObject};
 use tokio::time::Instant;
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text};
@@ -40,6 +40,12 @@ pub enum UndeployError {
         /// The custom resources that the operator would have to let go.
         resources: Vec<ObjectId>,
     },
+    /// Resources say themselves that they are to be kept, and without the operator they could not be. Nothing was deleted.
+    #[error("the annotation {RESOURCE_POLICY} keeps {}: {}", count(resources.len()), first(resources))]
+    Kept {
+        /// The custom resources with the annotation.
+        resources: Vec<ObjectId>,
+    },
     /// Something is not gone in time. The operator was left as it is while resources are there.
     #[error("{} not gone after {} s: {}", is_or_are(waiting.len()), limit.as_secs(), first_with_reason(waiting))]
     NotGone {
@@ -55,8 +61,8 @@ impl Deployer<'_> {
     /// objects in Helm's order, the lease that it held, and its namespaces, unless others have something in them.
     ///
     /// # Guarantees
-    /// The operator runs until the last resource of its kinds is gone. Where resources are there and `cascade` is off,
-    /// nothing is deleted.
+    /// The operator runs until the last resource of its kinds is gone. Where resources are there and `cascade` is off, or
+    /// one of them says that it is to be kept, nothing is deleted. What else says so stays.
     ///
     /// # Errors
     /// Resources are there, something is not gone in time, or a request failed.
@@ -72,6 +78,11 @@ impl Deployer<'_> {
             if !removal.cascade {
                 let resources = resources.into_iter().map(|resource| resource.id).collect();
                 return Err(UndeployError::InUse { resources });
+            }
+            let kept = resources.iter().filter(|resource| resource.is_kept);
+            let kept: Vec<ObjectId> = kept.map(|resource| resource.id.clone()).collect();
+            if !kept.is_empty() {
+                return Err(UndeployError::Kept { resources: kept });
             }
             self.delete_resources(&kinds, resources, end).await?;
         }
@@ -132,6 +143,7 @@ impl Deployer<'_> {
                 api: self.api(resource, live.metadata.namespace.as_deref()),
                 uid: live.metadata.uid.clone(),
                 is_going: live.metadata.deletion_timestamp.is_some(),
+                is_kept: is_kept(&live.metadata),
                 blocker: blocker(&live.data),
             }));
         }
@@ -164,7 +176,7 @@ impl Deployer<'_> {
                     .map(|one| (one.id.clone(), one.blocker.clone()))
                     .collect()
             })?;
-            for new in left.iter().filter(|one| !one.is_going) {
+            for new in left.iter().filter(|one| !one.is_going && !one.is_kept) {
                 delete(&new.api, &new.id, new.uid.clone()).await?;
             }
             resources = left;
@@ -172,7 +184,7 @@ impl Deployer<'_> {
         }
     }
 
-    /// Deletes objects that are there, and waits until they are gone.
+    /// Deletes objects that are there, but what says itself that it is to be kept, and waits until they are gone.
     async fn delete_all(&self, objects: &[RenderedObject], end: End) -> Result<(), UndeployError> {
         let mut going = Vec::new();
         for object in objects {
@@ -185,6 +197,10 @@ impl Deployer<'_> {
             let found = api.get_metadata_opt(&object.name).await;
             let found = found.map_err(|error| request_failed("look for", &id)(error.into()))?;
             if let Some(found) = found {
+                if is_kept(&found.metadata) {
+                    (self.on_step)(Step::KeptByAnnotation(&id));
+                    continue;
+                }
                 (self.on_step)(Step::Deleting(&id));
                 delete(&api, &id, found.metadata.uid.clone()).await?;
                 going.push((api, id, found.metadata.uid));
@@ -212,6 +228,7 @@ struct Live {
     api: Api<DynamicObject>,
     uid: Option<String>,
     is_going: bool,
+    is_kept: bool,
     blocker: String,
 }
 

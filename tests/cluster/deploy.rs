@@ -223,6 +223,51 @@ async fn resources_without_an_operator_keep_everything_in_place() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_says_itself_that_it_is_kept_stays_when_the_operator_goes() {
+    let Some(bench) = Bench::new("what_says_itself_that_it_is_kept").await else {
+        return;
+    };
+    let project = Project::of(&bench).await;
+    project.developer.check(&["deploy", "--wait=false"], 0);
+    let keep = async |object: &[&str]| {
+        let annotate = [&["annotate"], object, &["helm.sh/resource-policy=keep"]].concat();
+        bench.cluster.kubectl(&annotate).await.unwrap();
+    };
+    let resource = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web",
+        "metadata": {"name": "shop", "namespace": bench.namespace}});
+    bench.cluster.apply(&resource.to_string()).await.unwrap();
+    let kind = format!("webs.{}", bench.group);
+    let shop = [kind.as_str(), "shop", "-n", &bench.namespace];
+    keep(&shop).await;
+    let said = project.developer.run(&["undeploy", "--cascade"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    contains_all(
+        &said.stderr,
+        &["the annotation helm.sh/resource-policy keeps", "shop"],
+    );
+    let found = bench
+        .cluster
+        .kubectl(&[&["get"], &shop[..], &["-o", "name"]].concat())
+        .await;
+    assert!(found.unwrap().contains("shop"));
+
+    bench
+        .cluster
+        .kubectl(&[&["delete"], &shop[..]].concat())
+        .await
+        .unwrap();
+    let definition = ["crd", kind.as_str()];
+    keep(&definition).await;
+    let said = project.developer.run(&["undeploy"]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    contains_all(
+        &said.stderr,
+        &["kept", "its annotation helm.sh/resource-policy says so"],
+    );
+    assert!(project.left().await.contains(&kind), "{}", project.left().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_kubectl_has_deployed_is_taken_over() {
     let Some(bench) = Bench::new("what_kubectl_has_deployed").await else {
         return;
