@@ -200,6 +200,7 @@ impl Applier {
                 (Err(error), Some(current)) if error.is_immutable() => {
                     self.make_way(
                         Recreation {
+                            owner,
                             options,
                             api: &api,
                             id,

@@ -161,6 +161,7 @@ impl Applier {
             (Err(error), None) if error.is_not_found() && apply.brings_namespace_of(&id) => Ok(value),
             (Err(refusal), Some(live)) if refusal.is_immutable() => {
                 let recreation = Recreation {
+                    owner,
                     options: apply.options,
                     api: &api,
                     id: &id,

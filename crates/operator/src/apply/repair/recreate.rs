@@ -7,12 +7,13 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::api::{Api, DynamicObject, PostParams, Preconditions, PropagationPolicy};
 use kube::core::{Selector, SelectorExt};
 use serde_json::Value;
-use steersman_cluster::{RequestError, is_kept};
+use steersman_cluster::{Owner, RequestError, is_kept};
 use steersman_model::{ObjectId, RenderedObject};
 use tokio::time::Instant;
 
 use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
+use crate::apply::ownership::may_delete;
 use crate::apply::request::{delete, find};
 
 /// How long the deletion of an object may take.
@@ -29,6 +30,7 @@ const IRREPLACEABLE: [&str; 4] = [
 /// An object that can't become what it is to be.
 #[derive(Clone, Copy)]
 pub(in crate::apply) struct Recreation<'a> {
+    pub(in crate::apply) owner: &'a Owner,
     pub(in crate::apply) options: ApplyOptions<'a>,
     pub(in crate::apply) api: &'a Api<DynamicObject>,
     pub(in crate::apply) id: &'a ObjectId,
@@ -48,7 +50,8 @@ impl Recreation<'_> {
         live: &DynamicObject,
         refusal: RequestError,
     ) -> Result<DynamicObject, ApplyError> {
-        if let Some(advice) = obstacle(self.options, self.object).or_else(|| live_obstacle(self.object, live))
+        if let Some(advice) =
+            obstacle(self.options, self.object).or_else(|| live_obstacle(self.owner, self.object, live))
         {
             return Err(self.immutable(advice, refusal));
         }
@@ -148,8 +151,12 @@ fn obstacle(options: ApplyOptions<'_>, object: &RenderedObject) -> Option<&'stat
 }
 
 /// Why an object is not deleted as it is in the cluster, and what helps.
-fn live_obstacle(object: &RenderedObject, live: &DynamicObject) -> Option<&'static str> {
-    if is_kept(&live.metadata) {
+fn live_obstacle(owner: &Owner, object: &RenderedObject, live: &DynamicObject) -> Option<&'static str> {
+    if may_delete(owner, &live.metadata).is_err() {
+        Some(
+            "it is not deleted, as its marks do not prove that it is the release's; undo the change, or delete it yourself",
+        )
+    } else if is_kept(&live.metadata) {
         Some("its annotation helm.sh/resource-policy keeps it; take that off, or undo the change")
     } else if is_stateful_set(object) && !adopts_pods(&object.value, &live.data) {
         Some(
@@ -294,11 +301,24 @@ mod tests {
         RenderedObject::from_document("t", &set).unwrap().remove(0)
     }
 
-    fn live(more: serde_json::Value) -> DynamicObject {
-        let mut live = json!({"metadata": {"name": "a"},
+    /// What stands in the way of deleting a set with this selector, which is live with this metadata.
+    fn live(selector: serde_json::Value, metadata: serde_json::Value) -> Option<&'static str> {
+        let owner = Owner {
+            api_version: "example.com/v1".to_owned(),
+            kind: "Web".to_owned(),
+            namespace: Some("default".to_owned()),
+            name: "shop".to_owned(),
+            uid: "u-1".to_owned(),
+            chart: "web".to_owned(),
+            release: "shop".to_owned(),
+            release_namespace: "default".to_owned(),
+        };
+        let mut live = json!({"metadata": {"name": "a", "ownerReferences": [owner.reference()]},
             "spec": {"template": {"metadata": {"labels": {"app": "a", "tier": "b"}}}}});
-        live["metadata"]["annotations"] = more;
-        serde_json::from_value(live).unwrap()
+        for (key, value) in metadata.as_object().unwrap() {
+            live["metadata"][key] = value.clone();
+        }
+        live_obstacle(&owner, &set(selector), &serde_json::from_value(live).unwrap())
     }
 
     #[test]
@@ -311,16 +331,21 @@ mod tests {
             ),
             (json!({"matchLabels": {"app": "other"}}), false),
         ] {
-            let obstacle = live_obstacle(&set(selector.clone()), &live(json!({})));
+            let obstacle = live(selector.clone(), json!({}));
             assert_eq!(obstacle.is_none(), adopts, "{selector}: {obstacle:?}");
         }
     }
 
     #[test]
     fn what_a_set_has_made_stays_and_what_says_so_itself_is_kept() {
-        let set = set(json!({"matchLabels": {"app": "a"}}));
-        assert!(matches!(policy(&set), PropagationPolicy::Orphan));
-        let kept = live(json!({"helm.sh/resource-policy": "keep"}));
-        assert!(live_obstacle(&set, &kept).unwrap().contains("keeps it"));
+        let selector = json!({"matchLabels": {"app": "a"}});
+        assert!(matches!(
+            policy(&set(selector.clone())),
+            PropagationPolicy::Orphan
+        ));
+        let kept = json!({"annotations": {"helm.sh/resource-policy": "keep"}});
+        assert!(live(selector.clone(), kept).unwrap().contains("keeps it"));
+        let copied = json!({"ownerReferences": [], "labels": {"steersman.dev/owner-uid": "u-1"}});
+        assert!(live(selector, copied).unwrap().contains("do not prove"));
     }
 }
