@@ -5,6 +5,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
+use crate::developer::{Developer, contains_all};
 
 /// Makes a copy of an object under another name, with its labels and annotations, as controllers do.
 async fn copy(api: &Api<DynamicObject>, name: &str, copied_as: &str) -> Option<String> {
@@ -132,7 +133,7 @@ regarding: {kind: Namespace, name: {{ $.Release.Namespace }}, namespace: {{ $.Re
 {{- end }}
 "#;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_was_applied_under_another_api_group_is_not_pruned() {
     let Some(bench) = Bench::with_kind("deletion").await else {
         return;
@@ -155,9 +156,12 @@ async fn what_was_applied_under_another_api_group_is_not_pruned() {
     let before = [api.get("shop-event").await, api.get("shop-kept").await];
     let before = before.map(|event| event.unwrap().metadata.uid);
 
-    bench
-        .apply_web("shop", json!({"events": events("events.k8s.io/v1")}))
-        .await;
+    let developer = Developer::of(&bench).await;
+    let second = json!({"events": events("events.k8s.io/v1")});
+    developer.write_resource(&second);
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 1);
+    contains_all(&said, &[" 1 deleted", "Event NS/shop-gone"]);
+    bench.apply_web("shop", second).await;
     bench.wait_revision("shop", 2).await;
     bench.wait_gone(&api, "shop-gone").await;
     for (name, uid) in ["shop-event", "shop-kept"].into_iter().zip(before) {

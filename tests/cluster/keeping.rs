@@ -1,9 +1,10 @@
 //! An object that says itself that it is to be kept (`helm.sh/resource-policy: keep`) stays, whatever its release wants.
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PropagationPolicy};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
+use crate::developer::{Developer, contains_all};
 use crate::hooks::finish_job;
 
 const FORCE: &str = "helm.sdk.operatorframework.io/upgrade-force";
@@ -32,7 +33,7 @@ async fn is_free(bench: &Bench, api: &Api<DynamicObject>, name: &str, uid: Optio
     assert_eq!(found.get("deletionTimestamp"), None, "{name}");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn what_says_itself_that_it_is_kept_is_neither_pruned_nor_uninstalled() {
     let Some(bench) = Bench::with_kind("keeping").await else {
         return;
@@ -42,6 +43,10 @@ async fn what_says_itself_that_it_is_kept_is_neither_pruned_nor_uninstalled() {
     bench.wait_revision("shop", 1).await;
     let (maps, roles) = (bench.config_maps(), bench.cluster_roles());
     let extra = keep(&maps, "shop-extra").await;
+    let developer = Developer::of(&bench).await;
+    developer.write_resource(&json!({}));
+    let said = developer.check(&["diff", "-f", "shop.yaml"], 1);
+    contains_all(&said, &[" 0 deleted"]);
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 2).await;
     is_free(&bench, &maps, "shop-extra", extra.as_deref()).await;
@@ -59,6 +64,36 @@ async fn what_says_itself_that_it_is_kept_is_neither_pruned_nor_uninstalled() {
         .kubectl(&["delete", "clusterrole", &role])
         .await
         .unwrap();
+}
+
+/// The garbage collector deletes what has an owner before the operator does anything.
+#[tokio::test]
+async fn what_the_chart_keeps_outlives_a_deletion_in_the_foreground() {
+    let Some(bench) = Bench::with_kind("keeping").await else {
+        return;
+    };
+    bench.add_template(
+        "kept.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n---\n\
+         apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept-hook, annotations: {helm.sh/resource-policy: keep, \
+         helm.sh/hook: pre-install}}\n",
+    );
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let maps = bench.config_maps();
+    let uid = async |name: &str| maps.get(name).await.unwrap().metadata.uid;
+    let (object, hook) = (uid("kept").await, uid("kept-hook").await);
+    let parameters = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Foreground),
+        ..DeleteParams::default()
+    };
+    bench.webs().delete("shop", &parameters).await.unwrap();
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.wait_gone(&maps, "shop-config").await;
+    is_free(&bench, &maps, "kept", object.as_deref()).await;
+    is_free(&bench, &maps, "kept-hook", hook.as_deref()).await;
+    operator.stop().await.unwrap();
 }
 
 /// The annotation is written in the moment of the deletion, and its event comes late.
@@ -202,7 +237,7 @@ async fn what_a_hook_has_made_is_kept_from_its_delete_policy_too() {
     );
     assert_eq!(maps.get("shop-configmap").await.unwrap().metadata.uid, uid);
     assert_eq!(jobs.get("shop-job").await.unwrap().metadata.uid, job);
-    jobs.delete("shop-job", &kube::api::DeleteParams::background())
+    jobs.delete("shop-job", &DeleteParams::background())
         .await
         .unwrap();
     bench

@@ -86,7 +86,7 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
             format!("  {}  {id}\n{hunks}", style.paint(Tone::Bad, "recreated"))
         }
         (ObjectResult::Deleted, _) => format!("  {}  {id}\n", style.paint(Tone::Bad, "deleted")),
-        (ObjectResult::Kept, _) => format!("  kept     {id}, as the chart asks for that\n"),
+        (ObjectResult::Kept, _) => format!("  kept     {id}, as helm.sh/resource-policy asks for that\n"),
         (ObjectResult::Refused(reason), _) => {
             let reason = harmless(&redactor.mask(reason)).replace('\n', " ");
             format!("  {}  {id}: {reason}\n", style.paint(Tone::Bad, "refused"))
@@ -271,7 +271,7 @@ mod tests {
                 +metadata:
                 +  name: a
                   deleted  Service default/a
-                  kept     Volume default/a, as the chart asks for that
+                  kept     Volume default/a, as helm.sh/resource-policy asks for that
                   changed  Secret default/a
                   the former operator's, no longer rendered: /data/********, /data/other
                 --- Secret default/a

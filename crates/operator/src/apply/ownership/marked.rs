@@ -78,11 +78,11 @@ impl Applier {
             let mut looks = Vec::new();
             for resource in unknown {
                 let own = of_release(resource);
-                let may_list = |place: &Option<&str>| match &granted {
-                    Some(granted) => may_list(granted, resource, *place),
+                let may_list = |place: Option<&str>| match &granted {
+                    Some(granted) => may_list(granted, resource, place),
                     None => place.is_none(),
                 };
-                match [None, own].into_iter().find(may_list) {
+                match [None, own].into_iter().find(|place| may_list(*place)) {
                     Some(namespace) => looks.push(self.look(owner, Place { resource, namespace }).boxed()),
                     None => self.dependents.note_empty(Place {
                         resource,

@@ -92,7 +92,7 @@ impl ObjectDryRun {
         }
     }
 
-    /// An object that the release no longer has: it would be pruned, or kept as the chart asks for.
+    /// An object that the release no longer has: it would be pruned, or kept as its newest revision or the object itself asks for.
     pub(super) fn of_prune_candidate(id: ObjectId, live: Value, kept: bool) -> Self {
         Self {
             result: if kept {
