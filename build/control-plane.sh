@@ -8,7 +8,8 @@
 #
 # Sets: `control-plane`, the one above; `demo`, the same without helm, and in the same folder; `registry`: crane, a registry
 # of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
-# the judge of bundles and catalogs; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which
+# the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
+# are to be; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which
 # pods run.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
@@ -41,9 +42,9 @@ case $set_name in
         modules=$here/registry
         pins=$modules/go.mod
         minutes=1 ;;
-    bundle-judge)
-        programs=bundle-judge
-        modules=$here/bundle-judge
+    bundle-judge | kstatus-judge)
+        programs=$set_name
+        modules=$here/$set_name
         pins="$modules/go.mod $modules/main.go"
         minutes=1 ;;
     node)
@@ -68,6 +69,7 @@ containerd_version=$(pinned github.com/containerd/containerd/v2 "$here/node/cont
 case $set_name in
     registry) version=$crane_version ;;
     bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
+    kstatus-judge) version=$(pinned sigs.k8s.io/cli-utils "$here/kstatus-judge/go.mod") ;;
     *) version=$kubernetes_version ;;
 esac
 # Changes whenever a pinned version does, so an old folder is never taken for a new one.
@@ -92,7 +94,7 @@ package_of() {
         etcd) echo go.etcd.io/etcd/server/v3 ;;
         helm) echo helm.sh/helm/v4/cmd/helm ;;
         crane) echo github.com/google/go-containerregistry/cmd/crane ;;
-        bundle-judge) echo . ;;
+        *-judge) echo . ;;
         containerd | containerd-shim-runc-v2 | ctr) echo "github.com/containerd/containerd/v2/cmd/$1" ;;
         *) echo "k8s.io/kubernetes/cmd/$1" ;;
     esac
@@ -112,7 +114,7 @@ linker_flags_of() {
     case $1 in
         helm) echo "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" ;;
         crane) echo "-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=$crane_version" ;;
-        bundle-judge) echo "-s -w" ;;
+        *-judge) echo "-s -w" ;;
         containerd*|ctr) echo "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" ;;
         *) echo "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" ;;
     esac

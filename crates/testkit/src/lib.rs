@@ -3,6 +3,7 @@
 //! - [`corpus`]: public charts and what Helm renders for them.
 //! - [`functions`]: template snippets and what Helm's engine makes of them.
 //! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
+//! - [`kstatus_judge`]: what kstatus says about objects.
 //! - [`program`]: programs of others that judge.
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
@@ -17,5 +18,6 @@ pub mod cluster;
 pub mod corpus;
 mod environment;
 pub mod functions;
+pub mod kstatus_judge;
 pub mod program;
 pub mod skip;
