@@ -38,6 +38,8 @@ pub(super) enum Action {
     Delay(Duration),
     /// It is never answered, as long as the operator waits.
     Hang,
+    /// It is passed on when the fault is taken back.
+    Hold,
     /// It is carried out, and the connection is closed in the middle of the answer.
     Truncate,
     /// It is carried out, and the answer comes in so many pieces, with a pause before each.
@@ -210,6 +212,12 @@ impl Fault {
     #[must_use]
     pub fn hang(self) -> Self {
         self.acting(Action::Hang)
+    }
+
+    /// Every such request is passed on when the fault is taken back.
+    #[must_use]
+    pub fn hold(self) -> Self {
+        self.acting(Action::Hold).always()
     }
 
     /// The operator is killed before the API server hears of it.

@@ -151,11 +151,16 @@ async fn answer(
     for header in [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, AUTHORIZATION] {
         head.headers.remove(header);
     }
-    let action = script.met(&call);
+    let (fault, action) = script.met(&call).unzip();
     match &action {
         Some(Action::Answer(answer)) => return Ok(made(answer)),
         Some(Action::Drop) => return Err(closed("the request is dropped")),
         Some(Action::Hang) => std::future::pending().await,
+        Some(Action::Hold) => {
+            if let Some(fault) = fault {
+                script.taken_back(fault).await;
+            }
+        }
         Some(Action::Delay(pause)) => tokio::time::sleep(*pause).await,
         Some(Action::KillBefore) => {
             kill(&script);

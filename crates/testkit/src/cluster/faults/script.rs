@@ -85,16 +85,16 @@ impl Script {
         self.lock().trace.clone()
     }
 
-    /// Notes a request; what is to become of it, if that is not the usual.
-    pub(super) fn met(&self, call: &Call) -> Option<Action> {
+    /// Notes a request; what is to become of it by which fault, if that is not the usual.
+    pub(super) fn met(&self, call: &Call) -> Option<(FaultId, Action)> {
         let mut state = self.lock();
         state.trace.push(call.clone());
         let mut action = None;
         // Each fault counts every request that it is meant for, whichever of them strikes.
-        for entry in state.faults.values_mut().filter(|entry| entry.active) {
+        for (id, entry) in state.faults.iter_mut().filter(|(_, entry)| entry.active) {
             let is_event = matches!(entry.fault.action, Action::Event(_));
             if !is_event && entry.fault.is_for(call) && entry.strikes() && action.is_none() {
-                action = Some(entry.fault.action.clone());
+                action = Some((*id, entry.fault.action.clone()));
             }
         }
         action
