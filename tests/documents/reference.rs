@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 
 use regex::Regex;
+use steersman_operator::status::EventReason;
 
 use crate::sources::{find_all, in_folder, named, product};
 use crate::{compare, markdown, read};
@@ -221,19 +222,11 @@ fn conditions_and_reasons_are_those_that_are_written() {
 
 #[test]
 fn events_are_those_that_are_written() {
-    let mut known = BTreeMap::new();
-    for source in product() {
-        // The reason follows the kind of the event.
-        for groups in find_all(r#"EventKind::(Normal|Warning),\s*"(\w+)""#, &source.text) {
-            known.insert(groups[1].clone(), groups[0].clone());
-        }
-        // Or it is a variable, which is given one of two words.
-        for groups in find_all(r"EventKind::(Normal|Warning),\s*reason\b", &source.text) {
-            for words in find_all(r#""((?:Release|Drift|Object)[A-Z]\w+)""#, &source.text) {
-                known.entry(words[0].clone()).or_insert_with(|| groups[0].clone());
-            }
-        }
-    }
+    let known: BTreeMap<String, String> = EventReason::ALL
+        .into_iter()
+        .map(|reason| (reason.as_str().to_owned(), reason.kind().as_str().to_owned()))
+        .collect();
+    assert_eq!(known.len(), EventReason::ALL.len());
     let rows = markdown::parse(&read("docs/reference/status.md")).rows("event");
     let documented: BTreeMap<String, String> = rows
         .iter()

@@ -12,7 +12,7 @@ use super::plan::{Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
 use super::recorder::Recorder;
 use super::session::Session;
 use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun};
-use crate::status::EventKind;
+use crate::status::EventReason;
 use crate::telemetry::step;
 
 /// Does what plans say.
@@ -157,12 +157,11 @@ impl Executor {
             if applied.change == Change::Recreated {
                 let message = format!("{id} could not be changed in place; it was deleted and created again");
                 self.recorder
-                    .event(session, EventKind::Warning, "ObjectRecreated", &message);
+                    .event(session, EventReason::ObjectRecreated, &message);
             }
             for note in &applied.mended {
                 let message = session.redactor.mask(&format!("{id}: {note}; mend the chart"));
-                self.recorder
-                    .event(session, EventKind::Warning, "ObjectMended", &message);
+                self.recorder.event(session, EventReason::ObjectMended, &message);
             }
         }
     }

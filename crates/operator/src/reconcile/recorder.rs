@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::session::Session;
-use crate::status::{EventKind, Events};
+use crate::status::{EventReason, Events};
 
 /// Says in events what happens to resources.
 #[derive(Clone)]
@@ -14,8 +14,8 @@ pub(super) struct Recorder {
 
 impl Recorder {
     /// An event of the session's resource. `message` has its secrets masked.
-    pub(super) fn event(&self, session: &Session, kind: EventKind, reason: &str, message: &str) {
+    pub(super) fn event(&self, session: &Session, reason: EventReason, message: &str) {
         self.events
-            .send(&session.reference(), kind, reason, message, (self.now)());
+            .send(&session.reference(), reason, message, (self.now)());
     }
 }

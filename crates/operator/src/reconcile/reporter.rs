@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::recorder::Recorder;
 use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
-use crate::status::{EventKind, Failure, ReleaseReport, StatusError, next_status, write_status};
+use crate::status::{EventReason, Failure, ReleaseReport, StatusError, next_status, write_status};
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
@@ -58,12 +58,11 @@ impl Reporter<'_> {
         };
         session.log_error("Release failed", &failure.message);
         let reason = if failure.stalled {
-            "ReleaseStalled"
+            EventReason::ReleaseStalled
         } else {
-            "ReleaseFailed"
+            EventReason::ReleaseFailed
         };
-        self.recorder
-            .event(session, EventKind::Warning, reason, &failure.message);
+        self.recorder.event(session, reason, &failure.message);
         let refused = error.is_stalled() || undone;
         let next = if refused {
             Next::Period
@@ -142,7 +141,7 @@ impl Reporter<'_> {
         };
         let now = (self.recorder.now)();
         let events = &self.recorder.events;
-        events.send(&about, EventKind::Warning, "ReleaseStalled", &chain(error), now);
+        events.send(&about, EventReason::ReleaseStalled, &chain(error), now);
         let (next, object) = match write_status(&api, name, uid, &current, &next).await {
             Ok(written) => (Next::Period, written),
             Err(StatusError(error)) => {

@@ -32,6 +32,114 @@ pub enum EventKind {
     Warning,
 }
 
+impl EventKind {
+    /// As it stands in an event.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// What an event tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventReason {
+    /// The first revision is deployed.
+    ReleaseInstalled,
+    /// A later revision is deployed.
+    ReleaseUpgraded,
+    /// A release of Helm or helm-operator is ours from now on, without a revision.
+    ReleaseTakenOver,
+    /// A failed revision was undone.
+    ReleaseRolledBack,
+    /// A try failed, and another one follows.
+    ReleaseFailed,
+    /// A try failed, and only a change helps.
+    ReleaseStalled,
+    /// The resource matches the selector no longer; its objects stay.
+    ReleaseLetGo,
+    /// The resource was deleted; its objects and its history stay.
+    ReleaseOrphaned,
+    /// Objects that somebody changed or deleted were put back.
+    DriftCorrected,
+    /// Objects have drifted, and the watch only says so.
+    DriftDetected,
+    /// Somebody changes a value again after each correction.
+    DriftFight,
+    /// What a client that creates objects gets away with was left out.
+    ObjectMended,
+    /// An object was deleted and created again.
+    ObjectRecreated,
+    /// Values of watches.yaml win over the spec. helm-operator's.
+    OverrideValuesInUse,
+    /// A revision can't be read, so something of the release may stay.
+    HistoryUnreadable,
+}
+
+impl EventReason {
+    /// All events that the operator writes.
+    pub const ALL: [Self; 15] = [
+        Self::ReleaseInstalled,
+        Self::ReleaseUpgraded,
+        Self::ReleaseTakenOver,
+        Self::ReleaseRolledBack,
+        Self::ReleaseFailed,
+        Self::ReleaseStalled,
+        Self::ReleaseLetGo,
+        Self::ReleaseOrphaned,
+        Self::DriftCorrected,
+        Self::DriftDetected,
+        Self::DriftFight,
+        Self::ObjectMended,
+        Self::ObjectRecreated,
+        Self::OverrideValuesInUse,
+        Self::HistoryUnreadable,
+    ];
+
+    /// In the field `reason` of an event.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ReleaseInstalled => "ReleaseInstalled",
+            Self::ReleaseUpgraded => "ReleaseUpgraded",
+            Self::ReleaseTakenOver => "ReleaseTakenOver",
+            Self::ReleaseRolledBack => "ReleaseRolledBack",
+            Self::ReleaseFailed => "ReleaseFailed",
+            Self::ReleaseStalled => "ReleaseStalled",
+            Self::ReleaseLetGo => "ReleaseLetGo",
+            Self::ReleaseOrphaned => "ReleaseOrphaned",
+            Self::DriftCorrected => "DriftCorrected",
+            Self::DriftDetected => "DriftDetected",
+            Self::DriftFight => "DriftFight",
+            Self::ObjectMended => "ObjectMended",
+            Self::ObjectRecreated => "ObjectRecreated",
+            Self::OverrideValuesInUse => "OverrideValuesInUse",
+            Self::HistoryUnreadable => "HistoryUnreadable",
+        }
+    }
+
+    /// Whether it is good to know or needs attention.
+    pub fn kind(self) -> EventKind {
+        match self {
+            Self::ReleaseInstalled
+            | Self::ReleaseUpgraded
+            | Self::ReleaseTakenOver
+            | Self::ReleaseRolledBack
+            | Self::ReleaseLetGo
+            | Self::ReleaseOrphaned
+            | Self::DriftCorrected => EventKind::Normal,
+            Self::ReleaseFailed
+            | Self::ReleaseStalled
+            | Self::DriftDetected
+            | Self::DriftFight
+            | Self::ObjectMended
+            | Self::ObjectRecreated
+            | Self::OverrideValuesInUse
+            | Self::HistoryUnreadable => EventKind::Warning,
+        }
+    }
+}
+
 /// Writes events, in the background.
 #[derive(Clone)]
 pub struct Events {
@@ -55,19 +163,12 @@ impl Events {
     }
 
     /// Writes an event about `about`, unless the same was written a moment ago.
-    pub fn send(
-        &self,
-        about: &ObjectReference,
-        kind: EventKind,
-        reason: &str,
-        message: &str,
-        now: Timestamp,
-    ) {
+    pub fn send(&self, about: &ObjectReference, reason: EventReason, message: &str, now: Timestamp) {
         let uid = about.uid.as_deref().unwrap_or_default();
-        if !self.is_news(&format!("{uid} {reason} {message}")) {
+        if !self.is_news(&format!("{uid} {} {message}", reason.as_str())) {
             return;
         }
-        let event = event(about, kind, reason, message, now);
+        let event = event(about, reason, message, now);
         let api: Api<Event> = Api::namespaced(
             self.client.clone(),
             event.metadata.namespace.as_deref().unwrap_or("default"),
@@ -90,7 +191,7 @@ impl Events {
     }
 }
 
-fn event(about: &ObjectReference, kind: EventKind, reason: &str, message: &str, now: Timestamp) -> Event {
+fn event(about: &ObjectReference, reason: EventReason, message: &str, now: Timestamp) -> Event {
     let end = (0..=message.len().min(MAX_MESSAGE))
         .rev()
         .find(|&at| message.is_char_boundary(at));
@@ -108,15 +209,8 @@ fn event(about: &ObjectReference, kind: EventKind, reason: &str, message: &str, 
             ..ObjectMeta::default()
         },
         involved_object: about.clone(),
-        type_: Some(
-            if kind == EventKind::Warning {
-                "Warning"
-            } else {
-                "Normal"
-            }
-            .to_owned(),
-        ),
-        reason: Some(reason.to_owned()),
+        type_: Some(reason.kind().as_str().to_owned()),
+        reason: Some(reason.as_str().to_owned()),
         message: Some(message.to_owned()),
         first_timestamp: Some(Time(now)),
         last_timestamp: Some(Time(now)),

@@ -18,7 +18,7 @@ mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dry_run::{DryRunChange, DryRunEntry, DryRunStatus, differing_fields};
-pub use events::{EventKind, Events};
+pub use events::{EventKind, EventReason, Events};
 pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_health, health};
 pub use manifest::shown_manifest;
 pub use next::next_status;

@@ -13,7 +13,7 @@ use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
 use crate::release::Stored;
-use crate::status::EventKind;
+use crate::status::EventReason;
 
 /// Applies objects again, from the manifest of the deployed revision.
 pub(crate) struct CorrectDrift<'a> {
@@ -78,7 +78,7 @@ impl CorrectDrift<'_> {
             tracing::info!(release = %session.release, object = %id, "corrected drift: the object was {what}");
             let message = format!("{id} was {what} and is restored");
             self.recorder
-                .event(session, EventKind::Normal, "DriftCorrected", &message);
+                .event(session, EventReason::DriftCorrected, &message);
         }
     }
 
@@ -90,8 +90,7 @@ impl CorrectDrift<'_> {
         for id in &objects {
             let message = format!("{id} was changed or deleted, and is left so");
             tracing::warn!(release = %session.release, object = %id, "drift: {message}");
-            self.recorder
-                .event(session, EventKind::Warning, "DriftDetected", &message);
+            self.recorder.event(session, EventReason::DriftDetected, &message);
         }
         memory.warned = objects;
     }
@@ -109,8 +108,7 @@ impl CorrectDrift<'_> {
             named.join(", ")
         );
         tracing::warn!(release = %session.release, "{message}");
-        self.recorder
-            .event(session, EventKind::Warning, "DriftFight", &message);
+        self.recorder.event(session, EventReason::DriftFight, &message);
     }
 }
 

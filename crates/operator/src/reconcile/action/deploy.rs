@@ -16,7 +16,7 @@ use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::{Snapshot, Stored};
-use crate::status::{EventKind, is_secret_key};
+use crate::status::{EventReason, is_secret_key};
 use crate::telemetry::step;
 
 /// Writes revisions down and brings them into effect.
@@ -212,7 +212,7 @@ impl Deploy<'_> {
             };
             let message = format!("Chart value {key:?} overridden to {shown:?} by operator's watches.yaml");
             self.recorder
-                .event(session, EventKind::Warning, "OverrideValuesInUse", &message);
+                .event(session, EventReason::OverrideValuesInUse, &message);
         }
     }
 
@@ -220,9 +220,9 @@ impl Deploy<'_> {
     /// waits for the line finds the release there. It is an installation if `first`, else an upgrade.
     pub(super) fn announce(&self, session: &Session, memory: &mut Memory, first: bool, revision: Revision) {
         let (line, reason) = if first {
-            ("Installed release", "ReleaseInstalled")
+            ("Installed release", EventReason::ReleaseInstalled)
         } else {
-            ("Upgraded release", "ReleaseUpgraded")
+            ("Upgraded release", EventReason::ReleaseUpgraded)
         };
         memory.log_when_reported(line);
         let chart = &self.settings.chart;
@@ -232,7 +232,7 @@ impl Deploy<'_> {
             chart.name(),
             chart.version()
         );
-        self.recorder.event(session, EventKind::Normal, reason, &message);
+        self.recorder.event(session, reason, &message);
     }
 }
 

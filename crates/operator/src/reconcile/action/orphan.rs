@@ -11,7 +11,7 @@ use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
-use crate::status::EventKind;
+use crate::status::EventReason;
 
 /// Takes our marks off the objects and the revisions, so that neither we nor the garbage
 /// collector delete them.
@@ -49,7 +49,7 @@ impl OrphanObjects<'_> {
         session.log("Objects of the release stay");
         let message = format!("the objects of release {} stay, and its history", session.release);
         self.recorder
-            .event(session, EventKind::Normal, "ReleaseOrphaned", &message);
+            .event(session, EventReason::ReleaseOrphaned, &message);
         Ok(())
     }
 }

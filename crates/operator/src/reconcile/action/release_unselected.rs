@@ -6,7 +6,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
-use crate::status::EventKind;
+use crate::status::EventReason;
 
 /// Takes the finalizer off a resource that the selector no longer matches. Its objects and
 /// its history stay as they are, so that the operator that selects it next takes them over.
@@ -39,8 +39,7 @@ impl ReleaseUnselected<'_> {
             "the selector `{}` of the operator's watch no longer matches; release {} stays as it is",
             self.settings.selector, session.release
         );
-        self.recorder
-            .event(session, EventKind::Normal, "ReleaseLetGo", &message);
+        self.recorder.event(session, EventReason::ReleaseLetGo, &message);
         Ok(true)
     }
 }

@@ -15,7 +15,7 @@ use crate::reconcile::progress::Remedy;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
 use crate::release::Stored;
-use crate::status::EventKind;
+use crate::status::EventReason;
 
 /// Goes back to what was in effect before a revision failed.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl RollBack<'_> {
             Ok(()) => {
                 session.log("Rolled back release");
                 self.recorder
-                    .event(session, EventKind::Normal, "ReleaseRolledBack", &attempt);
+                    .event(session, EventReason::ReleaseRolledBack, &attempt);
                 attempt
             }
             Err(error) => {

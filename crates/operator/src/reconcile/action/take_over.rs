@@ -8,7 +8,7 @@ use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::{Snapshot, Stored};
-use crate::status::EventKind;
+use crate::status::EventReason;
 
 /// Makes the last revision ours: its objects get our marks, no hook runs, and the history stays as it is.
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ impl TakeOver<'_> {
             session.release
         );
         self.recorder
-            .event(session, EventKind::Normal, "ReleaseTakenOver", &message);
+            .event(session, EventReason::ReleaseTakenOver, &message);
         Ok(())
     }
 }

@@ -18,7 +18,7 @@ use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
 use crate::release::{HistoryError, HookRecord, Stored};
-use crate::status::EventKind;
+use crate::status::EventReason;
 use crate::telemetry::step;
 
 /// Most objects are gone at once; one reconcile waits this long for them.
@@ -112,7 +112,7 @@ impl Uninstall<'_> {
         );
         tracing::warn!(release = %session.release, "{message}");
         self.recorder
-            .event(session, EventKind::Warning, "HistoryUnreadable", &message);
+            .event(session, EventReason::HistoryUnreadable, &message);
     }
 
     /// Deletes what hooks of any revision have left.
