@@ -47,6 +47,7 @@ pub(super) fn status() -> Value {
                 },
             },
             "health": health(),
+            "lastHandledReconcileAt": text("The last `steersman.dev/reconcile-at` that was acted on"),
             "dryRun": {
                 "description": "What a reconcile would do, while the resource asks for no more than that",
                 "type": "object",
