@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 /// The schema of `status`: what the operator writes, with room for what others keep there, such as helm-operator, which
-/// may have the resource before or after.
+/// may have the resource before or after. By its default kstatus knows that nobody has seen a new resource; without a word
+/// it would take that for settled.
 pub(super) fn status() -> Value {
     let text = |description: &str| json!({"description": description, "type": "string"});
     let preserved = "x-kubernetes-preserve-unknown-fields";
@@ -11,6 +12,7 @@ pub(super) fn status() -> Value {
         "description": "What the operator observed last",
         "type": "object",
         preserved: true,
+        "default": {"observedGeneration": -1},
         "properties": {
             "observedGeneration": {
                 "description": "The generation of the resource that the conditions are about",
