@@ -153,8 +153,7 @@ impl Bench {
     /// Waits until what the resource says now has failed, and gives the condition of this kind.
     pub(crate) async fn wait_failed(&self, name: &str, kind: &str) -> (String, String, String) {
         self.wait("a failure", &self.webs(), name, |web| {
-            let is_seen = web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
-            condition(web, "ReleaseFailed").filter(|_| is_seen)?;
+            condition(web, "ReleaseFailed").filter(|_| has_ended(web))?;
             condition(web, kind)
         })
         .await
@@ -345,6 +344,12 @@ pub(crate) async fn wait_for_line(operator: &OperatorProcess, line: &str) {
         );
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+}
+
+/// Whether the status tells what has become of what the resource says now, and not only what is being done.
+pub(crate) fn has_ended(web: &Value) -> bool {
+    let is_seen = web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+    is_seen && condition(web, "Reconciling").is_none_or(|(_, reason, _)| reason != "Progressing")
 }
 
 /// Status and reason of a condition.

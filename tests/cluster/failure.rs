@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, PATIENCE, condition, has_ended};
 
 #[tokio::test]
 async fn a_chart_that_cannot_be_rendered_leaves_the_objects_and_says_where() {
@@ -148,8 +148,7 @@ async fn a_crash_in_the_middle_is_recovered_from() {
     let operator = bench.ready_operator().await;
     let web = bench
         .wait("a deployed revision", &bench.webs(), "shop", |web| {
-            let is_so = web.pointer("/status/revision").is_some()
-                && web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            let is_so = web.pointer("/status/revision").is_some() && has_ended(web);
             is_so.then(|| web.clone())
         })
         .await;
@@ -229,8 +228,7 @@ async fn crashes_at_many_moments_lose_and_double_nothing() {
         .await;
     bench
         .wait("readiness", &bench.webs(), "shop", |web| {
-            let is_so = condition(web, "Deployed")?.0 == "True"
-                && web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            let is_so = condition(web, "Deployed")?.0 == "True" && has_ended(web);
             is_so.then_some(())
         })
         .await;

@@ -42,6 +42,7 @@ mod lookups;
 mod masking;
 mod metrics;
 mod migrate;
+mod moments;
 mod order;
 mod public_charts;
 mod refusals;

@@ -6,7 +6,7 @@ use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, PATIENCE, condition, has_ended};
 
 const KEY: &str =
     "-----BEGIN PRIVATE KEY-----\nMIIcanaryfirst+line/1\nMIIcanarysecond+line=\n-----END PRIVATE KEY-----\n";
@@ -212,8 +212,7 @@ async fn no_secret_is_shown_whatever_fails() {
     bench.apply_web("shop", spec(json!({"extra": true}))).await;
     let webs = bench.webs();
     let deployed = bench.wait("the release", &webs, "shop", |web| {
-        let is_seen = web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
-        condition(web, "Deployed").filter(|_| is_seen && condition(web, "ReleaseFailed").is_none())?;
+        condition(web, "Deployed").filter(|_| has_ended(web) && condition(web, "ReleaseFailed").is_none())?;
         Some(web.clone())
     });
     let web = while_hooks_succeed(&bench, deployed).await;

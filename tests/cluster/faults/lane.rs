@@ -70,6 +70,13 @@ impl Lane {
         }
     }
 
+    /// Ends the operator at once, as a crash would.
+    pub(crate) async fn kill(&self) {
+        if let Some(operator) = self.operator.lock().await.take() {
+            operator.kill().await.unwrap();
+        }
+    }
+
     /// What the operator has logged.
     pub(crate) async fn log(&self) -> String {
         self.operator

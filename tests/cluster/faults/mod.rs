@@ -26,7 +26,7 @@
 mod campaign;
 mod history;
 mod judge;
-mod lane;
+pub(crate) mod lane;
 mod orphaning;
 mod plan;
 mod process;

@@ -114,6 +114,10 @@ impl Reconciler {
             }
             acted = true;
             let done = self.take(session, prepared.as_ref(), memory, action).await;
+            // What has failed is told as what was tried, whatever others have made of the resource meanwhile.
+            if done.is_ok() && session.accept_announced() {
+                *prepared = None;
+            }
             if let Some(prepared) = prepared
                 && memory.known.is_some()
             {
@@ -155,7 +159,10 @@ impl Reconciler {
         action: Action,
     ) -> Result<ControlFlow<End>, ReconcileError> {
         match (action, prepared) {
-            (Action::Uninstall, _) => return step("uninstall").of(self.uninstall(session, memory)).await,
+            (Action::Uninstall, _) => {
+                let uninstalling = self.uninstall(session, memory);
+                return step("uninstall").of(uninstalling).await;
+            }
             (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, memory, objects);
@@ -229,7 +236,8 @@ impl Reconciler {
         let leaving = LeavingRelease::read(session, memory).await?;
         match session.deletion_policy(&leaving.revisions) {
             DeletionPolicy::Delete => {
-                let blockers = self.uninstallation().run(session, leaving).await?;
+                let blockers = self.uninstallation().run(session, memory, leaving).await?;
+                session.accept_announced();
                 if !blockers.is_empty() {
                     let report = ReleaseReport::Uninstalling(blockers);
                     return Ok(end(report, Next::After(UNINSTALL_POLL)));

@@ -11,7 +11,7 @@ use steersman_watches::values::ValuesError;
 
 use crate::apply::{ApplyError, CrdError, HookError, PruneError};
 use crate::release::HistoryError;
-use crate::status::FailureStage;
+use crate::status::{FailureStage, StatusError};
 
 /// Why a reconcile failed.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +68,9 @@ pub enum ReconcileError {
     /// What is to become of the objects can't be understood, so nothing is deleted.
     #[error("nothing is deleted: annotation steersman.dev/deletion-policy is neither `delete` nor `orphan`")]
     DeletionPolicy,
+    /// Nobody can be told what is being done.
+    #[error(transparent)]
+    Status(#[from] StatusError),
     /// The drifted objects can't be applied.
     #[error("failed to correct drift")]
     Drift(#[source] ApplyError),
@@ -98,7 +101,9 @@ impl ReconcileError {
             Self::Values(_) => FailureStage::Values,
             Self::Render(_) | Self::Lookup { .. } if first => FailureStage::RenderInstall,
             Self::Render(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
-            Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } => FailureStage::Reconcile,
+            Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } | Self::Status(_) => {
+                FailureStage::Reconcile
+            }
             Self::Name(_)
             | Self::Renderer
             | Self::DeletionPolicy

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use steersman_cluster::discovery::Discovery;
-use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
+use steersman_model::{Change, ChangeSet, Inputs, ObjectId, RenderedObject};
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
+use super::memory::Memory;
 use super::plan::{Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
 use super::recorder::Recorder;
 use super::session::Session;
 use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun};
-use crate::status::EventReason;
+use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
 /// Does what plans say.
@@ -25,6 +26,29 @@ pub(super) struct Executor {
 }
 
 impl Executor {
+    /// Says in the resource's status what a plan does with these inputs, and installs its definitions: the first writes
+    /// of a revision.
+    pub(super) async fn begin(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+        inputs: Inputs,
+        plan: &Plan,
+    ) -> Result<(), ReconcileError> {
+        if let Some(doing) = plan.decision.underway(session.release.as_str()) {
+            let report = ReleaseReport::Progressing(doing);
+            let now = (self.recorder.now)();
+            session.announce(memory, Some(inputs), &report, now).await?;
+        }
+        self.define(plan).await
+    }
+
+    /// Says in the resource's status what is being done after what was said before.
+    pub(super) async fn say(&self, session: &Session, doing: String) -> Result<(), ReconcileError> {
+        let report = ReleaseReport::Progressing(doing);
+        session.announce_more(&report, (self.recorder.now)()).await
+    }
+
     /// Installs the definitions of a plan, and waits until the server acts on them.
     pub(super) async fn define(&self, plan: &Plan) -> Result<(), ReconcileError> {
         let Plan {

@@ -10,6 +10,7 @@ use steersman_model::{ChangeSet, Digest, Inputs, ObjectId, ReleaseStatus, Revisi
 use steersman_watches::controls::Controls;
 use tokio::time::Instant;
 
+use super::announce::Attempt;
 use super::drift_backoff::DriftBackoff;
 use super::state::LastRevision;
 use crate::release::{Snapshot, Stored};
@@ -49,6 +50,8 @@ pub struct Memory {
     pub(super) warned: Vec<ObjectId>,
     /// A deployed revision that the status does not show yet.
     unreported: Option<Unreported>,
+    /// What the status says is being done, or has failed.
+    announced: Option<Attempt>,
     /// The `reconcile-at` annotation that was acted on last.
     reconcile_at: Option<String>,
     /// Whether nothing is left of the release but the resource's finalizer.
@@ -282,6 +285,7 @@ impl Memory {
         });
         self.looked_at = None;
         self.refusal = None;
+        self.announced = None;
     }
 
     /// Objects were applied again.
@@ -310,6 +314,7 @@ impl Memory {
         now: Instant,
     ) {
         self.looked_at = Some(now);
+        self.announced = None;
         self.refusal = Some(Refusal {
             inputs,
             controls,
@@ -322,6 +327,16 @@ impl Memory {
     /// The refused inputs are tried again.
     pub(super) fn clear_refusal(&mut self) {
         self.refusal = None;
+    }
+
+    /// The status says of this attempt that it is being made.
+    pub(super) fn note_announced(&mut self, attempt: Attempt) {
+        self.announced = Some(attempt);
+    }
+
+    /// Whether the status says of this attempt that it is being made, or how it failed.
+    pub(super) fn is_announced(&self, attempt: &Attempt) -> bool {
+        self.announced.as_ref() == Some(attempt)
     }
 
     /// The finalizer was added.

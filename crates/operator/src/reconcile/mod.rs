@@ -10,6 +10,7 @@
 //! release's Secrets and from what is live, without writing anything.
 
 mod action;
+mod announce;
 mod converge;
 mod decide;
 mod deployed;

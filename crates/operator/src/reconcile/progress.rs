@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use kube::api::DynamicObject;
 use steersman_cluster::lookup::Answer;
 
 /// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
@@ -14,6 +15,8 @@ struct Notes {
     corrected: usize,
     read_anew: bool,
     remedy: Option<Remedy>,
+    announced: bool,
+    written: Option<DynamicObject>,
 }
 
 /// What was done about a failed revision.
@@ -54,6 +57,31 @@ impl ReconcileProgress {
     /// Whether the revisions were read from the cluster, not from memory.
     pub(super) fn has_read(&self) -> bool {
         self.lock().read_anew
+    }
+
+    /// The status says what is being done.
+    pub(super) fn note_announced(&self) {
+        self.lock().announced = true;
+    }
+
+    /// Whether this reconcile has said what it does.
+    pub(super) fn has_announced(&self) -> bool {
+        self.lock().announced
+    }
+
+    /// The resource as a write of its status has left it, until the session has it.
+    pub(super) fn note_written(&self, object: DynamicObject) {
+        self.lock().written = Some(object);
+    }
+
+    /// The resource as a write of its status has left it, if the session does not have it yet.
+    pub(super) fn written(&self) -> Option<DynamicObject> {
+        self.lock().written.clone()
+    }
+
+    /// The same, for the session to have.
+    pub(super) fn take_written(&self) -> Option<DynamicObject> {
+        self.lock().written.take()
     }
 
     /// A failed revision was undone, or that was tried.

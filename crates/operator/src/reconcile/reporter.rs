@@ -15,10 +15,9 @@ use super::memory::Memory;
 use super::recorder::Recorder;
 use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
-use crate::status::{EventReason, Failure, ReleaseReport, StatusError, next_status, write_status};
+use crate::schedule::backoff;
+use crate::status::{EventReason, Failure, Prospect, ReleaseReport, StatusError, next_status, write_status};
 
-/// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
-const HANDLED_FIELD: &str = "lastHandledReconcileAt";
 /// How soon to try again to say that a name can't be a release's.
 const UNREPORTED_PAUSE: Duration = Duration::from_secs(10);
 
@@ -54,13 +53,19 @@ impl Reporter<'_> {
         let failure = Failure {
             stage: error.stage(first, session.deleting()),
             message,
-            stalled: error.needs_change() || undone,
+            prospect: if error.needs_change() || undone {
+                Prospect::Stalled
+            } else {
+                let failures = memory.failures;
+                let asked = error.retry_after().unwrap_or_default();
+                let pause = backoff(failures, u8::MAX).max(asked);
+                Prospect::Retry { failures, pause }
+            },
         };
         session.log_error("Release failed", &failure.message);
-        let reason = if failure.stalled {
-            EventReason::ReleaseStalled
-        } else {
-            EventReason::ReleaseFailed
+        let reason = match failure.prospect {
+            Prospect::Stalled => EventReason::ReleaseStalled,
+            Prospect::Retry { .. } => EventReason::ReleaseFailed,
         };
         self.recorder.event(session, reason, &failure.message);
         let refused = error.is_stalled() || undone;
@@ -87,20 +92,7 @@ impl Reporter<'_> {
         session: &Session,
         report: &ReleaseReport,
     ) -> Result<Option<DynamicObject>, StatusError> {
-        let metadata = &session.object().metadata;
-        let current = session
-            .object()
-            .data
-            .get("status")
-            .cloned()
-            .unwrap_or(Value::Null);
-        let mut next = next_status(&current, report, session.generation, (self.recorder.now)());
-        if let (Some(handled), Some(next)) = (&session.controls.reconcile_at, next.as_object_mut()) {
-            next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
-        }
-        let name = metadata.name.as_deref().unwrap_or_default();
-        let uid = metadata.uid.as_deref().unwrap_or_default();
-        let written = write_status(&session.api, name, uid, &current, &next).await;
+        let written = session.report(report, (self.recorder.now)()).await;
         if let Err(error) = &written {
             session.log_error("failed to report", &chain(error));
         }
@@ -119,7 +111,7 @@ impl Reporter<'_> {
         let failure = Failure {
             stage: error.stage(true, false),
             message: chain(error),
-            stalled: true,
+            prospect: Prospect::Stalled,
         };
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
         let next = next_status(

@@ -86,6 +86,8 @@ pub enum Reason {
     DependentsProgressing,
     /// The release is deployed and some of its objects have given up.
     DependentsFailed,
+    /// Something is being done for the release.
+    Progressing,
     /// The last attempt failed; another one follows.
     ProgressingWithRetry,
     /// The chart can't be rendered with these values.
@@ -94,6 +96,8 @@ pub enum Reason {
     Uninstalling,
     /// An annotation asks for a pause.
     PauseReconcileAnnotationTrue,
+    /// Only a dry run is asked for.
+    DryRun,
 }
 
 impl Reason {
@@ -113,10 +117,12 @@ impl Reason {
             Self::ReleaseReady => "ReleaseReady",
             Self::DependentsProgressing => "DependentsProgressing",
             Self::DependentsFailed => "DependentsFailed",
+            Self::Progressing => "Progressing",
             Self::ProgressingWithRetry => "ProgressingWithRetry",
             Self::RenderFailed => "RenderFailed",
             Self::Uninstalling => "Uninstalling",
             Self::PauseReconcileAnnotationTrue => "PauseReconcileAnnotationTrue",
+            Self::DryRun => "DryRun",
         }
     }
 }
@@ -133,7 +139,7 @@ pub enum ConditionStatus {
 }
 
 impl ConditionStatus {
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
             Self::False => "False",
@@ -185,21 +191,43 @@ impl Condition {
     }
 }
 
-/// `current` with our conditions replaced by `wanted`, in the order of [`ConditionType::ALL`];
+/// What becomes of a condition. One of ours of which nothing is said goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ConditionChange {
+    /// It is this from now on.
+    Set(Condition),
+    /// It stays as it is, if it is there: what it says is still so, and of the generation that it says it of.
+    Keep(ConditionType),
+}
+
+impl ConditionChange {
+    pub(super) fn kind(&self) -> ConditionType {
+        match self {
+            Self::Set(condition) => condition.kind,
+            Self::Keep(kind) => *kind,
+        }
+    }
+}
+
+/// The condition of this type, as it stands in a status.
+pub(super) fn find(conditions: &[Value], kind: ConditionType) -> Option<&Value> {
+    let is_it = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(kind.as_str());
+    conditions.iter().find(is_it)
+}
+
+/// A field of a condition, as it stands in a status; empty where it is not there.
+pub(super) fn text<'a>(condition: &'a Value, key: &str) -> &'a str {
+    condition.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `current` with our conditions as `changes` says, in the order of [`ConditionType::ALL`];
 /// those of others stay. A condition whose status does not change keeps its transition time.
 pub(super) fn merge(
     current: &[Value],
-    wanted: &[Condition],
+    changes: &[ConditionChange],
     generation: Option<i64>,
     now: Timestamp,
 ) -> Vec<Value> {
-    let text = |value: &Value, key: &str| {
-        value
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
     let mut merged: Vec<Value> = current
         .iter()
         .filter(|found| {
@@ -210,13 +238,18 @@ pub(super) fn merge(
         .cloned()
         .collect();
     for kind in ConditionType::ALL {
-        let Some(condition) = wanted.iter().find(|condition| condition.kind == kind) else {
-            continue;
+        let before = find(current, kind);
+        let condition = match changes.iter().find(|change| change.kind() == kind) {
+            Some(ConditionChange::Set(condition)) => condition,
+            Some(ConditionChange::Keep(_)) => {
+                merged.extend(before.cloned());
+                continue;
+            }
+            None => continue,
         };
-        let before = current.iter().find(|found| text(found, "type") == kind.as_str());
         let since = before
             .filter(|before| text(before, "status") == condition.status.as_str())
-            .map(|before| text(before, "lastTransitionTime"))
+            .map(|before| text(before, "lastTransitionTime").to_owned())
             .filter(|since| !since.is_empty());
         let mut entry = Map::new();
         entry.insert("type".to_owned(), kind.as_str().into());
@@ -256,24 +289,28 @@ mod tests {
     fn the_transition_time_moves_with_the_status_alone() {
         let first = merge(
             &[],
-            &[Condition::holds(ConditionType::Ready, Reason::ReleaseReady, "")],
+            &[ConditionChange::Set(Condition::holds(
+                ConditionType::Ready,
+                Reason::ReleaseReady,
+                "",
+            ))],
             Some(1),
             at(0),
         );
         assert_eq!(first[0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
-        let reworded = [Condition::holds(
+        let reworded = [ConditionChange::Set(Condition::holds(
             ConditionType::Ready,
             Reason::ReleaseReady,
             "other words",
-        )];
+        ))];
         let second = merge(&first, &reworded, Some(2), at(60));
         assert_eq!(second[0]["lastTransitionTime"], "1970-01-01T00:00:00Z");
         assert_eq!(second[0]["observedGeneration"], 2);
-        let turned = [Condition::fails(
+        let turned = [ConditionChange::Set(Condition::fails(
             ConditionType::Ready,
             Reason::DependentsFailed,
             "",
-        )];
+        ))];
         assert_eq!(
             merge(&second, &turned, Some(2), at(60))[0]["lastTransitionTime"],
             "1970-01-01T00:01:00Z"
@@ -286,13 +323,23 @@ mod tests {
             json!({"type": "Theirs", "status": "True"}),
             json!({"type": "ReleaseFailed", "status": "True", "lastTransitionTime": "2020-01-01T00:00:00Z"}),
         ];
-        let wanted = [Condition::holds(ConditionType::Initialized, Reason::None, "")];
-        let merged = merge(&current, &wanted, None, at(0));
+        let initialized = Condition::holds(ConditionType::Initialized, Reason::None, "");
+        let merged = merge(&current, &[ConditionChange::Set(initialized)], None, at(0));
         let types: Vec<_> = merged
             .iter()
             .map(|condition| condition["type"].as_str().unwrap())
             .collect();
         assert_eq!(types, ["Theirs", "Initialized"]);
         assert_eq!(merged[1].get("reason"), None);
+    }
+
+    #[test]
+    fn what_is_kept_says_the_same_of_the_same_generation() {
+        let ready = json!({"type": "Ready", "status": "True", "reason": "Theirs", "observedGeneration": 1, "more": []});
+        let keep = [
+            ConditionChange::Keep(ConditionType::Ready),
+            ConditionChange::Keep(ConditionType::Deployed),
+        ];
+        assert_eq!(merge(&[ready.clone()], &keep, Some(2), at(9)), [ready]);
     }
 }

@@ -24,4 +24,4 @@ pub use manifest::shown_manifest;
 pub use next::next_status;
 pub use patch::{StatusError, write_status};
 pub use redact::{LearningRedactor, Redactor, is_secret_key};
-pub use release_report::{Deployed, Failure, FailureStage, ManifestInStatus, ReleaseReport};
+pub use release_report::{Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport};

@@ -1,19 +1,23 @@
 //! What happened to a release.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use steersman_model::{ReleaseName, Revision};
 
 use super::dry_run::DryRunStatus;
 use super::health::HealthSummary;
 
-/// What a reconcile ended with.
+/// What a reconcile is about to do, or ended with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ReleaseReport {
+    /// This is being done, for people. It is said before the first object is written.
+    Progressing(String),
     /// A revision is deployed, now or since long.
     Deployed(Deployed),
     /// Something failed.
     Failed(Failure),
-    /// The release is being removed; these objects are still there.
+    /// The release is being removed; these objects are still there, as far as that is known.
     Uninstalling(Vec<String>),
     /// Nothing was done, as the resource asks for.
     Paused,
@@ -63,8 +67,22 @@ pub struct Failure {
     pub stage: FailureStage,
     /// The error with all its causes, secrets masked.
     pub message: String,
-    /// Whether only a change helps, so that nothing is retried soon.
-    pub stalled: bool,
+    /// What follows it.
+    pub prospect: Prospect,
+}
+
+/// What follows a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prospect {
+    /// Another try.
+    Retry {
+        /// How many tries have failed in a row.
+        failures: u32,
+        /// The longest that it may be until the next one.
+        pause: Duration,
+    },
+    /// Only a change helps.
+    Stalled,
 }
 
 /// Where a reconcile failed.

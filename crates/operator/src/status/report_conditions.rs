@@ -1,28 +1,65 @@
-//! The conditions that a report calls for.
+//! The conditions that a report calls for: one table, from what is reported and what the status says so far.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
 use serde_json::Value;
 use steersman_model::Revision;
 
-use super::conditions::{Condition, ConditionStatus, ConditionType, Reason};
-use super::release_report::{Deployed, Failure, FailureStage};
+use super::conditions::ConditionChange::{Keep, Set};
+use super::conditions::{Condition, ConditionChange, ConditionStatus, ConditionType, Reason, find, text};
+use super::release_report::{Deployed, Failure, FailureStage, Prospect};
 
 /// The longest message of a condition. etcd takes objects of 1.5 MB; people read less.
 const MAX_MESSAGE: usize = 32 * 1024;
 
+/// After so many failures in a row a release that was ready counts as not ready. Their pauses take 7.5 seconds: a lost
+/// connection, a conflict, an election in etcd and a webhook that is restarted are over by then. What is not over is
+/// worth a look.
+const TRIES: u32 = 5;
+/// It counts as not ready, too, when the next try comes later than this after the first failure, as where the server
+/// asks for long pauses.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The status as it is before a report.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before<'a> {
+    pub(super) conditions: &'a [Value],
+    /// What the report has looked at; who waits does not count conditions of an earlier one.
+    pub(super) generation: Option<i64>,
+    pub(super) now: Timestamp,
+}
+
+/// Something is being done; whether anything is deployed, and what failed last, stays as it is.
+pub(super) fn progressing_conditions(message: &str) -> Vec<ConditionChange> {
+    let message = limited(message);
+    let reason = Reason::Progressing;
+    let mut conditions = of_helm_operator();
+    conditions.push(Set(Condition::fails(
+        ConditionType::Ready,
+        reason,
+        message.clone(),
+    )));
+    conditions.push(Set(Condition::holds(ConditionType::Reconciling, reason, message)));
+    conditions
+}
+
 /// A revision is deployed.
-pub(super) fn deployed_conditions(deployed: &Deployed, before: &[Value]) -> Vec<Condition> {
+pub(super) fn deployed_conditions(deployed: &Deployed, before: Before<'_>) -> Vec<ConditionChange> {
     let reason = if deployed.revision == Revision::FIRST {
         Reason::InstallSuccessful
     } else {
         Reason::UpgradeSuccessful
     };
     let notes = match &deployed.notes {
-        Some(notes) => limited(notes),
-        None => kept(before, ConditionType::Deployed).map_or_else(String::new, |condition| condition.message),
+        Some(notes) => notes,
+        None => find(before.conditions, ConditionType::Deployed)
+            .map(|condition| text(condition, "message"))
+            .unwrap_or_default(),
     };
     let mut conditions = vec![
-        Condition::holds(ConditionType::Initialized, Reason::None, ""),
-        Condition::holds(ConditionType::Deployed, reason, notes),
+        Set(Condition::holds(ConditionType::Initialized, Reason::None, "")),
+        Set(Condition::holds(ConditionType::Deployed, reason, limited(notes))),
     ];
     let health = &deployed.health;
     let name = &deployed.release;
@@ -31,41 +68,69 @@ pub(super) fn deployed_conditions(deployed: &Deployed, before: &[Value]) -> Vec<
             "release {name} revision {} is deployed and ready",
             deployed.revision
         );
-        conditions.push(Condition::holds(
+        conditions.push(Set(Condition::holds(
             ConditionType::Ready,
             Reason::ReleaseReady,
             message,
-        ));
+        )));
     } else if health.not_ready().iter().any(|object| object.failed) {
-        conditions.push(Condition::fails(
+        conditions.push(Set(Condition::fails(
             ConditionType::Ready,
             Reason::DependentsFailed,
             health.message(),
-        ));
+        )));
     } else {
         let reason = Reason::DependentsProgressing;
-        conditions.push(Condition::fails(ConditionType::Ready, reason, health.message()));
-        conditions.push(Condition::holds(
+        conditions.push(Set(Condition::fails(
+            ConditionType::Ready,
+            reason,
+            health.message(),
+        )));
+        conditions.push(Set(Condition::holds(
             ConditionType::Reconciling,
             reason,
             "workloads are not ready yet",
-        ));
+        )));
     }
     conditions
 }
 
-/// Something failed; whether anything is deployed stays as `before`.
-pub(super) fn failed_conditions(failure: &Failure, before: &[Value]) -> Vec<Condition> {
+/// Something failed; whether anything is deployed stays as it is.
+pub(super) fn failed_conditions(failure: &Failure, before: Before<'_>) -> Vec<ConditionChange> {
     let message = limited(&failure.message);
-    if failure.stage == FailureStage::Transient {
-        let mut conditions = vec![Condition::holds(ConditionType::Initialized, Reason::None, "")];
-        conditions.extend(kept(before, ConditionType::Deployed));
-        let reason = Reason::ProgressingWithRetry;
-        conditions.push(Condition::fails(ConditionType::Ready, reason, message.clone()));
-        conditions.push(Condition::holds(ConditionType::Reconciling, reason, message));
-        return conditions;
+    let (mut conditions, reason) = match failure.stage {
+        FailureStage::Transient => (of_helm_operator(), Reason::ProgressingWithRetry),
+        stage => lasting_failure(stage, &message),
+    };
+    match failure.prospect {
+        Prospect::Stalled => {
+            conditions.push(Set(Condition::fails(
+                ConditionType::Ready,
+                reason,
+                message.clone(),
+            )));
+            conditions.push(Set(Condition::holds(ConditionType::Stalled, reason, message)));
+        }
+        Prospect::Retry { failures, pause } => {
+            conditions.push(if is_outlasted(failures, pause, before) {
+                Keep(ConditionType::Ready)
+            } else {
+                Set(Condition::fails(ConditionType::Ready, reason, message.clone()))
+            });
+            let retried = Reason::ProgressingWithRetry;
+            conditions.push(Set(Condition::holds(
+                ConditionType::Reconciling,
+                retried,
+                message,
+            )));
+        }
     }
-    let (irreconcilable, release_failed) = match failure.stage {
+    conditions
+}
+
+/// What a failure that is not of the connection makes of helm-operator's conditions, and why nothing is ready for it.
+fn lasting_failure(stage: FailureStage, message: &str) -> (Vec<ConditionChange>, Reason) {
+    let (irreconcilable, release_failed) = match stage {
         FailureStage::State => (Reason::ErrorGettingReleaseState, None),
         FailureStage::Values => (Reason::ErrorGettingValues, None),
         FailureStage::Reconcile | FailureStage::Transient => (Reason::ReconcileError, None),
@@ -77,90 +142,82 @@ pub(super) fn failed_conditions(failure: &Failure, before: &[Value]) -> Vec<Cond
         }
         FailureStage::Uninstall => (Reason::ReconcileError, Some(Reason::UninstallError)),
     };
-    let mut conditions = vec![Condition::holds(ConditionType::Initialized, Reason::None, "")];
-    conditions.extend(kept(before, ConditionType::Deployed));
-    conditions.push(Condition::holds(
-        ConditionType::Irreconcilable,
-        irreconcilable,
-        message.clone(),
-    ));
+    let mut conditions = vec![
+        Set(Condition::holds(ConditionType::Initialized, Reason::None, "")),
+        Keep(ConditionType::Deployed),
+        Set(Condition::holds(
+            ConditionType::Irreconcilable,
+            irreconcilable,
+            message,
+        )),
+    ];
     if let Some(reason) = release_failed {
-        conditions.push(Condition::holds(
+        conditions.push(Set(Condition::holds(
             ConditionType::ReleaseFailed,
             reason,
-            message.clone(),
-        ));
+            message,
+        )));
     }
-    let rendering = matches!(
-        failure.stage,
-        FailureStage::RenderInstall | FailureStage::RenderUpgrade
-    );
+    let rendering = matches!(stage, FailureStage::RenderInstall | FailureStage::RenderUpgrade);
     let reason = match release_failed {
         _ if rendering => Reason::RenderFailed,
         Some(reason) => reason,
         None => irreconcilable,
     };
-    conditions.push(Condition::fails(ConditionType::Ready, reason, message.clone()));
-    conditions.push(if failure.stalled {
-        Condition::holds(ConditionType::Stalled, reason, message)
-    } else {
-        Condition::holds(ConditionType::Reconciling, Reason::ProgressingWithRetry, message)
+    (conditions, reason)
+}
+
+/// Whether a release that was ready counts as ready although a try has failed: what is deployed is what the resource
+/// says, and runs on.
+fn is_outlasted(failures: u32, pause: Duration, before: Before<'_>) -> bool {
+    let Some(ready) = find(before.conditions, ConditionType::Ready) else {
+        return false;
+    };
+    let of_generation = ready.get("observedGeneration").and_then(Value::as_i64);
+    if text(ready, "status") != ConditionStatus::True.as_str() || of_generation != before.generation {
+        return false;
+    }
+    // The status has the first failure, whichever process met it.
+    let since = find(before.conditions, ConditionType::Reconciling)
+        .and_then(|reconciling| text(reconciling, "lastTransitionTime").parse::<Timestamp>().ok());
+    let failing = since.map_or(Duration::ZERO, |since| {
+        Duration::try_from(before.now.duration_since(since)).unwrap_or_default()
     });
+    failures < TRIES && failing + pause <= PATIENCE
+}
+
+/// The release goes, once `blockers` are gone; before the first deletion nothing is known of them.
+pub(super) fn uninstalling_conditions(blockers: &[String]) -> Vec<ConditionChange> {
+    let reason = Reason::Uninstalling;
+    let (mut conditions, message) = if blockers.is_empty() {
+        (of_helm_operator(), "the release is being uninstalled".to_owned())
+    } else {
+        let message = limited(&format!(
+            "Waiting until all resources are deleted. Still there: {}",
+            blockers.join(", ")
+        ));
+        let deployed = Reason::UninstallSuccessful;
+        let deployed = Condition::fails(ConditionType::Deployed, deployed, message.clone());
+        let initialized = Condition::holds(ConditionType::Initialized, Reason::None, "");
+        (vec![Set(initialized), Set(deployed)], message)
+    };
+    conditions.push(Set(Condition::fails(
+        ConditionType::Ready,
+        reason,
+        message.clone(),
+    )));
+    conditions.push(Set(Condition::holds(ConditionType::Reconciling, reason, message)));
     conditions
 }
 
-/// The release goes, once `blockers` are gone.
-pub(super) fn uninstalling_conditions(blockers: &[String]) -> Vec<Condition> {
-    let (deployed, message) = if blockers.is_empty() {
-        (
-            Reason::UninstallSuccessful,
-            "the release is uninstalled".to_owned(),
-        )
-    } else {
-        let message = format!(
-            "Waiting until all resources are deleted. Still there: {}",
-            blockers.join(", ")
-        );
-        (Reason::UninstallSuccessful, limited(&message))
-    };
+/// helm-operator's conditions as they are: the next change of a release is what changes them.
+fn of_helm_operator() -> Vec<ConditionChange> {
     vec![
-        Condition::holds(ConditionType::Initialized, Reason::None, ""),
-        Condition::fails(ConditionType::Deployed, deployed, message.clone()),
-        Condition::fails(ConditionType::Ready, Reason::Uninstalling, message.clone()),
-        Condition::holds(ConditionType::Reconciling, Reason::Uninstalling, message),
+        Set(Condition::holds(ConditionType::Initialized, Reason::None, "")),
+        Keep(ConditionType::Deployed),
+        Keep(ConditionType::ReleaseFailed),
+        Keep(ConditionType::Irreconcilable),
     ]
-}
-
-/// One of our conditions as it was, for reports that do not touch it.
-fn kept(before: &[Value], kind: ConditionType) -> Option<Condition> {
-    let text = |value: &Value, key: &str| {
-        value
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let found = before
-        .iter()
-        .find(|condition| text(condition, "type") == kind.as_str())?;
-    let reasons = [
-        Reason::InstallSuccessful,
-        Reason::UpgradeSuccessful,
-        Reason::UninstallSuccessful,
-    ];
-    Some(Condition {
-        kind,
-        status: match text(found, "status").as_str() {
-            "True" => ConditionStatus::True,
-            "False" => ConditionStatus::False,
-            _ => ConditionStatus::Unknown,
-        },
-        reason: reasons
-            .into_iter()
-            .find(|reason| reason.as_str() == text(found, "reason"))
-            .unwrap_or(Reason::None),
-        message: limited(&text(found, "message")),
-    })
 }
 
 fn limited(text: &str) -> String {

@@ -48,7 +48,9 @@ impl Deploy<'_> {
         mut earlier: Vec<Stored>,
     ) -> Result<Revision, ReconcileError> {
         learn(session, &new, &earlier);
-        self.executor.define(&new.plan).await?;
+        self.executor
+            .begin(session, memory, prepared.inputs, &new.plan)
+            .await?;
         let applier = &self.executor.applier;
         applier.check(&session.owner, &new.plan.objects).await?;
 

@@ -39,7 +39,10 @@ impl Recover<'_> {
         session.redactor.learn(secrets_of(earlier.chain([&stored]), &[]));
         let settings = self.deploy.settings;
         let plan = Plan::recover(settings, &session.controls, first, &stored, &revisions)?;
-        self.deploy.executor.define(&plan).await?;
+        self.deploy
+            .executor
+            .begin(session, memory, prepared.inputs, &plan)
+            .await?;
         let revision = stored.record.version;
         let pending = Pending { stored, plan, first };
         self.deploy

@@ -81,6 +81,9 @@ impl RollBack<'_> {
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
         let plan = Plan::roll_back(self.settings, &session.controls, good, failed, earlier)?;
+        if let Some(doing) = plan.decision.underway(session.release.as_str()) {
+            self.executor.say(session, doing).await?;
+        }
         let changes = self.executor.carry_out(session, &plan).await?;
         let mut good = good.clone();
         if update_digests(&mut good, &changes) {
@@ -96,6 +99,9 @@ impl RollBack<'_> {
         failed: &Stored,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
+        let release = &session.release;
+        let doing = format!("what release {release} has installed is being removed, as that has failed");
+        self.executor.say(session, doing).await?;
         let hooks: Vec<_> = failed.record.hooks.iter().flatten().collect();
         let uninstall = &self.uninstall;
         uninstall

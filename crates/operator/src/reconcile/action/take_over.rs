@@ -33,7 +33,9 @@ impl TakeOver<'_> {
         };
         let revision = last.record.version;
         session.redactor.learn(secrets_of([last], &plan.objects));
-        self.executor.define(plan).await?;
+        self.executor
+            .begin(session, memory, prepared.inputs, plan)
+            .await?;
         let applier = &self.executor.applier;
         applier.check(&session.owner, &plan.objects).await?;
         let changes = self.executor.carry_out(session, plan).await?;

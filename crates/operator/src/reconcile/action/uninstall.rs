@@ -13,6 +13,7 @@ use crate::dependents::Dependents;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
+use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{inventory, objects_named_by};
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
@@ -42,6 +43,7 @@ impl Uninstall<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
+        memory: &mut Memory,
         leaving: LeavingRelease,
     ) -> Result<Vec<String>, ReconcileError> {
         let applier = &self.executor.applier;
@@ -64,6 +66,8 @@ impl Uninstall<'_> {
         if revisions.is_empty() {
             session.log("Release not found");
         }
+        // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
+        session.announce_end(memory, (self.now)()).await;
         self.run_hooks_before(session, &mut revisions).await?;
         let named = objects_named_by(&revisions);
         let named = self.executor.identities(session, named).await?;

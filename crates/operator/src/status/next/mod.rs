@@ -1,0 +1,137 @@
+//! From what happened to what the status says.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::status::conditions::{Condition, ConditionChange, ConditionType, Reason, find, merge, second};
+use crate::status::dry_run::{dry_run_status, forget_dry_run};
+use crate::status::release_report::{Deployed, ManifestInStatus, ReleaseReport};
+use crate::status::report_conditions::{
+    Before, deployed_conditions, failed_conditions, progressing_conditions, uninstalling_conditions,
+};
+
+/// The status that says `report`, given the status that is there.
+///
+/// ```
+/// use jiff::Timestamp;
+/// use serde_json::{Value, json};
+/// use steersman_operator::status::{Failure, FailureStage, Prospect, ReleaseReport, next_status};
+///
+/// let failure = Failure {
+///     stage: FailureStage::RenderInstall,
+///     message: "template: web/templates/deployment.yaml:7:12: nil pointer".to_owned(),
+///     prospect: Prospect::Stalled,
+/// };
+/// let status = next_status(&Value::Null, &ReleaseReport::Failed(failure), Some(3), Timestamp::UNIX_EPOCH);
+/// assert_eq!(status["observedGeneration"], 3);
+/// let conditions = status["conditions"].as_array().unwrap();
+/// let stalled = conditions.iter().find(|condition| condition["type"] == "Stalled").unwrap();
+/// assert_eq!(stalled["reason"], "RenderFailed");
+/// assert_eq!(stalled["lastTransitionTime"], "1970-01-01T00:00:00Z");
+/// ```
+pub fn next_status(
+    current: &Value,
+    report: &ReleaseReport,
+    generation: Option<i64>,
+    now: Timestamp,
+) -> Value {
+    let no_conditions = Vec::new();
+    let conditions = current
+        .get("conditions")
+        .and_then(Value::as_array)
+        .unwrap_or(&no_conditions);
+    let before = Before {
+        conditions,
+        generation,
+        now,
+    };
+    let changes = match report {
+        ReleaseReport::Progressing(message) => progressing_conditions(message),
+        ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
+        ReleaseReport::Failed(failure) => failed_conditions(failure, before),
+        ReleaseReport::Uninstalling(blockers) => uninstalling_conditions(blockers),
+        ReleaseReport::Paused => return paused_status(current, before),
+        ReleaseReport::DryRun(dry_run) => {
+            let status = dry_run_status(current, dry_run, generation);
+            return held_status(&status, before, Reason::DryRun, "only a dry run is asked for");
+        }
+    };
+    let mut next = current.as_object().cloned().unwrap_or_default();
+    next.insert(
+        "conditions".to_owned(),
+        merge(conditions, &changes, generation, now).into(),
+    );
+    next.insert("observedGeneration".to_owned(), json!(generation));
+    if let ReleaseReport::Deployed(deployed) = report {
+        let mut chart = BTreeMap::from([("name", &deployed.chart), ("version", &deployed.chart_version)]);
+        if let Some(version) = &deployed.app_version {
+            chart.insert("appVersion", version);
+        }
+        next.insert("deployedRelease".to_owned(), deployed_release(deployed, current));
+        next.insert("revision".to_owned(), json!(deployed.revision));
+        match deployed.deployed_at {
+            Some(time) => next.insert("lastDeployed".to_owned(), second(time).into()),
+            None => next.remove("lastDeployed"),
+        };
+        next.insert("chart".to_owned(), json!(chart));
+        next.insert("health".to_owned(), deployed.health.to_json());
+    }
+    let mut next = Value::Object(next);
+    forget_dry_run(current, &mut next);
+    next
+}
+
+fn deployed_release(deployed: &Deployed, current: &Value) -> Value {
+    let mut release = json!({ "name": deployed.release.as_str() });
+    let manifest = match &deployed.manifest {
+        ManifestInStatus::LeftOut => None,
+        ManifestInStatus::AsBefore => current.pointer("/deployedRelease/manifest").cloned(),
+        ManifestInStatus::Text(text) => Some(Value::String(text.clone())),
+    };
+    if let Some(manifest) = manifest {
+        release["manifest"] = manifest;
+    }
+    release
+}
+
+/// What is known stays as it is; of the generation nothing was observed.
+fn paused_status(current: &Value, before: Before<'_>) -> Value {
+    let reason = Reason::PauseReconcileAnnotationTrue;
+    let message = "an annotation of the resource asks for a pause";
+    let changes: Vec<ConditionChange> = ConditionType::ALL
+        .into_iter()
+        .filter(|kind| *kind != ConditionType::Reconciling)
+        .map(|kind| match kind {
+            ConditionType::Paused => ConditionChange::Set(Condition::holds(kind, reason, message)),
+            _ => ConditionChange::Keep(kind),
+        })
+        .collect();
+    let mut next = current.as_object().cloned().unwrap_or_default();
+    let conditions = merge(before.conditions, &changes, before.generation, before.now);
+    next.insert("conditions".to_owned(), conditions.into());
+    held_status(&Value::Object(next), before, reason, message)
+}
+
+/// `status` where nothing is done. A resource of which no operator has said anything is not ready for this reason: who finds
+/// no word about it takes it for one that needs none.
+fn held_status(status: &Value, before: Before<'_>, reason: Reason, message: &str) -> Value {
+    let is_known = |kind| find(before.conditions, kind).is_some();
+    if is_known(ConditionType::Ready) || is_known(ConditionType::Deployed) {
+        return status.clone();
+    }
+    let changes = ConditionType::ALL.map(|kind| match kind {
+        ConditionType::Ready => ConditionChange::Set(Condition::fails(kind, reason, message)),
+        _ => ConditionChange::Keep(kind),
+    });
+    let mut next = status.as_object().cloned().unwrap_or_default();
+    let conditions = next.get("conditions").and_then(Value::as_array);
+    let conditions = conditions.map(Vec::as_slice).unwrap_or_default();
+    let conditions = merge(conditions, &changes, before.generation, before.now);
+    next.insert("conditions".to_owned(), conditions.into());
+    Value::Object(next)
+}
+
+#[cfg(test)]
+mod tests;
