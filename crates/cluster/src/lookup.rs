@@ -171,7 +171,7 @@ impl ClusterWorld {
         lock(&self.answers).clone()
     }
 
-    /// The Secrets that templates were shown so far.
+    /// The Secrets that were found so far.
     pub fn secrets(&self) -> Vec<serde_json::Value> {
         lock(&self.secrets).clone()
     }
@@ -181,15 +181,20 @@ impl ClusterWorld {
         lock(&self.failure).take()
     }
 
-    /// Asks again what was asked for `answers`. What can't be answered now counts as unchanged.
+    /// Asks again what was asked for `answers`. What can't be answered now counts as unchanged, and the first failure is
+    /// kept for [`ClusterWorld::take_failure`].
     pub async fn ask_again(&self, owner: &Owner, answers: &[Answer]) -> Vec<Answer> {
         let mut again = Vec::with_capacity(answers.len());
         for answer in answers {
             let mut answer = answer.clone();
             match self.find(answer.query()).await {
-                Ok(found) => answer.digest = digest_of_answer(&found, owner),
+                Ok(found) => {
+                    answer.digest = digest_of_answer(&found, owner);
+                    self.note_secrets(answer.query(), &found);
+                }
                 Err(error) => {
                     tracing::debug!(kind = %answer.kind, error = error.words(), "failed to look up again");
+                    lock(&self.failure).get_or_insert(error);
                 }
             }
             again.push(answer);
@@ -208,6 +213,13 @@ impl ClusterWorld {
                 name: query.name.to_owned(),
                 digest: digest_of_answer(found, owner),
             });
+        }
+    }
+
+    fn note_secrets(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
+        if query.kind == "Secret" {
+            let items = found.get("items").and_then(serde_json::Value::as_array);
+            lock(&self.secrets).extend(items.cloned().unwrap_or_else(|| vec![found.clone()]));
         }
     }
 
@@ -295,10 +307,7 @@ impl World for ClusterWorld {
         };
         self.remember(query, &found);
         let value = to_value(&found);
-        if query.kind == "Secret" {
-            let items = found.get("items").and_then(serde_json::Value::as_array);
-            lock(&self.secrets).extend(items.cloned().unwrap_or_else(|| vec![found.clone()]));
-        }
+        self.note_secrets(query, &found);
         if let Some(known) = &self.found {
             lock(known).insert(question, found);
         }

@@ -118,6 +118,9 @@ impl Reconciler {
             if done.is_ok() && session.accept_announced() {
                 *prepared = None;
             }
+            if let Some(secrets) = session.progress.take_looked_up() {
+                memory.secrets.note_looked_up(&secrets);
+            }
             if let Some(prepared) = prepared
                 && memory.known.is_some()
             {

@@ -1,15 +1,16 @@
 //! The report on a release that is as it should be.
 
 use serde_json::Value;
-use steersman_model::objects_of_manifest;
+use steersman_model::{ObjectId, objects_of_manifest};
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::memory::Memory;
+use super::secrets::secrets_of;
 use super::session::Session;
 use crate::dependents::Dependents;
 use crate::status::{
-    Deployed, Health, HealthSummary, ManifestInStatus, Redactor, ReleaseReport, has_health, shown_manifest,
+    Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, has_health, shown_manifest, shown_words,
 };
 
 /// Reports on deployed revisions, from what is remembered of them and what their objects' controllers say.
@@ -37,15 +38,14 @@ impl DeployedReport<'_> {
             .filter(|(id, _)| has_health(&id.group, &id.kind));
         let verdicts = watched.map(|(id, _)| {
             let live = self.dependents.live(&session.owner.uid, id);
-            let mask = |text: String| session.redactor.mask(&text);
             let verdict = live.and_then(|live| match live.health? {
                 _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
-                said @ (Health::Ready | Health::Unseen) => Some(said),
-                Health::Progressing(reason) => Some(Health::Progressing(mask(reason))),
-                Health::Failed(reason) => Some(Health::Failed(mask(reason))),
+                said => Some(said),
             });
             (id, verdict)
         });
+        let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
+        mask_words(session, memory, &mut verdicts);
         Ok(ReleaseReport::Deployed(Deployed {
             release: session.release.clone(),
             revision: known
@@ -55,7 +55,7 @@ impl DeployedReport<'_> {
             chart: self.settings.chart.name().to_owned(),
             chart_version: self.settings.chart.version().to_owned(),
             app_version: self.settings.chart.app_version().map(str::to_owned),
-            notes: memory.unreported_notes().map(str::to_owned),
+            notes: memory.unreported_notes(session),
             health: HealthSummary::new(verdicts),
             manifest: self.manifest(session, memory).await?,
         }))
@@ -83,8 +83,31 @@ impl DeployedReport<'_> {
             return Ok(ManifestInStatus::AsBefore);
         };
         let objects = objects_of_manifest(&stored.record.manifest)?;
-        let values = stored.record.config.map(Value::Object);
-        let redactor = Redactor::new(&objects, &values.unwrap_or_default());
-        Ok(ManifestInStatus::Text(shown_manifest(&objects, &redactor)))
+        session.redactor.learn(secrets_of([&stored], &[]));
+        let length = stored.record.manifest.len();
+        let manifest = session
+            .redactor
+            .with(length, |redactor| shown_manifest(&objects, redactor));
+        Ok(ManifestInStatus::Text(manifest))
+    }
+}
+
+/// Masks the words of others in `verdicts`, and shortens them. They may have any secret of the release in them.
+fn mask_words(session: &Session, memory: &Memory, verdicts: &mut [(&ObjectId, Option<Health>)]) {
+    let words = verdicts.iter_mut().filter_map(|(_, verdict)| match verdict {
+        Some(Health::Progressing(words) | Health::Failed(words)) => Some(words),
+        _ => None,
+    });
+    let mut words: Vec<&mut String> = words.collect();
+    let said: Vec<&str> = words.iter().map(|words| words.as_str()).collect();
+    let lookups = memory.known.as_ref().map(|known| known.lookups.as_slice());
+    let is_complete = memory.secrets.are_complete(lookups.unwrap_or_default());
+    let shown = session
+        .redactor
+        .with(said.iter().map(|said| said.len()).sum(), |redactor| {
+            shown_words(&said, Some(redactor).filter(|_| is_complete))
+        });
+    for (words, shown) in words.iter_mut().zip(shown) {
+        **words = shown;
     }
 }

@@ -15,6 +15,7 @@ use super::memory::Memory;
 use super::noise::is_same_but_for_noise;
 use super::record::{hook_records, manifest};
 use super::renderer::Renderer;
+use super::secrets::{is_of_secrets, secrets_looked_up};
 use super::session::{PreparedRelease, Session};
 use crate::release::HookRecord;
 
@@ -44,19 +45,24 @@ impl Lookups<'_> {
         if known.lookups.is_empty() && refused.is_empty() || !memory.is_lookup_due(Instant::now()) {
             return Ok(false);
         }
-        if !refused.is_empty() && self.look_up_again(session, &refused).await != refused {
+        if !refused.is_empty() && self.look_up_again(session, memory, &refused).await != refused {
             memory.clear_refusal();
         }
-        let Some(last) = known
-            .last
-            .filter(|last| last.status == ReleaseStatus::Deployed && last.inputs == Some(prepared.inputs))
-        else {
+        let Some(last) = known.last.filter(|last| last.inputs == Some(prepared.inputs)) else {
             return Ok(false);
         };
+        if last.status != ReleaseStatus::Deployed {
+            // It is brought into effect as it is stored, and may fail with what was looked up for it.
+            if !memory.secrets.has_looked_up(&known.lookups) {
+                let secrets: Vec<Answer> = known.lookups.into_iter().filter(is_of_secrets).collect();
+                self.look_up_again(session, memory, &secrets).await;
+            }
+            return Ok(false);
+        }
         if memory.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
-        let answers = self.look_up_again(session, &known.lookups).await;
+        let answers = self.look_up_again(session, memory, &known.lookups).await;
         if answers == known.lookups {
             return Ok(false);
         }
@@ -78,11 +84,19 @@ impl Lookups<'_> {
         Ok(changed)
     }
 
-    async fn look_up_again(&self, session: &Session, answers: &[Answer]) -> Vec<Answer> {
+    /// Asks again. What is secret in the answers is masked from now on.
+    async fn look_up_again(&self, session: &Session, memory: &mut Memory, answers: &[Answer]) -> Vec<Answer> {
         let client = self.renderer.client.clone();
         let discovery = Arc::clone(&self.renderer.discovery);
         let world = ClusterWorld::new(client, discovery, Handle::current());
-        world.ask_again(&session.owner, answers).await
+        let again = world.ask_again(&session.owner, answers).await;
+        let secrets = secrets_looked_up(&world.secrets());
+        // What can't be read now stays as it was known.
+        if world.take_failure().is_none() {
+            memory.secrets.note_looked_up(&secrets);
+        }
+        session.redactor.learn(secrets);
+        again
     }
 
     /// Whether the chart gives something else now than what is stored of this revision, apart from what is

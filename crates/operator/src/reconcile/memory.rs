@@ -12,6 +12,8 @@ use tokio::time::Instant;
 
 use super::announce::Attempt;
 use super::drift_backoff::DriftBackoff;
+use super::secrets::KnownSecrets;
+use super::session::Session;
 use super::state::LastRevision;
 use crate::release::{Snapshot, Stored};
 use crate::status::{Failure, ReleaseReport};
@@ -35,6 +37,8 @@ const SETTLING_TIME: Duration = Duration::from_millis(250);
 #[derive(Debug, Default)]
 pub struct Memory {
     pub(super) known: Option<KnownRelease>,
+    /// What is secret of the release.
+    pub(super) secrets: KnownSecrets,
     /// Failures in a row.
     pub failures: u32,
     /// The inputs of the last failure; others begin with short pauses again.
@@ -62,6 +66,8 @@ pub struct Memory {
 #[derive(Debug)]
 struct Unreported {
     notes: String,
+    /// Whether what the chart has looked up is masked in the notes.
+    is_masked: bool,
     until: Instant,
     /// What the log says of it, once the status does.
     line: Option<&'static str>,
@@ -175,10 +181,16 @@ impl Memory {
     }
 
     /// The notes of a revision that was not reported yet.
-    pub(super) fn unreported_notes(&self) -> Option<&str> {
-        self.unreported
-            .as_ref()
-            .map(|unreported| unreported.notes.as_str())
+    pub(super) fn unreported_notes(&self, session: &Session) -> Option<String> {
+        let unreported = self.unreported.as_ref()?;
+        let lookups = self.known.as_ref().map(|known| known.lookups.as_slice());
+        if unreported.is_masked {
+            return Some(unreported.notes.clone());
+        }
+        if self.secrets.has_looked_up(lookups.unwrap_or_default()) {
+            return Some(session.redactor.mask(&unreported.notes));
+        }
+        Some("(the notes are not shown: the Secrets that the chart looks up can't be read)".to_owned())
     }
 
     /// Logs `line` of the revision that was deployed as soon as the status shows it: who waits for the line finds the
@@ -194,10 +206,12 @@ impl Memory {
         self.unreported.as_mut()?.line.take()
     }
 
-    /// The status does not show the deployed revision, which has these notes, in which secrets are masked.
+    /// The status does not show the deployed revision, which has these notes, in which the secrets of the release are
+    /// masked, but not yet those that its chart has looked up.
     pub(super) fn note_unreported(&mut self, notes: String) {
         self.unreported = Some(Unreported {
             notes,
+            is_masked: false,
             until: Instant::now(),
             line: None,
         });
@@ -251,15 +265,16 @@ impl Memory {
     }
 
     /// A revision was written down.
-    pub(super) fn note_pending(&mut self, revision: Revision, status: ReleaseStatus, inputs: Inputs) {
+    pub(super) fn note_pending(&mut self, stored: &Stored, inputs: Inputs) {
         let known = self.known.get_or_insert_default();
         let deployed_before = known.last.as_ref().is_some_and(|last| last.deployed_before);
         known.last = Some(LastRevision {
-            revision,
-            status,
+            revision: stored.record.version,
+            status: stored.record.info.status,
             inputs: Some(inputs),
             deployed_before,
         });
+        known.lookups.clone_from(&stored.snapshot.lookups);
     }
 
     /// A revision was deployed, with these notes, in which secrets are masked.
@@ -280,6 +295,7 @@ impl Memory {
         });
         self.unreported = Some(Unreported {
             notes,
+            is_masked: true,
             until: Instant::now() + SETTLING_TIME,
             line: None,
         });

@@ -191,6 +191,7 @@ impl Reconciler {
             Err((object, error)) => return self.reporter().report_unusable(object, &error).await,
         };
         memory.reset_if_requested(session.controls.reconcile_at.as_deref());
+        session.redactor.learn(memory.secrets.redactor());
         let Converged {
             session,
             prepared,
@@ -269,10 +270,8 @@ impl Reconciler {
             Ok(false) => Box::pin(self.reconcile(session.object().clone(), memory)).await,
             Err(error) => {
                 memory.failures = memory.failures.saturating_add(1);
-                session.log_error(
-                    "failed to let go of a resource that is not selected",
-                    &chain(&error),
-                );
+                let cause = session.redactor.mask(&chain(&error));
+                session.log_error("failed to let go of a resource that is not selected", &cause);
                 ReconcileOutcome::of(Next::Retry(error.retry_after()))
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::Owner;
-use steersman_model::{Digest, Inputs, ObjectId, ReleaseStatus, digest_of_json, objects_of_manifest};
+use steersman_model::{Digest, Inputs, ObjectId, ReleaseStatus, digest_of_json};
 use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 use tokio::time::Instant;
@@ -14,6 +14,8 @@ use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::lookups::Lookups;
 use super::memory::{KnownRelease, Memory};
+use super::plan::in_effect;
+use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
 use crate::dependents::Dependents;
@@ -62,7 +64,7 @@ impl Observer<'_> {
         };
         let current = prepared.insert(current);
         if memory.known.is_none() {
-            self.read_revisions(session, current, memory).await?;
+            self.read_revisions(session, memory).await?;
         }
         if let Some(known) = &memory.known {
             current.inputs = current.reused_inputs(self.settings, known);
@@ -99,12 +101,7 @@ impl Observer<'_> {
     }
 
     /// Reads the revisions, unless the resource is new and no Secret of its release was seen.
-    async fn read_revisions(
-        &self,
-        session: &Session,
-        prepared: &PreparedRelease,
-        memory: &mut Memory,
-    ) -> Result<(), ReconcileError> {
+    async fn read_revisions(&self, session: &Session, memory: &mut Memory) -> Result<(), ReconcileError> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
@@ -115,7 +112,9 @@ impl Observer<'_> {
             session.history.load().await?
         };
         memory.known = Some(KnownRelease::new(&revisions));
-        note_unreported(session, prepared, memory, &revisions);
+        memory.secrets.note_release(in_effect(&revisions));
+        session.redactor.learn(secrets_of(in_effect(&revisions), &[]));
+        note_unreported(session, memory, &revisions);
         Ok(())
     }
 
@@ -159,7 +158,7 @@ impl Observer<'_> {
 }
 
 /// Has the deployed revision reported if the status does not show it: the process may have ended in between.
-fn note_unreported(session: &Session, prepared: &PreparedRelease, memory: &mut Memory, revisions: &[Stored]) {
+fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored]) {
     let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
         return;
@@ -172,11 +171,7 @@ fn note_unreported(session: &Session, prepared: &PreparedRelease, memory: &mut M
     if shown == Some(u64::from(deployed.record.version.0)) {
         return;
     }
-    // Without the objects nobody knows what in the notes is secret.
-    if let Ok(objects) = objects_of_manifest(&deployed.record.manifest) {
-        let redactor = Redactor::new(&objects, &Value::Object(prepared.values.clone()));
-        memory.note_unreported(redactor.mask(&deployed.record.info.notes));
-    }
+    memory.note_unreported(session.redactor.mask(&deployed.record.info.notes));
 }
 
 /// Whether the finalizer is there under the watch's selector. It counts as there, too, when the selector of another

@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kube::api::DynamicObject;
 use steersman_cluster::lookup::Answer;
 
+use crate::status::Redactor;
+
 /// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
 #[derive(Debug, Default)]
 pub(super) struct ReconcileProgress(Mutex<Notes>);
@@ -12,6 +14,7 @@ pub(super) struct ReconcileProgress(Mutex<Notes>);
 #[derive(Debug, Default)]
 struct Notes {
     lookups: Vec<Answer>,
+    looked_up: Option<Redactor>,
     corrected: usize,
     read_anew: bool,
     remedy: Option<Remedy>,
@@ -29,9 +32,16 @@ pub(super) struct Remedy {
 }
 
 impl ReconcileProgress {
-    /// The answers that the last rendering got, whatever came of it.
-    pub(super) fn note_lookups(&self, answers: Vec<Answer>) {
-        self.lock().lookups = answers;
+    /// The answers that the last rendering got, whatever came of it, and what is secret in them.
+    pub(super) fn note_lookups(&self, answers: Vec<Answer>, secrets: Redactor) {
+        let mut notes = self.lock();
+        notes.lookups = answers;
+        notes.looked_up = Some(secrets);
+    }
+
+    /// What is secret in the answers that the last rendering got, once; `None` where nothing was rendered since.
+    pub(super) fn take_looked_up(&self) -> Option<Redactor> {
+        self.lock().looked_up.take()
     }
 
     /// What the last rendering has looked up; empty where nothing was rendered.

@@ -16,6 +16,7 @@ use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
 use super::error::ReconcileError;
+use super::secrets::secrets_looked_up;
 use super::session::{PreparedRelease, Session};
 use crate::status::Redactor;
 
@@ -28,7 +29,7 @@ pub(super) struct Renderer {
 }
 
 impl Renderer {
-    /// Renders the chart for a revision.
+    /// Renders the chart for a revision. What is secret in its hooks, and in what it looks up, is masked from now on.
     pub(super) async fn render(
         &self,
         session: &Session,
@@ -104,10 +105,18 @@ impl Renderer {
                 };
                 (rendered, twice.then(|| chart.render(&again).ok()).flatten())
             });
-            (rendered, world.answers())
+            let looked_up = secrets_looked_up(&world.secrets());
+            let mut secrets = looked_up.clone();
+            let hooks = rendered.iter().flat_map(|(rendered, _)| &rendered.hooks);
+            for hook in hooks {
+                secrets.add_manifest(&hook.manifest.text);
+            }
+            (rendered, world.answers(), looked_up, secrets)
         });
-        let (rendered, answers) = rendering.await.map_err(|_| ReconcileError::Renderer)?;
-        session.progress.note_lookups(answers);
+        let (rendered, answers, looked_up, secrets) =
+            rendering.await.map_err(|_| ReconcileError::Renderer)?;
+        session.redactor.learn(secrets);
+        session.progress.note_lookups(answers, looked_up);
         rendered
     }
 }
@@ -135,9 +144,7 @@ fn explained(
             redactor.add_all(&Value::Object(input.values.clone()));
         }
     }
-    for secret in world.secrets() {
-        redactor.add_object(&secret);
-    }
+    redactor.extend(secrets_looked_up(&world.secrets()));
     match failure {
         Some(source) => {
             let words = error.to_string();

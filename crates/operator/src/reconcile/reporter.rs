@@ -94,7 +94,7 @@ impl Reporter<'_> {
     ) -> Result<Option<DynamicObject>, StatusError> {
         let written = session.report(report, (self.recorder.now)()).await;
         if let Err(error) = &written {
-            session.log_error("failed to report", &chain(error));
+            session.log_error("failed to report", &session.redactor.mask(&chain(error)));
         }
         written
     }

@@ -1,10 +1,11 @@
 //! The secrets of a release, which are masked wherever something is shown of it.
 
 use serde_json::Value;
+use steersman_cluster::lookup::Answer;
 use steersman_model::RenderedObject;
 
 use crate::release::Stored;
-use crate::status::Redactor;
+use crate::status::{CompactSecrets, Redactor};
 
 /// The secrets in `objects`, and in what `revisions` are made of and consist of.
 /// A manifest that can't be read names no secret that could be shown.
@@ -21,6 +22,61 @@ pub(super) fn secrets_of<'a>(
         for hook in stored.record.hooks.iter().flatten() {
             redactor.add_manifest(&hook.manifest);
         }
+    }
+    redactor
+}
+
+/// The secrets that are remembered between reconciles: those who write about the release's objects, and its notes, may have
+/// them in their words.
+#[derive(Debug, Default)]
+pub(super) struct KnownSecrets {
+    /// Those of the revisions in effect; `None` where they are not known, or too many.
+    release: Option<CompactSecrets>,
+    /// Those that the chart has looked up; the same.
+    looked_up: Option<CompactSecrets>,
+}
+
+impl KnownSecrets {
+    /// These revisions are in effect.
+    pub(super) fn note_release<'a>(&mut self, revisions: impl IntoIterator<Item = &'a Stored>) {
+        self.release = CompactSecrets::new(&secrets_of(revisions, &[]));
+    }
+
+    /// The chart has looked these Secrets up.
+    pub(super) fn note_looked_up(&mut self, secrets: &Redactor) {
+        self.looked_up = CompactSecrets::new(secrets);
+    }
+
+    /// Masks what is known of them.
+    pub(super) fn redactor(&self) -> Redactor {
+        let mut redactor = Redactor::default();
+        for secrets in [&self.release, &self.looked_up].into_iter().flatten() {
+            redactor.extend(secrets.redactor());
+        }
+        redactor
+    }
+
+    /// Whether nothing is missing for a release that has looked up `lookups`.
+    pub(super) fn are_complete(&self, lookups: &[Answer]) -> bool {
+        self.release.is_some() && self.has_looked_up(lookups)
+    }
+
+    /// Whether it is known what is secret in `lookups`.
+    pub(super) fn has_looked_up(&self, lookups: &[Answer]) -> bool {
+        self.looked_up.is_some() || !lookups.iter().any(is_of_secrets)
+    }
+}
+
+/// Whether Secrets were looked up.
+pub(super) fn is_of_secrets(answer: &Answer) -> bool {
+    answer.kind == "Secret"
+}
+
+/// The Secrets that templates were shown.
+pub(super) fn secrets_looked_up(secrets: &[Value]) -> Redactor {
+    let mut redactor = Redactor::default();
+    for secret in secrets {
+        redactor.add_object(secret);
     }
     redactor
 }

@@ -13,7 +13,7 @@ const MASK: &str = "********";
 /// The objects as YAML, each with its template. No value of a Secret is in it, however short, and
 /// nothing that `redactor` knows.
 pub fn shown_manifest(objects: &[RenderedObject], redactor: &Redactor) -> String {
-    let mut text = String::new();
+    let mut texts = Vec::with_capacity(objects.len());
     for object in objects {
         let mut value = object.value.clone();
         if object.api.group.is_empty() && object.api.kind == "Secret" {
@@ -21,18 +21,28 @@ pub fn shown_manifest(objects: &[RenderedObject], redactor: &Redactor) -> String
                 mask_values(value.get_mut(key));
             }
         }
+        texts.push(steersman_yaml::to_string(&value));
+    }
+    let length = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+    if length(&texts) > MAX_LENGTH {
+        return left_out(length(&texts));
+    }
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut text = String::new();
+    for (object, masked) in objects.iter().zip(redactor.mask_all(&texts)) {
         text.push_str("---\n# Source: ");
         text.push_str(&object.source);
         text.push('\n');
-        text.push_str(&redactor.mask(&steersman_yaml::to_string(&value)));
+        text.push_str(&masked);
     }
     if text.len() > MAX_LENGTH {
-        return format!(
-            "# left out: {} bytes; `helm get manifest` shows them\n",
-            text.len()
-        );
+        return left_out(text.len());
     }
     text
+}
+
+fn left_out(length: usize) -> String {
+    format!("# left out: {length} bytes; `helm get manifest` shows them\n")
 }
 
 fn mask_values(map: Option<&mut Value>) {

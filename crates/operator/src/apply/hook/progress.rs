@@ -5,11 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 use steersman_model::one_line;
 
-/// The longest part of a failed pod's termination message that is reported: the kubelet's own limit, so that no secret is
-/// cut before it is masked.
-const MAX_WORDS: usize = 4096;
-
-/// How the first container of a pod that failed has ended.
+/// How the first container of a pod that failed has ended. Nothing is cut here, as no secret is masked yet.
 pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let init = status.init_container_statuses.iter().flatten();
@@ -23,7 +19,6 @@ pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
             .or(end.reason.as_deref())
             .unwrap_or_default(),
     );
-    let message: String = message.chars().take(MAX_WORDS).collect();
     let pod = pod.metadata.name.as_deref().unwrap_or_default();
     Some(format!(
         "container {} of pod {pod} ended with {}: {message}",

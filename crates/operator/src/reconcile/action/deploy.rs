@@ -58,7 +58,6 @@ impl Deploy<'_> {
         let first_deployed = earlier.first().and_then(|first| first.record.info.first_deployed);
         let chart = &self.settings.chart;
         let record = record(session, prepared, chart, &new, first_deployed, (self.now)());
-        let status = record.info.status;
         let mut stored = Stored {
             record,
             snapshot: Snapshot {
@@ -87,7 +86,7 @@ impl Deploy<'_> {
         } = new;
         // Hooks may take hours; what is stored already need not be kept for that.
         drop((rendered, manifest));
-        memory.note_pending(revision, status, prepared.inputs);
+        memory.note_pending(&stored, prepared.inputs);
         for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
             session.history.delete(&old).await?;
         }
@@ -126,9 +125,10 @@ impl Deploy<'_> {
                     stored.record.info.status = ReleaseStatus::Failed;
                     stored.record.info.description = session.redactor.mask(&chain(&error));
                     if let Err(unwritten) = session.history.update(&stored, (self.now)()).await {
-                        session.log_error("failed to mark the revision as failed", &chain(&unwritten));
+                        let cause = session.redactor.mask(&chain(&unwritten));
+                        session.log_error("failed to mark the revision as failed", &cause);
                     } else {
-                        memory.note_pending(stored.record.version, ReleaseStatus::Failed, inputs);
+                        memory.note_pending(&stored, inputs);
                     }
                 }
                 if self.is_to_be_undone(session, &error) {
@@ -191,6 +191,9 @@ impl Deploy<'_> {
         session.history.update(&stored, now).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         memory.note_deployed(&stored, Some(inputs), notes);
+        memory
+            .secrets
+            .note_release(in_effect(earlier).iter().chain([&stored]));
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {
@@ -240,9 +243,6 @@ impl Deploy<'_> {
 
 /// What is secret in the revision, and in those that it takes the place of, is masked from now on.
 fn learn(session: &Session, new: &NewRevision, earlier: &[Stored]) {
-    let mut secrets = secrets_of(in_effect(earlier), &new.plan.objects);
-    for hook in &new.rendered.hooks {
-        secrets.add_manifest(&hook.manifest.text);
-    }
+    let secrets = secrets_of(in_effect(earlier), &new.plan.objects);
     session.redactor.learn(secrets);
 }

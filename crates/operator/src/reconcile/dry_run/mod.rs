@@ -60,30 +60,33 @@ impl Reconciler {
     /// The chart can't be rendered with the values of the object, or the cluster does not answer.
     pub async fn dry_run(&self, object: DynamicObject) -> Result<DryRun, ReconcileError> {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
-        let session = session.map_err(|(_, error)| error)?;
+        self.dry_run_of(&session.map_err(|(_, error)| error)?).await
+    }
+
+    /// What a reconcile of the session's resource would do. Its redactor knows what may not be shown of an error.
+    async fn dry_run_of(&self, session: &Session) -> Result<DryRun, ReconcileError> {
         let revisions = session.history.load().await?;
-        let prepared = PreparedRelease::new(&session, &self.settings)?;
-        let mut prepared = prepared.with_reused_values(&session, &self.settings, &revisions);
+        session.redactor.learn(secrets_of(in_effect(&revisions), &[]));
+        let prepared = PreparedRelease::new(session, &self.settings)?;
+        let mut prepared = prepared.with_reused_values(session, &self.settings, &revisions);
         prepared.first = !was_ever_deployed(&revisions);
         let known = KnownRelease::new(&revisions);
-        let action = self.next_action_of(&session, &prepared, &known).await?;
-        let (decision, plan) = self.plan(&session, &prepared, &known, &revisions, action).await?;
+        let action = self.next_action_of(session, &prepared, &known).await?;
+        let (decision, plan) = self.plan(session, &prepared, &known, &revisions, action).await?;
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
-        let mut secrets = secrets_of(in_effect(&revisions), planned.unwrap_or_default());
-        for hook in plan.iter().flat_map(|plan| &plan.hooks.records) {
-            secrets.add_manifest(&hook.manifest);
-        }
-        session.redactor.learn(secrets);
+        session
+            .redactor
+            .learn(secrets_of([], planned.unwrap_or_default()));
         let runner = DryRunner {
             applier: &self.executor.applier,
             discovery: &self.shared.discovery,
             settings: &self.settings,
         };
         let objects = match &plan {
-            Some(plan) => runner.objects(&session, plan).await?,
+            Some(plan) => runner.objects(session, plan).await?,
             None => Vec::new(),
         };
-        let unrecorded = runner.unrecorded(&session, &objects).await?;
+        let unrecorded = runner.unrecorded(session, &objects).await?;
         Ok(DryRun {
             release: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),

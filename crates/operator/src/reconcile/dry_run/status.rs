@@ -20,7 +20,7 @@ impl Reconciler {
         &self,
         session: &Session,
     ) -> Result<ReleaseReport, ReconcileError> {
-        let dry_run = match self.dry_run(session.object().clone()).await {
+        let dry_run = match self.dry_run_of(session).await {
             Ok(dry_run) => status_of(&dry_run),
             Err(error) if error.is_transient() => return Err(error),
             Err(error) => DryRunStatus {

@@ -5,10 +5,12 @@
 
 mod others;
 mod summary;
+mod words;
 mod workloads;
 
 use serde_json::Value;
 pub use summary::{HealthSummary, NotReady};
+pub use words::shown_words;
 
 /// What an object's own status says of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,9 +83,6 @@ pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) 
     }
 }
 
-/// The longest message of one object.
-const MAX_MESSAGE: usize = 300;
-
 struct View<'a> {
     generation: i64,
     object: &'a Value,
@@ -111,7 +110,7 @@ impl View<'_> {
             .unwrap_or_default()
     }
 
-    /// Reason and message of a condition that has this status.
+    /// Reason and message of a condition that has this status, as others have written them.
     fn condition(&self, name: &str, status: &str) -> Option<String> {
         let conditions = self
             .object
@@ -125,9 +124,7 @@ impl View<'_> {
                     ("", message) => message.to_owned(),
                     (reason, message) => format!("{reason}: {message}"),
                 };
-                // One of a list, of which people want to see all. Others have written it.
-                let harmless = words.chars().map(|c| if c.is_control() { ' ' } else { c });
-                harmless.take(MAX_MESSAGE).collect()
+                words::kept(words)
             })
         })
     }

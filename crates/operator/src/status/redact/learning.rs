@@ -2,7 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+
 use super::Redactor;
+
+/// Nothing that is shown is longer: a condition's message is not, and the others are shorter.
+const MOST_SHOWN: usize = 32 * 1024;
+/// Less than so many bytes of secrets and text are looked through in a millisecond or two.
+const LITTLE: usize = 16 * 1024;
 
 /// A redactor that only ever learns: what it has masked once, it masks until it is dropped.
 ///
@@ -21,12 +28,30 @@ pub struct LearningRedactor(Mutex<Redactor>);
 impl LearningRedactor {
     /// Masks what `other` masks as well.
     pub fn learn(&self, other: Redactor) {
-        self.lock().secrets.extend(other.secrets);
+        self.lock().extend(other);
     }
 
-    /// `text` with all secrets that are known by now masked.
+    /// `text` with all secrets that are known by now masked, as much of it as is shown anywhere.
+    ///
+    /// # Blocking
+    /// What takes longer than a task may keep a thread of the runtime is done while another thread takes its place.
     pub fn mask(&self, text: &str) -> String {
-        self.lock().mask(text)
+        self.with(text.len().min(MOST_SHOWN), |redactor| {
+            redactor.mask_start(text, MOST_SHOWN)
+        })
+    }
+
+    /// What `work` makes of what is known by now. It is about `length` bytes of text, and may take long where these are many
+    /// or many secrets are known, as in [`LearningRedactor::mask`].
+    pub fn with<T>(&self, length: usize, work: impl FnOnce(&Redactor) -> T) -> T {
+        let redactor = self.lock();
+        let has_others =
+            Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
+        if has_others && redactor.size.saturating_add(length) > LITTLE {
+            tokio::task::block_in_place(|| work(&redactor))
+        } else {
+            work(&redactor)
+        }
     }
 
     /// What is known by now, for a thread of its own.

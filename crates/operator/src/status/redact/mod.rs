@@ -1,15 +1,17 @@
 //! Masking the values of Secrets in texts that are shown.
 
+mod compact;
 mod forms;
 mod learning;
+mod masking;
 mod secret_key;
+mod text_index;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use forms::{for_each_form, lines};
+pub use compact::CompactSecrets;
 pub use learning::LearningRedactor;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
@@ -22,6 +24,9 @@ const SHORTEST: usize = 4;
 /// Shorter lines of a text with several are masked only together with the others.
 const SHORTEST_LINE: usize = 8;
 const MASK: &str = "********";
+/// What is looked for in texts is bounded. A Secret has at most a megabyte.
+const MOST_SECRETS: usize = 100_000;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// Knows what must not be shown of one release.
 ///
@@ -40,6 +45,10 @@ const MASK: &str = "********";
 #[derive(Clone, Default)]
 pub struct Redactor {
     secrets: BTreeSet<String>,
+    /// How many bytes these are.
+    size: usize,
+    /// Whether there were more than can be looked for. Nothing is shown then.
+    overflown: bool,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -140,7 +149,32 @@ impl Redactor {
 
     fn add(&mut self, text: &str) {
         if text.trim().len() >= SHORTEST {
-            self.secrets.insert(text.to_owned());
+            self.insert(text);
+        }
+    }
+
+    fn insert(&mut self, text: &str) {
+        if self.overflown || self.secrets.contains(text) {
+            return;
+        }
+        self.secrets.insert(text.to_owned());
+        self.size += text.len();
+        if self.secrets.len() > MOST_SECRETS || self.size > MOST_BYTES {
+            *self = Self {
+                overflown: true,
+                ..Self::default()
+            };
+        }
+    }
+
+    /// Masks what `other` masks as well.
+    pub fn extend(&mut self, other: Self) {
+        if other.overflown {
+            *self = other;
+        } else if self.secrets.is_empty() && !self.overflown {
+            *self = other;
+        } else {
+            other.secrets.iter().for_each(|secret| self.insert(secret));
         }
     }
 
@@ -183,34 +217,6 @@ impl Redactor {
             Value::String(text) => self.add_password_of_url(text),
             _ => {}
         }
-    }
-
-    /// `text` with every secret replaced, however it is written: as it is, on one line, line by line,
-    /// quoted, in base64, hexadecimal, or as in a URL.
-    pub fn mask(&self, text: &str) -> String {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        let mut find = |form: &str| {
-            found.extend(text.match_indices(form).map(|(at, form)| at..at + form.len()));
-        };
-        for secret in &self.secrets {
-            for_each_form(secret, text.len(), &mut find);
-            for line in lines(secret).filter(|line| line.len() >= SHORTEST_LINE) {
-                for_each_form(line, text.len(), &mut find);
-            }
-        }
-        found.sort_by_key(|range| range.start);
-        let mut masked = String::with_capacity(text.len());
-        let mut shown = 0;
-        for range in found {
-            // One that reaches into the former is hidden with it.
-            if range.start >= shown {
-                masked.push_str(text.get(shown..range.start).unwrap_or_default());
-                masked.push_str(MASK);
-            }
-            shown = shown.max(range.end);
-        }
-        masked.push_str(text.get(shown..).unwrap_or_default());
-        masked
     }
 }
 

@@ -124,3 +124,104 @@ fn binary_data_is_masked_as_base64_and_hexadecimal() {
     let redactor = Redactor::new(&objects, &json!({}));
     assert_eq!(redactor.mask("/v8A/v8A feff00feff00"), "******** ********");
 }
+
+/// A text of `length` bytes that repeats a short one.
+fn text_of(part: &str, length: usize) -> String {
+    part.repeat(length / part.len())
+}
+
+#[test]
+fn forty_thousand_secrets_are_masked_in_a_megabyte() {
+    let secrets: Vec<String> = (0..40_000_u32)
+        .map(|number| format!("{:08x}", number.wrapping_mul(0x9e37_79b1)))
+        .collect();
+    let redactor = Redactor::new([], &json!({ "passwords": secrets }));
+    let quoted = secrets.iter().step_by(40).map(|secret| format!("{secret} "));
+    let text = quoted.collect::<String>() + &text_of("x", 500_000) + &text_of("no secret at all; ", 500_000);
+    let masked = redactor.mask(&text);
+    assert!(masked.starts_with("******** ******** "));
+    assert!(masked.ends_with("xxno secret at all; ") || masked.ends_with(" no secret at all; "));
+    assert!(secrets.iter().step_by(40).all(|secret| !masked.contains(secret)));
+}
+
+#[test]
+fn secrets_that_repeat_themselves_take_no_longer() {
+    let mut secrets: Vec<String> = (4..1000).map(|length| "a".repeat(length)).collect();
+    secrets.push("a".repeat(500_000));
+    secrets.push("a".repeat(900) + "b");
+    let redactor = Redactor::new([], &json!({ "passwords": secrets }));
+    assert_eq!(redactor.mask(&"a".repeat(1_000_000)), "********");
+    assert_eq!(redactor.mask(&text_of("aaa ", 400_000)), text_of("aaa ", 400_000));
+}
+
+#[test]
+fn over_the_bound_nothing_is_shown() {
+    let secrets: Vec<String> = (0..=MOST_SECRETS)
+        .map(|number| format!("secret-{number}"))
+        .collect();
+    let large = "x".repeat(MOST_BYTES);
+    for values in [
+        json!({ "passwords": secrets }),
+        json!({ "password": large + "y" }),
+    ] {
+        let redactor = Redactor::new([], &values);
+        let untold = "(not shown: there are more secrets than can be looked for in it)";
+        assert_eq!(redactor.mask("secret-1"), untold);
+        assert_eq!(redactor.mask_start("secret-1", 10), untold);
+        let learning = LearningRedactor::default();
+        learning.learn(Redactor::new([], &json!({"password": "canary"})));
+        learning.learn(redactor);
+        learning.learn(Redactor::new([], &json!({"password": "canary"})));
+        assert_eq!(learning.mask("anything"), untold);
+    }
+    let redactor = Redactor::new([], &json!({"password": "canary"}));
+    let long = redactor.mask_all(&["canary", &text_of("canary ", 1_100_000), "canary"]);
+    assert_eq!(long[0], "********");
+    assert!(
+        long[1].starts_with("(not shown: 1") && !long[1].contains("canary"),
+        "{}",
+        long[1]
+    );
+    assert_eq!(long[2], "********");
+}
+
+#[test]
+fn a_text_is_cut_after_its_secrets_are_masked() {
+    let redactor = Redactor::new([], &json!({"password": "can\"ary-of-some-length"}));
+    for before in 0..60 {
+        let text = format!(
+            "{} {:?} {}",
+            "x".repeat(before),
+            "can\"ary-of-some-length",
+            "y".repeat(90)
+        );
+        let start = redactor.mask_start(&text, 40);
+        assert!(!start.contains("can") && start.ends_with('…'), "{start}");
+        assert!(start.chars().count() <= 40 + MASK.len() + 1, "{start}");
+    }
+    assert_eq!(redactor.mask_start("short", 40), "short");
+    let long = redactor.mask_start(&text_of("many words ", 9_000_000), 20);
+    assert_eq!(long, "many words many word…");
+}
+
+#[test]
+fn what_is_kept_of_secrets_masks_the_same() {
+    let redactor = secret_with(&json!({"a": "canary-ä", "b": "two\nlines-of-canary"}));
+    let kept = CompactSecrets::new(&redactor).unwrap();
+    let text = "canary-ä and dHdvCmxpbmVzLW9mLWNhbmFyeQ== and lines-of-canary";
+    assert_eq!(kept.redactor().mask(text), redactor.mask(text));
+    assert_eq!(redactor.mask(text), "******** and ******** and ********");
+    assert!(CompactSecrets::new(&Redactor::new([], &json!({"password": "x".repeat(20_000)}))).is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn other_tasks_go_on_while_much_is_looked_through() {
+    let secrets: Vec<String> = (0..40_000).map(|number| format!("secret-{number}")).collect();
+    let redactor = LearningRedactor::default();
+    redactor.learn(Redactor::new([], &json!({ "passwords": secrets })));
+    let (send, receive) = std::sync::mpsc::channel();
+    // Only another task can end this one.
+    let blocked = tokio::spawn(async move { redactor.with(1, |_| receive.recv()) });
+    tokio::spawn(async move { send.send(()) }).await.unwrap().unwrap();
+    blocked.await.unwrap().unwrap();
+}

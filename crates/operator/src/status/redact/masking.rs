@@ -1,0 +1,150 @@
+//! Masking what a redactor knows.
+
+use super::forms::{for_each_form, lines};
+use super::text_index::TextIndex;
+use super::{MASK, Redactor, SHORTEST_LINE};
+
+/// The longest text that is looked through. A longer one is not shown.
+const LONGEST_TEXT: usize = 1024 * 1024;
+/// How many times longer a writing may be than what is written: a control character in JSON that is quoted once more.
+const GROWTH: usize = 8;
+/// What stands between texts that are looked through together. It is in no text.
+const BETWEEN: u8 = 0xff;
+
+impl Redactor {
+    /// `text` with every secret replaced, however it is written: as it is, on one line, line by line,
+    /// quoted, in base64, hexadecimal, or as in a URL.
+    ///
+    /// A text of more than a megabyte is replaced by a sentence that says so, and so is every text if more secrets were
+    /// learnt than can be looked for.
+    pub fn mask(&self, text: &str) -> String {
+        self.mask_all(&[text]).concat()
+    }
+
+    /// The same with each of `texts`. It takes not much longer than with one of them.
+    pub fn mask_all(&self, texts: &[&str]) -> Vec<String> {
+        if self.overflown {
+            return texts.iter().map(|_| untold()).collect();
+        }
+        if self.secrets.is_empty() {
+            return texts.iter().map(|&text| text.to_owned()).collect();
+        }
+        let mut masked = Vec::with_capacity(texts.len());
+        let mut rest = texts;
+        while let Some((first, _)) = rest.split_first() {
+            let mut length = 0;
+            let fits = rest.iter().take_while(|text| {
+                length += text.len() + 1;
+                length <= LONGEST_TEXT
+            });
+            let (together, others) = rest.split_at(fits.count());
+            if together.is_empty() {
+                masked.push(too_long(first));
+                rest = rest.get(1..).unwrap_or_default();
+            } else {
+                masked.extend(self.mask_together(together));
+                rest = others;
+            }
+        }
+        masked
+    }
+
+    /// The start of `text` with every secret replaced, about `shown` bytes of it. What is looked through is no more than that
+    /// and the longest secret, so that none is cut before it is found.
+    pub fn mask_start(&self, text: &str, shown: usize) -> String {
+        if self.overflown {
+            return untold();
+        }
+        let looked_through = shown.saturating_add(self.longest_form());
+        let start = text.floor_char_boundary(looked_through.min(text.len()));
+        let Some(start) = text.get(..start).filter(|start| start.len() < LONGEST_TEXT) else {
+            return too_long(text);
+        };
+        let longest = self.longest_at(start.as_bytes());
+        replaced(
+            start,
+            &longest,
+            start.floor_char_boundary(shown),
+            text.len() > shown,
+        )
+    }
+
+    /// Whether a text that was cut before it came here at more than `length` bytes may end with a part of a secret that begins
+    /// in its first `shown` bytes.
+    pub fn may_reach(&self, shown: usize, length: usize) -> bool {
+        self.overflown || shown.saturating_add(self.longest_form()) > length
+    }
+
+    /// No writing of a secret is longer.
+    fn longest_form(&self) -> usize {
+        let longest = self.secrets.iter().map(String::len).max().unwrap_or_default();
+        longest.saturating_mul(GROWTH)
+    }
+
+    fn mask_together(&self, texts: &[&str]) -> Vec<String> {
+        let mut joined = Vec::with_capacity(texts.iter().map(|text| text.len() + 1).sum());
+        for text in texts {
+            joined.extend_from_slice(text.as_bytes());
+            joined.push(BETWEEN);
+        }
+        let longest = self.longest_at(&joined);
+        let mut rest = longest.as_slice();
+        let masked = texts.iter().map(|text| {
+            let (own, others) = rest.split_at(text.len());
+            rest = others.get(1..).unwrap_or_default();
+            replaced(text, own, text.len(), false)
+        });
+        masked.collect()
+    }
+
+    /// For each place of a text, how long the longest writing of a secret is that begins there.
+    fn longest_at(&self, text: &[u8]) -> Vec<u32> {
+        if self.secrets.is_empty() {
+            return vec![0; text.len()];
+        }
+        let mut index = TextIndex::new(text, text.len().min(self.longest_form()));
+        let mut find = |form: &str| index.find(form.as_bytes());
+        for secret in &self.secrets {
+            for_each_form(secret, text.len(), &mut find);
+            for line in lines(secret).filter(|line| line.len() >= SHORTEST_LINE) {
+                for_each_form(line, text.len(), &mut find);
+            }
+        }
+        index.longest()
+    }
+}
+
+/// The first `end` bytes of `text` with a mask for what is `longest` at each place.
+fn replaced(text: &str, longest: &[u32], end: usize, is_cut: bool) -> String {
+    let mut masked = String::with_capacity(end);
+    let mut shown = 0;
+    let found = longest
+        .iter()
+        .take(end)
+        .enumerate()
+        .filter(|(_, length)| **length > 0);
+    for (at, &length) in found {
+        // One that reaches into the former is hidden with it.
+        if at >= shown {
+            masked.push_str(text.get(shown..at).unwrap_or_default());
+            masked.push_str(MASK);
+        }
+        shown = shown.max(at + length as usize);
+    }
+    masked.push_str(text.get(shown..end).unwrap_or_default());
+    if is_cut {
+        masked.push('…');
+    }
+    masked
+}
+
+fn untold() -> String {
+    "(not shown: there are more secrets than can be looked for in it)".to_owned()
+}
+
+fn too_long(text: &str) -> String {
+    format!(
+        "(not shown: {} bytes are more than can be looked through for secrets)",
+        text.len()
+    )
+}
