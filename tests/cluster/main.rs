@@ -50,6 +50,7 @@ mod requests;
 mod roles;
 mod rollback;
 mod scaffold;
+mod secrets;
 mod selection;
 mod specs;
 mod starting;

@@ -112,8 +112,9 @@ impl Observer<'_> {
             session.history.load().await?
         };
         memory.known = Some(KnownRelease::new(&revisions));
-        memory.secrets.note_release(in_effect(&revisions));
-        session.redactor.learn(secrets_of(in_effect(&revisions), &[]));
+        let secrets = secrets_of(in_effect(&revisions), &[]);
+        memory.secrets.note_release(&secrets);
+        session.redactor.learn(secrets);
         note_unreported(session, memory, &revisions);
         Ok(())
     }

@@ -37,9 +37,9 @@ pub(super) struct KnownSecrets {
 }
 
 impl KnownSecrets {
-    /// These revisions are in effect.
-    pub(super) fn note_release<'a>(&mut self, revisions: impl IntoIterator<Item = &'a Stored>) {
-        self.release = CompactSecrets::new(&secrets_of(revisions, &[]));
+    /// The revisions in effect have these.
+    pub(super) fn note_release(&mut self, secrets: &Redactor) {
+        self.release = CompactSecrets::new(secrets);
     }
 
     /// The chart has looked these Secrets up.

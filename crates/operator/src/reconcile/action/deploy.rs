@@ -191,9 +191,8 @@ impl Deploy<'_> {
         session.history.update(&stored, now).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         memory.note_deployed(&stored, Some(inputs), notes);
-        memory
-            .secrets
-            .note_release(in_effect(earlier).iter().chain([&stored]));
+        let in_effect = in_effect(earlier).iter().chain([&stored]);
+        memory.secrets.note_release(&secrets_of(in_effect, &[]));
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {

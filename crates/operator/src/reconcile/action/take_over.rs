@@ -54,7 +54,7 @@ impl TakeOver<'_> {
         self.executor.note_changes(session, &changes);
         let notes = session.redactor.mask(&stored.record.info.notes);
         memory.note_deployed(&stored, Some(prepared.inputs), notes);
-        memory.secrets.note_release([&stored]);
+        memory.secrets.note_release(&secrets_of([&stored], &[]));
         memory.log_when_reported("Reconciled release");
         let message = format!(
             "release {} is taken over as it is, at revision {revision}",

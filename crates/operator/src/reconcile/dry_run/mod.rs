@@ -74,9 +74,11 @@ impl Reconciler {
         let action = self.next_action_of(session, &prepared, &known).await?;
         let (decision, plan) = self.plan(session, &prepared, &known, &revisions, action).await?;
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
-        session
-            .redactor
-            .learn(secrets_of([], planned.unwrap_or_default()));
+        let mut secrets = secrets_of([], planned.unwrap_or_default());
+        for hook in plan.iter().flat_map(|plan| &plan.hooks.records) {
+            secrets.add_manifest(&hook.manifest);
+        }
+        session.redactor.learn(secrets);
         let runner = DryRunner {
             applier: &self.executor.applier,
             discovery: &self.shared.discovery,

@@ -169,12 +169,12 @@ impl Redactor {
 
     /// Masks what `other` masks as well.
     pub fn extend(&mut self, other: Self) {
-        if other.overflown {
+        if other.overflown || self.secrets.is_empty() && !self.overflown {
             *self = other;
-        } else if self.secrets.is_empty() && !self.overflown {
-            *self = other;
-        } else {
-            other.secrets.iter().for_each(|secret| self.insert(secret));
+            return;
+        }
+        for secret in &other.secrets {
+            self.insert(secret);
         }
     }
 

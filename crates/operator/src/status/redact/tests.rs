@@ -140,7 +140,7 @@ fn forty_thousand_secrets_are_masked_in_a_megabyte() {
     let text = quoted.collect::<String>() + &text_of("x", 500_000) + &text_of("no secret at all; ", 500_000);
     let masked = redactor.mask(&text);
     assert!(masked.starts_with("******** ******** "));
-    assert!(masked.ends_with("xxno secret at all; ") || masked.ends_with(" no secret at all; "));
+    assert!(masked.ends_with("no secret at all; no secret at all; "));
     assert!(secrets.iter().step_by(40).all(|secret| !masked.contains(secret)));
 }
 
