@@ -264,7 +264,7 @@ async fn many_secrets_and_a_long_refusal_keep_nobody_waiting() {
         bench.apply_web("small", small(value)).await;
         bench
             .wait("the change", &bench.config_maps(), "small", |found| {
-                (found["data"]["a"] == value.to_string()).then_some(())
+                (found["data"]["a"] == json!(value.to_string())).then_some(())
             })
             .await;
         operator.probe("/healthz").await.unwrap();
