@@ -67,5 +67,5 @@ bench-operator: ## Measure the operator and write docs/operator-benchmarks.md; H
 	@benches/operator.sh --output docs/operator-benchmarks.md
 
 .PHONY: deny
-deny: ## Check licences and sources of dependencies; needs cargo-deny.
+deny: ## Check licences and sources of dependencies in more detail than `make test`; needs cargo-deny.
 	cargo deny check licenses bans sources

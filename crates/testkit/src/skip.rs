@@ -24,6 +24,11 @@ pub fn not_judged(what: &str, reason: impl Display) {
     say(&format!("not judged: {what}, because {reason}"));
 }
 
+/// Reports that `what` judges by something old, with `CI=true`, too; `reason` says how old it is.
+pub fn outdated(what: &str, reason: impl Display) {
+    say(&format!("outdated: {what}, because {reason}"));
+}
+
 fn say(line: &str) {
     // Straight to the stream: what `eprintln!` writes in a passing test is captured and never seen.
     let _ = writeln!(std::io::stderr(), "{line}");
