@@ -2,6 +2,7 @@
 
 mod access;
 mod answer;
+mod connections;
 mod readiness;
 mod reviews;
 mod tls;
@@ -9,11 +10,11 @@ mod tls;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 pub use access::{Guard, Review, ReviewError, Verdict};
 use answer::Content;
+use connections::{Activity, Connections};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -24,8 +25,6 @@ pub use reviews::ApiReviews;
 pub use tls::{Tls, TlsError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
 
@@ -34,9 +33,6 @@ const METRICS: &str = "/metrics";
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How many clients are served at a time; others wait. Probes and scrapes need two.
-const MAX_CONNECTIONS: usize = 64;
 
 /// Why a port cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -119,21 +115,18 @@ impl Port {
     /// # Cancellation
     /// Safe to drop; connections end with it.
     pub async fn serve(self) {
-        let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let mut clients = JoinSet::new();
-        while let Ok(permit) = Arc::clone(&connections).acquire_owned().await {
-            // Those that have ended are let go.
-            while clients.try_join_next().is_some() {}
+        let mut connections = Connections::default();
+        loop {
             match self.listener.accept().await {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     let (content, tls) = (self.content.clone(), self.tls.clone());
-                    clients.spawn(async move {
+                    let serve = |activity| async move {
                         match tls {
-                            Some(tls) => answer_tls_connection(stream, &tls, &content).await,
-                            None => answer_connection(stream, &content).await,
+                            Some(tls) => answer_tls_connection(stream, &tls, &content, &activity).await,
+                            None => answer_connection(stream, &content, &activity).await,
                         }
-                        drop(permit);
-                    });
+                    };
+                    connections.serve(peer.ip(), serve).await;
                 }
                 Err(error) => {
                     // Out of file descriptors, mostly: that ends when other connections do.
@@ -163,9 +156,9 @@ async fn bind(address: SocketAddr, purpose: &'static str) -> Result<TcpListener,
     })
 }
 
-async fn answer_tls_connection(stream: TcpStream, tls: &Tls, content: &Content) {
+async fn answer_tls_connection(stream: TcpStream, tls: &Tls, content: &Content, activity: &Activity) {
     match tls.accept(stream).await {
-        Ok(stream) => answer_connection(stream, content).await,
+        Ok(stream) => answer_connection(stream, content, activity).await,
         Err(error) => tracing::debug!(
             error = &error as &dyn std::error::Error,
             "Failed to agree on TLS with a client"
@@ -173,13 +166,18 @@ async fn answer_tls_connection(stream: TcpStream, tls: &Tls, content: &Content) 
     }
 }
 
-async fn answer_connection<S>(stream: S, content: &Content)
+async fn answer_connection<S>(stream: S, content: &Content, activity: &Activity)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|request: Request<Incoming>| {
         let (head, _) = request.into_parts();
-        async move { Ok::<_, Infallible>(content.answer(&head).await) }
+        let answering = activity.begin();
+        async move {
+            let answer = content.answer(&head).await;
+            drop(answering);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
