@@ -39,6 +39,7 @@ mod leader;
 mod lifecycle;
 mod lists;
 mod lookups;
+mod many_releases;
 mod masking;
 mod metrics;
 mod migrate;

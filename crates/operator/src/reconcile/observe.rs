@@ -105,11 +105,11 @@ impl Observer<'_> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
-        let revisions = if session.is_new() && !self.release_index.may_have(namespace, release) {
-            Vec::new()
-        } else {
+        let revisions = if !session.is_new() || self.release_index.may_have(namespace, release).await {
             session.progress.note_read();
             session.history.load().await?
+        } else {
+            Vec::new()
         };
         memory.known = Some(KnownRelease::new(&revisions));
         let secrets = secrets_of(in_effect(&revisions), &[]);

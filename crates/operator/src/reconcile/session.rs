@@ -1,6 +1,7 @@
 //! One reconcile of one custom resource: what it is about, as all actions get it.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
@@ -126,7 +127,8 @@ impl Session {
                 release.clone(),
                 &release_namespace,
                 reference,
-            ),
+            )
+            .with_index(Arc::clone(&shared.release_index)),
             redactor,
             progress: ReconcileProgress::default(),
             controls: controls(&object),

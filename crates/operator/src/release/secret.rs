@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use steersman_model::Revision;
 
 use super::codec::CodecError;
 use super::parts::{Overflow, PART_KEY, PART_TYPE, Parts, split};
@@ -26,6 +27,22 @@ pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
 const BARRIER_KIND: &str = "ManifestInParts";
 /// The label of a part with the release that it belongs to.
 pub(super) const PART_LABEL: &str = "steersman.dev/release";
+
+/// The name of the Secret of a revision.
+pub(super) fn secret_name(release: &str, revision: Revision) -> String {
+    format!("{}{revision}", name_prefix(release))
+}
+
+/// The revision whose Secret has this name.
+pub(super) fn secret_revision(release: &str, name: &str) -> Option<Revision> {
+    let revision = Revision(name.strip_prefix(&name_prefix(release))?.parse().ok()?);
+    (secret_name(release, revision) == name).then_some(revision)
+}
+
+/// What the names of the Secrets of a release begin with.
+pub(super) fn name_prefix(release: &str) -> String {
+    format!("sh.helm.release.v1.{release}.v")
+}
 
 /// A revision that can't be made a Secret of.
 #[derive(Debug)]

@@ -42,4 +42,4 @@ pub use error::ControlPlaneError;
 pub use faults::{Call, Fault, FaultId, FaultProxy, wanted_faults};
 pub use kubeconfig::User;
 pub use operator::{OperatorCommand, OperatorProcess, helm_operator_or_say};
-pub use test_cluster::TestCluster;
+pub use test_cluster::{TestCluster, number_of_releases};

@@ -21,6 +21,20 @@ use crate::skip::skipped;
 /// How long a role binding may take until it has effect; a fraction of a second is usual.
 const ALLOWED_WITHIN: Duration = Duration::from_secs(30);
 
+/// How many releases a test about many has: what `STEERSMAN_RELEASES` says, else `usual`.
+///
+/// # Panics
+///
+/// It says something that is no number.
+#[must_use]
+pub fn number_of_releases(usual: usize) -> usize {
+    environment::variable("STEERSMAN_RELEASES").map_or(usual, |text| {
+        let text = text.to_string_lossy();
+        text.parse()
+            .unwrap_or_else(|_| panic!("STEERSMAN_RELEASES={text} is no number"))
+    })
+}
+
 /// A control plane with what tests need beside it.
 #[derive(Debug)]
 pub struct TestCluster {

@@ -1,10 +1,13 @@
 //! Where revisions are kept: Helm's Secrets.
 
 mod error;
+mod find;
 mod read;
 mod remove;
 mod surplus;
 mod write;
+
+use std::sync::Arc;
 
 pub use error::HistoryError;
 use k8s_openapi::api::core::v1::Secret;
@@ -15,6 +18,9 @@ use steersman_cluster::RequestError;
 use steersman_model::{ReleaseName, Revision};
 pub use surplus::surplus;
 
+use super::index::ReleaseIndex;
+use super::secret::secret_name;
+
 /// The revisions of one release.
 #[derive(Clone)]
 pub struct History {
@@ -22,6 +28,8 @@ pub struct History {
     release: ReleaseName,
     namespace: String,
     owner: OwnerReference,
+    /// Knows the names of the Secrets; without it, they are listed.
+    index: Option<Arc<ReleaseIndex>>,
 }
 
 impl std::fmt::Debug for History {
@@ -41,11 +49,28 @@ impl History {
             release,
             namespace: namespace.to_owned(),
             owner,
+            index: None,
+        }
+    }
+
+    /// The same history, whose Secrets are found by the names that `index` knows.
+    #[must_use]
+    pub fn with_index(self, index: Arc<ReleaseIndex>) -> Self {
+        Self {
+            index: Some(index),
+            ..self
         }
     }
 
     fn key(&self, revision: Revision) -> String {
-        format!("sh.helm.release.v1.{}.v{revision}", self.release)
+        secret_name(self.release.as_str(), revision)
+    }
+
+    /// The Secret `name` is there, or may be, whenever the watch tells of it.
+    fn note(&self, name: &str, uid: Option<&str>) {
+        if let Some(index) = &self.index {
+            index.note(&self.namespace, &self.release, name, uid);
+        }
     }
 
     fn failed(&self, attempt: &'static str, error: kube::Error) -> HistoryError {

@@ -1,7 +1,6 @@
 //! Reading revisions, and telling whether they are this release's.
 
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::ListParams;
 use steersman_cluster::is_named;
 use steersman_model::Revision;
 
@@ -16,31 +15,29 @@ use crate::release::stored::Stored;
 const SECRET_TYPES: &str = "helm.sh/release.";
 
 impl History {
-    /// All revisions that are there, the oldest first.
+    /// All revisions, the oldest first, but for those that others have written this very moment.
     ///
     /// # Errors
     /// A Secret can't be read, is no release, or belongs to another resource's release.
     pub async fn load(&self) -> Result<Vec<Stored>, HistoryError> {
-        let (revisions, unreadable) = self.load_readable().await?;
+        let (revisions, unreadable) = self.read_all(self.find().await?).await?;
         match unreadable.into_iter().next() {
             Some(error) => Err(error),
             None => Ok(revisions),
         }
     }
 
-    /// All revisions that can be read, the oldest first, and why others can't.
+    /// All revisions that can be read, the oldest first, and why others can't. None is missing.
     ///
     /// # Errors
-    /// The Secrets can't be listed, or they belong to another resource's release.
+    /// The Secrets can't be found, or they belong to another resource's release.
     pub async fn load_readable(&self) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
-        let selector = format!("owner=helm,name={}", self.release);
-        let found = self
-            .secrets
-            .list(&ListParams::default().labels(&selector))
-            .await
-            .map_err(|error| self.failed("read", error))?;
+        self.read_all(self.find_all().await?).await
+    }
+
+    async fn read_all(&self, secrets: Vec<Secret>) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
         let (mut revisions, mut unreadable) = (Vec::new(), Vec::new());
-        for secret in found.items {
+        for secret in secrets {
             let kind = secret.type_.clone().unwrap_or_default();
             if !kind.starts_with(SECRET_TYPES) || secret.metadata.deletion_timestamp.is_some() {
                 continue;

@@ -1,12 +1,11 @@
 //! Revisions that go, with their release or before it, and those that outlive their owner.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use steersman_cluster::{RequestError, orphan_patch};
 use steersman_model::FIELD_MANAGER;
 
 use super::{History, HistoryError};
-use crate::release::secret::PART_LABEL;
+use crate::release::secret::{PART_LABEL, name_prefix};
 use crate::release::stored::Stored;
 
 impl History {
@@ -47,15 +46,9 @@ impl History {
     /// The server refuses a request. Secrets that are no releases are deleted too when they
     /// belong to nobody else.
     pub async fn purge(&self) -> Result<(), HistoryError> {
-        let selector = format!("owner=helm,name={}", self.release);
-        let found = self
-            .secrets
-            .list_metadata(&ListParams::default().labels(&selector))
-            .await
-            .map_err(|error| self.failed("read", error))?;
-        let mut secrets: Vec<ObjectMeta> = found.items.into_iter().map(|object| object.metadata).collect();
+        let mut secrets = self.find_metadata().await?;
         // Helm's own command line writes no owner. Labels alone make no release: anybody writes them.
-        let prefix = format!("sh.helm.release.v1.{}.v", self.release);
+        let prefix = name_prefix(self.release.as_str());
         secrets.retain(|metadata| {
             let mut owners = metadata.owner_references.iter().flatten();
             let is_named = metadata

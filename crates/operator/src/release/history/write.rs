@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 use steersman_cluster::RequestError;
-use steersman_model::FIELD_MANAGER;
+use steersman_model::{FIELD_MANAGER, Revision};
 
 use super::{History, HistoryError};
 use crate::release::secret::{PackError, Packed, SNAPSHOT_KEY, TimeLabel, pack};
@@ -24,7 +25,9 @@ impl History {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PostParams::default()
         };
-        match self.secrets.create(&parameters, &packed.secret).await {
+        let created = self.secrets.create(&parameters, &packed.secret).await;
+        self.note_created(stored.record.version, created.as_ref());
+        match created {
             Ok(secret) => self.confirm(&secret.metadata),
             Err(kube::Error::Api(status)) if status.is_already_exists() => Err(HistoryError::Taken {
                 release: self.release.to_string(),
@@ -84,6 +87,17 @@ impl History {
             Ok(_) => Ok(()),
             Err(error) => Err(self.failed("take over", error)),
         }
+    }
+
+    /// Notes what the answer to a creation says: the Secret is there, or another one of its name, or it may be there, as
+    /// there was no answer.
+    fn note_created(&self, revision: Revision, created: Result<&Secret, &kube::Error>) {
+        let uid = match created {
+            Ok(secret) => secret.metadata.uid.as_deref(),
+            Err(kube::Error::Api(status)) if !status.is_already_exists() && status.code < 500 => return,
+            Err(_) => None,
+        };
+        self.note(&self.key(revision), uid);
     }
 
     fn pack(&self, stored: &Stored, time: TimeLabel) -> Result<Packed, HistoryError> {

@@ -1,47 +1,46 @@
-//! Which releases have revisions, learnt from a watch on the metadata of Helm's Secrets.
+//! The Secrets of releases by their names, learnt from a watch on the metadata of Helm's Secrets.
 //!
 //! A resource that nobody has dealt with has no revisions as a rule, and asking for them would cost a request for each.
-//! It may have some nevertheless: Helm's, those of a resource of its name that was orphaned, or forged ones.
+//! It may have some nevertheless: Helm's, those of a resource of its name that was orphaned, or forged ones. And what has
+//! revisions is read by name: a list would cost the server all Secrets of the namespace, for each release in it.
+//!
+//! The watch may lag behind what others write, never behind what this process has written or listed: that is noted here
+//! with the answer. Who must not miss anything asks the server, too ([`super::History::load_readable`]).
 
-use std::collections::hash_map::DefaultHasher;
+mod known;
+mod watched;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::Api;
 use kube::core::PartialObjectMeta;
 use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Event};
-use steersman_cluster::client::PAGE;
+use kube::runtime::watcher;
 use steersman_cluster::watch_error;
 use steersman_model::ReleaseName;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+use watched::{Answer, SecretEvent, Watched};
 
-/// Which releases have revisions. Nothing is watched before somebody asks.
+/// How many Secrets a page of the list has. It is of metadata, so that more fit into memory than of whole objects.
+const INDEX_PAGE: u32 = 250;
+
+/// Which releases have revisions, and in which Secrets. Nothing is watched before somebody asks.
 pub struct ReleaseIndex {
     client: Client,
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
-    scopes: Mutex<BTreeMap<Scope, Found>>,
+    scopes: Mutex<BTreeMap<Scope, Watched>>,
+    /// A list has arrived, or a watch has failed.
+    changed: Notify,
 }
 
 /// The namespace of a watch; `None` for one of them all.
 type Scope = Option<String>;
-
-/// A release's namespace and name, as a number. Two of the same number cost a request, no more.
-type Key = u64;
-
-#[derive(Default)]
-struct Found {
-    /// Absent until the first list has arrived.
-    releases: Option<BTreeSet<Key>>,
-    /// What the list that is arriving has named so far.
-    arriving: BTreeSet<Key>,
-}
 
 impl std::fmt::Debug for ReleaseIndex {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -57,30 +56,58 @@ impl ReleaseIndex {
             namespaces,
             stop,
             scopes: Mutex::default(),
+            changed: Notify::new(),
         }
     }
 
-    /// Whether `release` in `namespace` may have revisions. `true` as long as that is not known: until the watch has
-    /// listed all Secrets, where it may not, and in namespaces that are not watched.
-    pub fn may_have(self: &Arc<Self>, namespace: &str, release: &ReleaseName) -> bool {
-        let scope = if self.namespaces.is_empty() {
-            None
-        } else if self.namespaces.contains(namespace) {
-            Some(namespace.to_owned())
-        } else {
-            return true;
+    /// Whether `release` in `namespace` may have revisions: `true` where that can't be known.
+    pub async fn may_have(self: &Arc<Self>, namespace: &str, release: &ReleaseName) -> bool {
+        let names = self.secrets_of(namespace, release).await;
+        names.is_none_or(|names| !names.is_empty())
+    }
+
+    /// The names of the Secrets of `release` in `namespace`, as soon as a list has named them all. `None` where that
+    /// can't be known: in namespaces that are not watched, and while the watch fails.
+    pub async fn secrets_of(self: &Arc<Self>, namespace: &str, release: &ReleaseName) -> Option<Vec<String>> {
+        let scope = self.scope(namespace)?;
+        loop {
+            let changed = self.changed.notified();
+            match self.ask(&scope, namespace, release) {
+                Answer::Names(names) => return Some(names),
+                Answer::Unknown => return None,
+                Answer::Later => self.stop.run_until_cancelled(changed).await?,
+            }
+        }
+    }
+
+    /// Notes that the Secret `name` is there, as an answer has told with its UID; or that it may be, where there was none.
+    pub(super) fn note(&self, namespace: &str, release: &ReleaseName, name: &str, uid: Option<&str>) {
+        let Some(scope) = self.scope(namespace) else {
+            return;
         };
+        if let Some(watched) = self.lock().get_mut(&scope) {
+            watched.note(namespace, release, name, uid);
+        }
+    }
+
+    /// The watch that tells of a namespace; `None` where none does.
+    fn scope(&self, namespace: &str) -> Option<Scope> {
+        if self.namespaces.is_empty() {
+            return Some(None);
+        }
+        self.namespaces
+            .contains(namespace)
+            .then(|| Some(namespace.to_owned()))
+    }
+
+    fn ask(self: &Arc<Self>, scope: &Scope, namespace: &str, release: &ReleaseName) -> Answer {
         let mut scopes = self.lock();
-        let Some(found) = scopes.get(&scope) else {
-            scopes.insert(scope.clone(), Found::default());
-            tokio::spawn(Arc::clone(self).run(scope));
-            return true;
+        let Some(watched) = scopes.get(scope) else {
+            scopes.insert(scope.clone(), Watched::default());
+            tokio::spawn(Arc::clone(self).run(scope.clone()));
+            return Answer::Later;
         };
-        let key = key(namespace, release.as_str());
-        found
-            .releases
-            .as_ref()
-            .is_none_or(|releases| releases.contains(&key))
+        watched.answer(namespace, release)
     }
 
     async fn run(self: Arc<Self>, scope: Scope) {
@@ -89,132 +116,36 @@ impl ReleaseIndex {
             Some(namespace) => Api::namespaced(self.client.clone(), namespace),
             None => Api::all(self.client.clone()),
         };
-        let config = watcher::Config::default().labels("owner=helm").page_size(PAGE);
+        let config = watcher::Config::default()
+            .labels("owner=helm")
+            .page_size(INDEX_PAGE);
         let events = watcher::watcher(api, config).default_backoff();
         let work = events.for_each(|event| {
-            match event {
-                Ok(event) => self.observe(&scope, event.into()),
-                Err(error) => {
-                    // Nothing is lost by it but a request for each new resource.
+            let event = event.map_or_else(
+                |error| {
+                    // Nothing is lost by it but a list for each release that is read meanwhile.
                     tracing::debug!(
                         error = watch_error(&error),
                         "watch on the Secrets of releases failed"
                     );
-                }
-            }
+                    SecretEvent::Failed
+                },
+                SecretEvent::from,
+            );
+            self.observe(&scope, event);
             std::future::ready(())
         });
         stop.run_until_cancelled(work).await;
     }
 
     fn observe(&self, scope: &Scope, event: SecretEvent) {
-        let mut scopes = self.lock();
-        let found = scopes.entry(scope.clone()).or_default();
-        match event {
-            SecretEvent::ListBegins => found.arriving.clear(),
-            SecretEvent::Listed(key) => found.arriving.extend(key),
-            SecretEvent::ListEnds => found.releases = Some(std::mem::take(&mut found.arriving)),
-            // One that is deleted may not have been the last.
-            SecretEvent::Written(key) => {
-                if let Some(releases) = &mut found.releases {
-                    releases.extend(key);
-                }
-            }
-            SecretEvent::Deleted => {}
+        let is_news = self.lock().entry(scope.clone()).or_default().observe(event);
+        if is_news {
+            self.changed.notify_waiters();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Scope, Found>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Scope, Watched>> {
         self.scopes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What an event of the watch says.
-enum SecretEvent {
-    ListBegins,
-    Listed(Option<Key>),
-    ListEnds,
-    Written(Option<Key>),
-    Deleted,
-}
-
-impl From<Event<PartialObjectMeta<Secret>>> for SecretEvent {
-    fn from(event: Event<PartialObjectMeta<Secret>>) -> Self {
-        match event {
-            Event::Init => Self::ListBegins,
-            Event::InitApply(secret) => Self::Listed(key_of(&secret.metadata)),
-            Event::InitDone => Self::ListEnds,
-            Event::Apply(secret) => Self::Written(key_of(&secret.metadata)),
-            Event::Delete(_) => Self::Deleted,
-        }
-    }
-}
-
-/// The release whose Secret has these labels.
-fn key_of(metadata: &ObjectMeta) -> Option<Key> {
-    let release = metadata.labels.as_ref()?.get("name")?;
-    Some(key(metadata.namespace.as_deref()?, release))
-}
-
-fn key(namespace: &str, release: &str) -> Key {
-    let mut hasher = DefaultHasher::new();
-    (namespace, release).hash(&mut hasher);
-    hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn metadata(namespace: &str, release: &str) -> ObjectMeta {
-        ObjectMeta {
-            namespace: Some(namespace.to_owned()),
-            labels: Some(BTreeMap::from([("name".to_owned(), release.to_owned())])),
-            ..ObjectMeta::default()
-        }
-    }
-
-    #[tokio::test]
-    async fn a_release_is_known_to_have_none_once_all_are_listed() {
-        let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-        let stop = CancellationToken::new();
-        let index = Arc::new(ReleaseIndex::new(client, BTreeSet::new(), stop.clone()));
-        let may_have = |namespace: &str, release: &str| {
-            let release = ReleaseName::new(release.to_owned()).unwrap();
-            index.may_have(namespace, &release)
-        };
-        let listed = |release: &str| SecretEvent::Listed(key_of(&metadata("a", release)));
-        assert!(may_have("a", "shop"));
-        index.observe(&None, SecretEvent::ListBegins);
-        index.observe(&None, listed("shop"));
-        assert!(may_have("a", "other"), "the list is not complete");
-        index.observe(&None, SecretEvent::ListEnds);
-        assert!(may_have("a", "shop") && !may_have("b", "shop") && !may_have("a", "other"));
-        index.observe(&None, SecretEvent::Written(key_of(&metadata("b", "shop"))));
-        index.observe(&None, SecretEvent::Deleted);
-        assert!(may_have("b", "shop"));
-        // The watch begins anew.
-        index.observe(&None, SecretEvent::ListBegins);
-        index.observe(&None, listed("other"));
-        assert!(may_have("a", "shop"));
-        index.observe(&None, SecretEvent::ListEnds);
-        assert!(may_have("a", "other") && !may_have("a", "shop"));
-        stop.cancel();
-    }
-
-    #[tokio::test]
-    async fn nothing_is_known_of_namespaces_that_are_not_watched() {
-        let client = Client::try_from(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap();
-        let stop = CancellationToken::new();
-        let watched = BTreeSet::from(["a".to_owned()]);
-        let index = Arc::new(ReleaseIndex::new(client, watched, stop.clone()));
-        let release = ReleaseName::new("shop".to_owned()).unwrap();
-        assert!(index.may_have("a", &release));
-        let scope = Some("a".to_owned());
-        index.observe(&scope, SecretEvent::ListBegins);
-        index.observe(&scope, SecretEvent::ListEnds);
-        assert!(!index.may_have("a", &release));
-        assert!(index.may_have("b", &release));
-        stop.cancel();
     }
 }

@@ -1,0 +1,124 @@
+//! Finding the Secrets of a release: by the names that the index knows, or by a list.
+//!
+//! A list costs the server all Secrets of the namespace; with as many releases in it, that is quadratic. That a name is not
+//! known is no proof that nothing is there: where that matters, the server is asked.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::ListParams;
+
+use super::{History, HistoryError};
+use crate::release::secret::secret_revision;
+
+/// How many Secrets are asked for by name; more, as others may write them, are listed.
+const MAX_NAMES: usize = 32;
+/// How many are asked for at a time.
+const AT_ONCE: usize = 4;
+
+impl History {
+    /// The Secrets of the release, but for those of others that the watch has yet to tell of. Nothing is lost by that
+    /// where another revision is written: one that is there is not written over.
+    pub(super) async fn find(&self) -> Result<Vec<Secret>, HistoryError> {
+        match self.known_names().await {
+            Some(names) => self.get_or_list(names).await,
+            None => self.list().await,
+        }
+    }
+
+    /// All Secrets of the release: what is deleted with it follows from them. Revisions are numbered one after the other,
+    /// so the server is asked for the one after those that are known.
+    pub(super) async fn find_all(&self) -> Result<Vec<Secret>, HistoryError> {
+        let names = self.known_names().await.unwrap_or_default();
+        let revisions = names
+            .iter()
+            .filter_map(|name| secret_revision(self.release.as_str(), name));
+        let Some(newest) = revisions.max() else {
+            return self.list().await;
+        };
+        let later = self.secrets.get_metadata_opt(&self.key(newest.next())).await;
+        match later.map_err(|error| self.failed("read", error))? {
+            Some(_) => self.list().await,
+            None => self.get_or_list(names).await,
+        }
+    }
+
+    /// The metadata of the Secrets of the release.
+    pub(super) async fn find_metadata(&self) -> Result<Vec<ObjectMeta>, HistoryError> {
+        let names = self.known_names().await.unwrap_or_default();
+        let requests: Vec<_> = names
+            .iter()
+            .map(|name| self.secrets.get_metadata_opt(name))
+            .collect();
+        let found: Result<Vec<_>, _> = futures::stream::iter(requests)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await;
+        let found = found.map_err(|error| self.failed("read", error))?;
+        let found: Vec<ObjectMeta> = found
+            .into_iter()
+            .flatten()
+            .map(|secret| secret.metadata)
+            .collect();
+        if !found.is_empty() {
+            return Ok(found
+                .into_iter()
+                .filter(|found| self.is_selected(found))
+                .collect());
+        }
+        let listed = self.secrets.list_metadata(&self.selector()).await;
+        let listed = listed.map_err(|error| self.failed("read", error))?.items;
+        self.note_all(listed.iter().map(|secret| &secret.metadata));
+        Ok(listed.into_iter().map(|secret| secret.metadata).collect())
+    }
+
+    /// The Secrets of these names. Where none of them is there, others may be.
+    async fn get_or_list(&self, names: Vec<String>) -> Result<Vec<Secret>, HistoryError> {
+        let requests: Vec<_> = names.iter().map(|name| self.secrets.get_opt(name)).collect();
+        let found: Result<Vec<_>, _> = futures::stream::iter(requests)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await;
+        let found = found.map_err(|error| self.failed("read", error))?;
+        let mut found: Vec<Secret> = found.into_iter().flatten().collect();
+        if found.is_empty() {
+            return self.list().await;
+        }
+        found.retain(|secret| self.is_selected(&secret.metadata));
+        Ok(found)
+    }
+
+    async fn list(&self) -> Result<Vec<Secret>, HistoryError> {
+        let listed = self.secrets.list(&self.selector()).await;
+        let listed = listed.map_err(|error| self.failed("read", error))?.items;
+        self.note_all(listed.iter().map(|secret| &secret.metadata));
+        Ok(listed)
+    }
+
+    fn note_all<'a>(&self, listed: impl Iterator<Item = &'a ObjectMeta>) {
+        for metadata in listed {
+            self.note(
+                metadata.name.as_deref().unwrap_or_default(),
+                metadata.uid.as_deref(),
+            );
+        }
+    }
+
+    /// The names that the index knows; `None` where it knows none, and where a list is cheaper.
+    async fn known_names(&self) -> Option<Vec<String>> {
+        let names = self.index.as_ref()?.secrets_of(&self.namespace, &self.release);
+        let names = names.await?;
+        (1..=MAX_NAMES).contains(&names.len()).then_some(names)
+    }
+
+    /// What Helm finds the Secrets of a release by.
+    fn selector(&self) -> ListParams {
+        ListParams::default().labels(&format!("owner=helm,name={}", self.release))
+    }
+
+    /// Whether Helm finds a Secret with this metadata.
+    fn is_selected(&self, metadata: &ObjectMeta) -> bool {
+        let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
+        label("owner") == Some("helm") && label("name") == Some(self.release.as_str())
+    }
+}

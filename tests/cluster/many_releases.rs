@@ -1,0 +1,99 @@
+//! Many releases in one namespace: what is done for each costs nothing for the others.
+
+use std::time::{Duration, Instant};
+
+use kube::api::{DeleteParams, ListParams};
+use serde_json::json;
+use steersman_testkit::cluster::{AuditLog, AuditMark, OperatorProcess, number_of_releases};
+
+use crate::bench::{Bench, PATIENCE};
+
+const OBJECT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-config\n";
+
+/// Requests about Secrets of an operator since a mark.
+async fn of_secrets(bench: &Bench, mark: AuditMark) -> AuditLog {
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    audit.by_user(bench.user.name()).resource("secrets")
+}
+
+/// Waits until as many of something are there, in a time that grows with the number of releases.
+async fn wait_for(what: &str, expected: usize, count: impl AsyncFn() -> usize) -> Duration {
+    let begun = Instant::now();
+    let patience = PATIENCE + Duration::from_millis(200) * u32::try_from(expected).unwrap();
+    loop {
+        let found = count().await;
+        if found >= expected {
+            return begun.elapsed();
+        }
+        assert!(begun.elapsed() < patience, "{found} of {expected} {what}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+fn lines(operator: &OperatorProcess, line: &str) -> usize {
+    operator.log_text().matches(line).count()
+}
+
+/// A restart reads the revisions of each release by their names, and a deletion does: a list of a namespace costs the server
+/// all Secrets that are there.
+#[tokio::test]
+async fn no_list_of_secrets_is_made_for_each_release() {
+    let Some(bench) = Bench::with_kind("many_releases").await else {
+        return;
+    };
+    let templates = bench.folder.path().join("web/templates");
+    std::fs::remove_dir_all(&templates).unwrap();
+    std::fs::create_dir(&templates).unwrap();
+    bench.add_template("config.yaml", OBJECT);
+    let releases = number_of_releases(30);
+    let names: Vec<String> = (0..releases).map(|number| format!("shop-{number}")).collect();
+    let mark = bench.cluster.audit_mark().unwrap();
+    let operator = bench.ready_operator().await;
+    for name in &names {
+        bench.apply_web(name, json!({})).await;
+    }
+    let installed = wait_for("installations", releases, async || {
+        lines(&operator, "Installed release")
+    })
+    .await;
+    operator.stop().await.unwrap();
+    let installing = of_secrets(&bench, mark).await;
+    assert!(installing.verb("get").is_empty(), "{installing}");
+
+    let mark = bench.cluster.audit_mark().unwrap();
+    let operator = bench.ready_operator().await;
+    let read = wait_for("releases", releases, async || {
+        lines(&operator, "Reconciled release")
+    })
+    .await;
+    let reading = of_secrets(&bench, mark).await;
+    assert_eq!(reading.verb("get").len(), releases, "{reading}");
+
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .webs()
+        .delete_collection(&DeleteParams::default(), &ListParams::default())
+        .await
+        .unwrap();
+    let deleted = wait_for("deletions", releases, async || {
+        lines(&operator, "Uninstalled release")
+    })
+    .await;
+    for name in &names {
+        bench.wait_gone(&bench.webs(), name).await;
+    }
+    let deleting = of_secrets(&bench, mark).await;
+    assert_eq!(bench.revisions().await, [""; 0]);
+    // The revision, the one that could follow, and who it belongs to before it is deleted.
+    assert!(deleting.verb("get").len() <= 3 * releases, "{deleting}");
+    for requests in [installing, reading, deleting] {
+        let lists = requests.verb("list");
+        let of_a_release = lists.filter(|request| request.uri.contains("name%3D"));
+        assert!(of_a_release.is_empty(), "{of_a_release:#?}");
+        assert!(lists.len() <= 1 + releases / 250, "{requests}");
+    }
+    if releases > 30 {
+        println!("{releases} releases: installed {installed:?}, read {read:?}, deleted {deleted:?}");
+    }
+    operator.stop().await.unwrap();
+}
