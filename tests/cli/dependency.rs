@@ -272,6 +272,33 @@ fn charts_come_from_a_registry_as_with_helm() {
 }
 
 #[test]
+fn a_login_is_not_for_a_server_that_a_registry_redirects_to() {
+    let Some(helm) = Helm::find_or_skip() else { return };
+    let project = project();
+    let folder = folder_of_charts(&helm, &project);
+    lay_out_registry(&folder);
+    let elsewhere = Repository::serve(&folder);
+    project.write("registry/redirect", &elsewhere.url);
+    let registry = Repository::serve(&project.path().join("registry"));
+    let chart = registry.url.replace("http://", "oci://") + "/charts/web";
+    let flags = ["--plain-http", "--username", "me", "--password", "canary"];
+    let template = [&["template", "demo", chart.as_str()][..], &flags].concat();
+    let ended = project.run(&template);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+
+    // The same server asks for a login, with tokens of its own.
+    project.write("repository/token", "{\"token\": \"canary\"}");
+    let before = elsewhere.requests().len();
+    let ended = project.run(&template);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("401 Unauthorized"), "{}", ended.stderr);
+    let asked = elsewhere.requests().split_off(before);
+    assert!(!asked.is_empty());
+    let is_harmless = |line: &String| line.starts_with("/v2/") && !line.contains(' ');
+    assert!(asked.iter().all(is_harmless), "{asked:?}");
+}
+
+#[test]
 fn a_chart_that_is_not_what_the_registry_says_is_refused() {
     let Some(helm) = Helm::find_or_skip() else { return };
     let project = project();

@@ -17,7 +17,8 @@ pub(crate) struct Repository {
 }
 
 impl Repository {
-    /// Serves a folder.
+    /// Serves a folder. What a registry has is given for a token where there is a file `token`, and is at another server
+    /// where a file `redirect` names one.
     pub(crate) fn serve(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -57,7 +58,10 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) {
     let file = folder.join(path.split('?').next().unwrap_or_default().trim_start_matches('/'));
     let needs_token =
         path.starts_with("/v2/") && folder.join("token").exists() && authorization != "Bearer canary";
+    let elsewhere = std::fs::read_to_string(folder.join("redirect")).ok();
+    let elsewhere = elsewhere.filter(|_| path.starts_with("/v2/"));
     let (status, content) = match std::fs::read(file) {
+        _ if elsewhere.is_some() => ("307 Temporary Redirect", Vec::new()),
         _ if needs_token => ("401 Unauthorized", Vec::new()),
         Ok(content) => ("200 OK", content),
         Err(_) => ("404 Not Found", Vec::new()),
@@ -67,7 +71,9 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) {
         path if path.contains("/tags/") || path.starts_with("/token") => "application/json",
         _ => "application/octet-stream",
     };
-    let challenge = if needs_token {
+    let more = if let Some(server) = elsewhere {
+        format!("Location: {server}{path}\r\n")
+    } else if needs_token {
         let address = stream.local_addr().unwrap();
         format!("WWW-Authenticate: Bearer realm=\"http://{address}/token\",service=\"test\"\r\n")
     } else {
@@ -75,7 +81,7 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) {
     };
     let length = content.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\n{challenge}Content-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\n{more}Content-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
     );
     let body = if is_head { &[][..] } else { &content };
     let _ = stream.write_all(&[head.as_bytes(), body].concat());

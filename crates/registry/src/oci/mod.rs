@@ -16,11 +16,12 @@ pub use digest::image_digest;
 pub use push::{PushError, PushStep, push};
 pub(super) use reference::Reference;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, WWW_AUTHENTICATE};
-use reqwest::{Method, Response, StatusCode};
+use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use steersman_sprig::semver::{Constraint, Version};
 
+use super::address::is_same_server;
 use super::client::{Client, FetchError, body};
 use super::index::newest_first;
 use super::settings::Settings;
@@ -218,7 +219,8 @@ impl Registries {
         self.send(Method::GET, url, reference, headers, None).await
     }
 
-    /// Sends a request, and once more where logging in is asked for.
+    /// Sends a request, and once more where the registry asks for a login. A redirect to another server is followed; a login
+    /// that this one asks for is not given.
     async fn send(
         &self,
         method: Method,
@@ -245,6 +247,10 @@ impl Registries {
         else {
             return Ok(response);
         };
+        // Whom a redirect has led to is not who the credentials are for.
+        if !Url::parse(url).is_ok_and(|asked| is_same_server(&asked, response.url())) {
+            return Ok(response);
+        }
         let login = self.credentials.of(&reference.host);
         let value =
             token::authorization(&self.client, challenge, reference, self.actions, login.as_ref()).await?;
