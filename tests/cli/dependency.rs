@@ -333,4 +333,10 @@ fn an_archive_that_is_not_what_the_index_says_is_refused() {
     assert_eq!(ended.code, Some(1));
     assert!(ended.stderr.contains("has the digest"), "{}", ended.stderr);
     assert_eq!(left(&project), (Vec::new(), String::new()));
+    for command in [&["template", "demo"][..], &["show", "chart"]] {
+        let ended = project.run(&[command, &["web", "--repo", &repository.url]].concat());
+        assert_eq!(ended.code, Some(1));
+        let complaint = format!("{}/web-2.0.0.tgz has the digest", repository.url);
+        assert!(ended.stderr.contains(&complaint), "{}", ended.stderr);
+    }
 }

@@ -118,7 +118,7 @@ impl Locator<'_> {
     pub async fn locate(&self, name: &str) -> Result<Located, String> {
         let name = name.trim();
         if let Some(repository) = self.repository {
-            let url = self.find_in(repository, name).await?;
+            let (url, digest) = self.find_in(repository, name).await?;
             let is_meant = match (Url::parse(repository), Url::parse(&url)) {
                 (Ok(repository), Ok(url)) => is_same_server(&repository, &url),
                 _ => false,
@@ -128,7 +128,7 @@ impl Locator<'_> {
                 access.username.clear();
                 access.password.clear();
             }
-            return self.fetch(&url, access).await;
+            return self.fetch(&url, access, digest).await;
         }
         if Path::new(name).exists() {
             return Ok(Located::Path(Path::new(name).to_owned()));
@@ -136,11 +136,11 @@ impl Locator<'_> {
         if Path::new(name).is_absolute() || name.starts_with('.') {
             return Err(format!("path {name:?} not found"));
         }
-        self.fetch(name, self.access.clone()).await
+        self.fetch(name, self.access.clone(), String::new()).await
     }
 
-    /// The URL of a chart in a repository that only its own URL is known of.
-    async fn find_in(&self, repository: &str, name: &str) -> Result<String, String> {
+    /// The URL of a chart in a repository that only its own URL is known of, and the digest that its index promises.
+    async fn find_in(&self, repository: &str, name: &str) -> Result<(String, String), String> {
         let mut notices = Vec::new();
         let index = self.fetch_index(repository, &mut notices).await?;
         let found = index.find(name, self.version, &mut notices);
@@ -155,7 +155,9 @@ impl Locator<'_> {
         let Some(url) = found.urls.first() else {
             return Err(format!("{what} has no downloadable URLs"));
         };
-        resolve(repository, url).map_err(|error| format!("failed to make chart URL absolute: {error}"))
+        let url = resolve(repository, url);
+        let url = url.map_err(|error| format!("failed to make chart URL absolute: {error}"))?;
+        Ok((url, found.digest.clone()))
     }
 
     /// The index of a repository that only its own URL is known of.
@@ -174,10 +176,12 @@ impl Locator<'_> {
         Index::read(&text, repository, notices).map_err(unusable)
     }
 
-    /// Fetches what is no path.
-    async fn fetch(&self, name: &str, access: Access) -> Result<Located, String> {
+    /// Fetches what is no path. `promised` is the digest of its archive; empty where nobody has given one.
+    async fn fetch(&self, name: &str, access: Access, promised: String) -> Result<Located, String> {
         if is_registry(name) {
-            return self.pull(name, &access).await;
+            let content = self.pull(name, &access).await?;
+            check_digest(&content, &promised, name)?;
+            return Ok(Located::Archive(content));
         }
         let (url, owner, access, digest) = match Url::parse(name) {
             Ok(url) if url.has_host() => {
@@ -186,7 +190,7 @@ impl Locator<'_> {
                     .as_ref()
                     .map_or_else(|| name.to_owned(), |known| known.url.clone());
                 let access = known.map_or(access.clone(), |known| access_of(&known, access));
-                (name.to_owned(), owner, access, String::new())
+                (name.to_owned(), owner, access, promised)
             }
             _ => self.find_known(name, access)?,
         };
@@ -197,7 +201,7 @@ impl Locator<'_> {
         Ok(Located::Archive(content))
     }
 
-    async fn pull(&self, name: &str, access: &Access) -> Result<Located, String> {
+    async fn pull(&self, name: &str, access: &Access) -> Result<Vec<u8>, String> {
         let pull = async {
             let registries = Registries::new(Client::new(access)?, self.settings);
             let reference = registries.resolve(&Reference::parse(name)?, self.version).await?;
@@ -205,7 +209,7 @@ impl Locator<'_> {
         };
         let pulled = pull.await.map_err(|error: FetchError| error.to_string())?;
         (self.say)(&pulled.report);
-        Ok(Located::Archive(pulled.content))
+        Ok(pulled.content)
     }
 
     /// Where REPOSITORY/CHART is: URL, URL of the repository, access, digest.
