@@ -45,3 +45,19 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     }
     text
 }
+
+/// What is wrong with a certificate that a TLS library refuses for its version, which is all that the library says.
+///
+/// ```
+/// use steersman_model::old_certificate;
+///
+/// let said = "invalid peer certificate: Other(OtherError(UnsupportedCertVersion))";
+/// assert!(old_certificate(said).is_some_and(|reason| reason.starts_with("it is of X.509 version 1")));
+/// assert_eq!(old_certificate("invalid peer certificate: Expired"), None);
+/// ```
+pub fn old_certificate(said: &str) -> Option<&'static str> {
+    said.contains("UnsupportedCertVersion").then_some(
+        "it is of X.509 version 1; issue it again as version 3, which has extensions: `openssl x509 -req` makes that \
+         with `-extfile`",
+    )
+}

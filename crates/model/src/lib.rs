@@ -48,7 +48,7 @@ pub use digest::{Digest, Inputs, digest_of_json};
 pub use documents::{DocumentsError, objects_of_manifest, objects_of_text, split};
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;
-pub use error::{chain, one_line};
+pub use error::{chain, old_certificate, one_line};
 pub use object::{ApiKind, DocumentError, FIELD_MANAGER, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep};
 pub use release_name::{InvalidReleaseName, ReleaseName};
 pub use revision::{ReleaseStatus, Revision};

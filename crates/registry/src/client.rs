@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, HeaderMap};
 use reqwest::{Certificate, Identity, Method, Response, StatusCode, Url};
-use steersman_model::chain;
+use steersman_model::{chain, old_certificate};
 
 use super::address::is_same_server;
 
@@ -104,7 +104,9 @@ impl Client {
             let roots = roots.map_err(|error| FetchError::Tls(chain(&error)))?;
             builder = builder.tls_certs_only(roots);
         }
-        let http = builder.build().map_err(|error| FetchError::Tls(chain(&error)))?;
+        let http = builder
+            .build()
+            .map_err(|error| unusable(access, &chain(&error)))?;
         Ok(Self {
             http,
             access: access.clone(),
@@ -196,11 +198,23 @@ pub(super) async fn body(mut response: Response, url: &str, limit: u64) -> Resul
     Ok(content)
 }
 
+/// Why there is no client: of what can be wrong, a certificate has a name.
+fn unusable(access: &Access, said: &str) -> FetchError {
+    match (&access.cert_file, old_certificate(said)) {
+        (Some(file), Some(reason)) => FetchError::Tls(format!("{} can't be used: {reason}", file.display())),
+        _ => FetchError::Tls(said.to_owned()),
+    }
+}
+
 /// The error without the URL, which may hold a password and is named already.
 fn failed(url: &str, error: reqwest::Error) -> FetchError {
+    let said = chain(&error.without_url());
     FetchError::Request {
         url: without_password(url),
-        reason: chain(&error.without_url()),
+        reason: match old_certificate(&said) {
+            Some(reason) => format!("the server's certificate can't be used: {reason}"),
+            None => said,
+        },
     }
 }
 

@@ -4,6 +4,7 @@ mod answers;
 mod deadline;
 mod fence;
 mod list;
+mod login;
 mod source;
 mod target;
 mod tenure;
@@ -19,8 +20,9 @@ use hyper::http::uri::Authority;
 use kube::Client;
 use kube::client::{AuthError, ClientBuilder};
 pub use list::list_all;
+use login::{Login, certificate_fault};
 use source::{Source, load_files};
-use steersman_model::{Environment, chain};
+use steersman_model::{Environment, chain, old_certificate};
 pub use target::{Overrides, Target};
 pub use tenure::Tenure;
 
@@ -130,20 +132,16 @@ pub async fn connect(
 }
 
 /// A client that the API server has answered once.
-async fn open(mut config: kube::Config, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
+async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
+    let (plugin, certificate) = (login.plugin(), login.certificate());
+    let mut config = login.config;
     config.connect_timeout = Some(FIRST_ANSWER);
     config.read_timeout = Some(SILENCE);
     let address = address(&config);
-    let plugin = config
-        .auth_info
-        .exec
-        .as_ref()
-        .and_then(|exec| exec.command.clone())
-        .unwrap_or_default();
     let host = config.cluster_url.authority().map_or_else(String::new, host_of);
     let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError::Credentials {
         address: address.clone(),
-        reason: client_error(&error, &plugin),
+        reason: certificate_fault(&error, &certificate).unwrap_or_else(|| client_error(&error, &plugin)),
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
     let builder = builder.with_layer(&Deadline(ANSWER));
@@ -219,7 +217,13 @@ fn client_error(error: &kube::Error, plugin: &str) -> String {
         kube::Error::Auth(AuthError::AuthExecParse(_)) => {
             format!("the credential plugin `{plugin}` printed something that is no ExecCredential")
         }
-        kube::Error::Service(cause) => chain(cause.as_ref()),
+        kube::Error::Service(cause) => {
+            let text = chain(cause.as_ref());
+            match old_certificate(&text) {
+                Some(reason) => format!("its certificate can't be used: {reason}"),
+                None => text,
+            }
+        }
         other => chain(other),
     }
 }

@@ -6,6 +6,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use steersman_model::{Environment, chain};
 
 use super::ConnectError;
+use super::login::{Login, user_of};
 
 /// Where the address and the credentials come from.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,21 +37,21 @@ impl Source {
         home.is_file().then(|| Self::Files(vec![home]))
     }
 
-    pub(super) async fn load(&self) -> Result<kube::Config, ConnectError> {
+    pub(super) async fn load(&self) -> Result<Login, ConnectError> {
         match self {
-            Self::Pod => kube::Config::incluster().map_err(|error| ConnectError::ServiceAccount {
-                reason: chain(&error),
-            }),
+            Self::Pod => {
+                let config = kube::Config::incluster().map_err(|error| ConnectError::ServiceAccount {
+                    reason: chain(&error),
+                })?;
+                Ok(Login::unnamed(config))
+            }
             Self::Files(paths) => load_files(paths, None).await,
         }
     }
 }
 
 /// The configuration that the files give, for a context of theirs or else for the current one.
-pub(super) async fn load_files(
-    paths: &[PathBuf],
-    context: Option<&str>,
-) -> Result<kube::Config, ConnectError> {
+pub(super) async fn load_files(paths: &[PathBuf], context: Option<&str>) -> Result<Login, ConnectError> {
     let names = paths
         .iter()
         .map(|path| format!("`{}`", path.display()))
@@ -69,8 +70,10 @@ pub(super) async fn load_files(
         context: context.map(str::to_owned),
         ..KubeConfigOptions::default()
     };
+    let user = user_of(&merged, context, &names);
     let config = kube::Config::from_custom_kubeconfig(merged, &options).await;
-    config.map_err(|error| failed(&names, chain(&error)))
+    let config = config.map_err(|error| failed(&names, chain(&error)))?;
+    Ok(Login { config, user })
 }
 
 /// The files as one kubeconfig, of which the first that names something counts.

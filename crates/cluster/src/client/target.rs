@@ -10,7 +10,7 @@ use steersman_model::Environment;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 
-use super::{ConnectError, Source, load_files, open, pod_namespace};
+use super::{ConnectError, Login, Source, load_files, open, pod_namespace};
 
 /// The namespace where nothing names one.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -96,9 +96,9 @@ impl Target {
             .into_iter()
             .filter(|file| self.kubeconfig.is_some() || file.is_file())
             .collect();
-        let mut config = match &overrides.server {
+        let mut login = match &overrides.server {
             _ if !files.is_empty() => load_files(&files, overrides.context.as_deref()).await?,
-            Some(server) => kube::Config::new(address(server)?),
+            Some(server) => Login::unnamed(kube::Config::new(address(server)?)),
             None => {
                 Source::find(None, environment)
                     .ok_or(ConnectError::NoConfiguration)?
@@ -106,6 +106,7 @@ impl Target {
                     .await?
             }
         };
+        let config = &mut login.config;
         if let Some(server) = &overrides.server {
             config.cluster_url = address(server)?;
         }
@@ -125,7 +126,7 @@ impl Target {
         if !overrides.groups.is_empty() {
             config.auth_info.impersonate_groups = Some(overrides.groups.clone());
         }
-        open(config, None).await
+        open(login, None).await
     }
 
     /// The files that the kubeconfig is made of, as `kubectl` looks for them.
