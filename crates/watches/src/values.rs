@@ -6,12 +6,18 @@ use serde_json::{Map, Value};
 use steersman_chart::Values;
 use steersman_chart::values::set::set_string;
 
+/// How deep a spec may be nested. A client reads a few more levels of an answer, of which some are around the spec.
+const MAX_LEVELS: usize = 100;
+
 /// The values can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ValuesError {
     /// The spec is something else than a map.
     #[error("failed to read the spec: it must be a map")]
     Spec,
+    /// The spec has maps in maps, or lists, beyond all reason: what is deeper may not even be known.
+    #[error("failed to read the spec: it is nested deeper than {MAX_LEVELS} levels")]
+    Deep,
     /// An override is not in the syntax of `--set`.
     #[error("failed to apply override value `{key}`: {reason}")]
     Override {
@@ -39,10 +45,11 @@ pub enum ValuesError {
 /// ```
 ///
 /// # Errors
-/// The spec is not a map, or an override can't be read.
+/// The spec is not a map, or is nested too deeply, or an override can't be read.
 pub fn user_values(object: &Value, overrides: &BTreeMap<String, String>) -> Result<Values, ValuesError> {
     let mut values = match object.get("spec") {
         None | Some(Value::Null) => Map::new(),
+        Some(spec) if is_deeper(spec, MAX_LEVELS) => return Err(ValuesError::Deep),
         Some(Value::Object(spec)) => spec.clone(),
         Some(_) => return Err(ValuesError::Spec),
     };
@@ -53,6 +60,17 @@ pub fn user_values(object: &Value, overrides: &BTreeMap<String, String>) -> Resu
         })?;
     }
     Ok(values)
+}
+
+/// Whether a value has more levels of maps and lists than these.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let next = levels.checked_sub(1);
+    let is_deeper = |value: &Value| next.is_some_and(|next| is_deeper(value, next));
+    match value {
+        Value::Object(map) => next.is_none() || map.values().any(is_deeper),
+        Value::Array(items) => next.is_none() || items.iter().any(is_deeper),
+        _ => false,
+    }
 }
 
 /// The reason without what it quotes of the value, which may be secret.
@@ -101,6 +119,19 @@ mod tests {
             json!({"spec": {"image": {"tag": "1"}, "replicas": 2}}),
             &[("image.tag", "7"), ("list", "{a,b}")],
             json!({"image": {"tag": "7"}, "replicas": 2, "list": ["a", "b"]}),
+        );
+    }
+
+    #[test]
+    fn a_spec_is_not_nested_without_end() {
+        let spec = |levels: usize| (1..levels).fold(json!({}), |inner, _| json!({ "a": [inner] }));
+        let read = |levels| user_values(&json!({"spec": spec(levels)}), &BTreeMap::new());
+        // Each step has a list in a map.
+        assert!(read(50).is_ok());
+        let error = read(51).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "failed to read the spec: it is nested deeper than 100 levels"
         );
     }
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod deadline;
+mod depth;
 mod fence;
 mod list;
 mod login;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use answers::AnswerLayer;
 pub use answers::OnAnswer;
 use deadline::Deadline;
+use depth::Flatten;
 use fence::Fence;
 use hyper::http::uri::Authority;
 use kube::Client;
@@ -144,7 +146,7 @@ async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, Co
         reason: certificate_fault(&error, &certificate).unwrap_or_else(|| client_error(&error, &plugin)),
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
-    let builder = builder.with_layer(&Deadline(ANSWER));
+    let builder = builder.with_layer(&Flatten).with_layer(&Deadline(ANSWER));
     let client = match options {
         Some(ClientOptions { on_answer, tenure }) => {
             let host = host.into();
