@@ -20,6 +20,10 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 use super::LogOptions;
 use super::encode::Line;
 
+/// The target of warnings that quote answers that can't be read, whole. What is wrong with them is an error, too, so that
+/// it is ours to tell.
+const QUOTES_ANSWERS: &str = "kube_client::client";
+
 /// Writes each event as a line, with the fields of the spans around it.
 pub(super) struct ZapLayer {
     options: LogOptions,
@@ -43,8 +47,11 @@ impl ZapLayer {
     }
 
     /// Our own events by the chosen level. Others' from warnings on: at finer levels some of the crates below us
-    /// write requests and answers, and with them the contents of Secrets.
+    /// write requests and answers, and with them the contents of Secrets. One does so in warnings.
     fn shows(&self, metadata: &Metadata<'_>) -> bool {
+        if metadata.target().starts_with(QUOTES_ANSWERS) {
+            return false;
+        }
         let limit = self.options.verbosity.level_filter();
         *metadata.level()
             <= if is_ours(metadata) {

@@ -195,17 +195,18 @@ mod tests {
     }
 
     #[test]
-    fn other_crates_are_heard_from_warnings_on() {
+    fn other_crates_are_heard_from_warnings_on_unless_they_quote_answers() {
         let log = || {
-            tracing::info!(target: "kube_client::client", "chatter");
-            tracing::warn!(target: "kube_client::client", "trouble");
+            tracing::info!(target: "kube_runtime::watcher", "chatter");
+            tracing::warn!(target: "kube_runtime::watcher", "trouble");
+            tracing::warn!(target: "kube_client::client", "{{\"data\": \"canary\"");
         };
         check(
             Encoder::Json,
             Verbosity::Trace,
             log,
             &expect![[r#"
-                {"level":"warn","ts":"TIME","logger":"kube_client.client","msg":"trouble"}
+                {"level":"warn","ts":"TIME","logger":"kube_runtime.watcher","msg":"trouble"}
             "#]],
         );
     }
