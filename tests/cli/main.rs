@@ -9,6 +9,7 @@ mod bundle_plain;
 mod check;
 mod cluster;
 mod completion;
+mod configuration;
 mod crd;
 mod dependency;
 mod dockerfile;

@@ -152,6 +152,12 @@ impl Running {
         }
     }
 
+    /// Closes the other end of standard error, as a reader does that ends.
+    pub(crate) fn stop_reading(&mut self) {
+        // What reads for us ends with the first line that nobody takes.
+        self.lines = channel().1;
+    }
+
     /// The first line on standard error that has `text` in it.
     pub(crate) fn line_with(&self, text: &str) -> String {
         let limit = Duration::from_secs(10);

@@ -54,12 +54,17 @@ pub fn user_values(object: &Value, overrides: &BTreeMap<String, String>) -> Resu
         Some(_) => return Err(ValuesError::Spec),
     };
     for (key, value) in overrides {
-        set_string(&mut values, &format!("{key}={value}")).map_err(|reason| ValuesError::Override {
-            key: key.clone(),
-            reason: without_parts_of(value, reason),
-        })?;
+        apply_override(&mut values, key, value)?;
     }
     Ok(values)
+}
+
+/// Puts an override over what `values` have.
+pub(crate) fn apply_override(values: &mut Values, key: &str, value: &str) -> Result<(), ValuesError> {
+    set_string(values, &format!("{key}={value}")).map_err(|reason| ValuesError::Override {
+        key: key.to_owned(),
+        reason: without_parts_of(value, reason),
+    })
 }
 
 /// Whether a value has more levels of maps and lists than these.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use steersman_chart::Values;
 use steersman_yaml::{Content, Node};
 
 use super::entry::Loader;
 use super::expand::{Templates, expand_environment};
 use super::fields::{Fields, join, scalar_text};
+use crate::values::{ValuesError, apply_override};
 
 /// An override value, evaluated.
 pub(super) struct OverrideValue {
@@ -56,16 +58,22 @@ impl Loader<'_> {
             );
             self.findings.notice(node, &path, message);
         }
-        match self.templates.render(name, &expanded.text) {
-            Ok(value) => Some(OverrideValue {
-                text: value,
-                from_environment: expanded.text != text || Templates::ask_environment(&text),
-            }),
+        let value = match self.templates.render(name, &expanded.text) {
+            Ok(value) => value,
             Err(error) => {
                 self.findings
                     .problem(node, &path, format_args!("cannot be evaluated: {error}"));
-                None
+                return None;
             }
+        };
+        if let Err(ValuesError::Override { reason, .. }) = apply_override(&mut Values::new(), name, &value) {
+            self.findings
+                .problem(node, &path, format_args!("cannot be set: {reason}"));
+            return None;
         }
+        Some(OverrideValue {
+            from_environment: expanded.text != text || Templates::ask_environment(&text),
+            text: value,
+        })
     }
 }
