@@ -158,6 +158,16 @@ pub enum DocumentError {
         /// The template.
         origin: String,
     },
+    /// The name of the object, or of its namespace, would lead to another place of the API than its own.
+    #[error("{origin}: `{text}` cannot be the `{field}` of an object")]
+    Address {
+        /// The template.
+        origin: String,
+        /// `metadata.name` or `metadata.namespace`.
+        field: &'static str,
+        /// What stands there.
+        text: String,
+    },
     /// Lists in lists in lists.
     #[error("{origin}: lists are nested deeper than {MAX_LIST_DEPTH}")]
     TooDeep {
@@ -196,13 +206,26 @@ impl RenderedObject {
                     field,
                 })
         };
+        let address = |text: &str, field| {
+            if is_part_of_a_path(text) {
+                return Ok(text.to_owned());
+            }
+            Err(DocumentError::Address {
+                origin: source.to_owned(),
+                field,
+                text: text.escape_debug().to_string(),
+            })
+        };
+        let api = ApiKind::new(text("/apiVersion", "apiVersion")?, text("/kind", "kind")?);
+        let name = text("/metadata/name", "metadata.name")?;
+        let namespace = text("/metadata/namespace", "metadata.namespace").ok();
         Ok(Self {
             source: source.to_owned(),
-            api: ApiKind::new(text("/apiVersion", "apiVersion")?, text("/kind", "kind")?),
-            name: text("/metadata/name", "metadata.name")?.to_owned(),
-            namespace: text("/metadata/namespace", "metadata.namespace")
-                .ok()
-                .map(str::to_owned),
+            api,
+            name: address(name, "metadata.name")?,
+            namespace: namespace
+                .map(|namespace| address(namespace, "metadata.namespace"))
+                .transpose()?,
             value: document.clone(),
         })
     }
@@ -216,6 +239,12 @@ impl RenderedObject {
     pub fn is_kept(&self) -> bool {
         self.annotation(RESOURCE_POLICY).is_some_and(is_keep)
     }
+}
+
+/// Whether a text stands for itself in the path of a request: names of objects become parts of it as they are.
+fn is_part_of_a_path(text: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_graphic() && !r#"/%?#\"<>[]^`{|}"#.contains(letter);
+    !matches!(text, "." | "..") && text.chars().all(is_plain)
 }
 
 fn collect(
@@ -297,6 +326,22 @@ mod tests {
         check(
             json!({"apiVersion": "v1", "kind": "A"}),
             &["web/t.yaml: the document has no `metadata.name`"],
+        );
+    }
+
+    #[test]
+    fn a_name_leads_to_no_other_place_of_the_api() {
+        let named = |name: &str| json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": name}});
+        check(named("system:web.A_b"), &["v1, Kind=A system:web.A_b"]);
+        for name in ["..", "a/status", "a?x=y", "a%2fb", "a b", "a#", "\u{e4}"] {
+            let said = format!("web/t.yaml: `{name}` cannot be the `metadata.name` of an object");
+            check(named(name), &[&said]);
+        }
+        let elsewhere =
+            json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "namespace": "b/../c"}});
+        check(
+            elsewhere,
+            &["web/t.yaml: `b/../c` cannot be the `metadata.namespace` of an object"],
         );
     }
 
