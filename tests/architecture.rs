@@ -232,8 +232,10 @@ fn no_file_outgrows_a_reader() {
 }
 
 #[test]
-fn every_case_that_compatibility_names_is_there() {
-    let mut pages = vec![root().join("COMPATIBILITY.md")];
+fn every_case_that_a_page_names_is_there() {
+    let mut pages = ["COMPATIBILITY.md", "SECURITY.md"]
+        .map(|page| root().join(page))
+        .to_vec();
     for entry in std::fs::read_dir(root().join("docs/compatibility")).expect("a readable folder") {
         pages.push(entry.expect("a folder entry").path());
     }

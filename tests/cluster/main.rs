@@ -6,6 +6,7 @@
 )]
 
 mod applying;
+mod bad_inputs;
 mod bench;
 mod compat;
 mod concurrency;

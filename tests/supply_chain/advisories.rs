@@ -1,4 +1,4 @@
-//! What is known against dependencies: the advisories of RustSec's database, of which `advisories.tsv` is a snapshot.
+//! What is known against dependencies: the advisories of `RustSec`, of which `advisories.tsv` is a snapshot.
 //!
 //! `ADVISORY_DB` names a clone of the database to judge by in its place; with `UPDATE_EXPECT=1`, the snapshot is written.
 
