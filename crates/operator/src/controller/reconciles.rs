@@ -61,7 +61,7 @@ impl Controller {
                     let outcome = if is_unselected {
                         Box::pin(reconciler.release_unselected(object, &mut memory)).await
                     } else {
-                        reconciler.reconcile(object, &mut memory).await
+                        Box::pin(reconciler.reconcile(object, &mut memory)).await
                     };
                     (memory, outcome)
                 };

@@ -340,6 +340,9 @@ mod tests {
             ConditionChange::Keep(ConditionType::Ready),
             ConditionChange::Keep(ConditionType::Deployed),
         ];
-        assert_eq!(merge(&[ready.clone()], &keep, Some(2), at(9)), [ready]);
+        assert_eq!(
+            merge(std::slice::from_ref(&ready), &keep, Some(2), at(9)),
+            [ready]
+        );
     }
 }
