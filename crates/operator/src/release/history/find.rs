@@ -36,10 +36,9 @@ impl History {
         let Some(newest) = revisions.max() else {
             return self.list().await;
         };
-        let later = self.secrets.get_metadata_opt(&self.key(newest.next())).await;
-        match later.map_err(|error| self.failed("read", error))? {
-            Some(_) => self.list().await,
-            None => self.get_or_list(names).await,
+        match self.secrets.get_metadata_opt(&self.key(newest.next())).await {
+            Ok(None) => self.get_or_list(names).await,
+            Ok(Some(_)) | Err(_) => self.list().await,
         }
     }
 
@@ -54,8 +53,8 @@ impl History {
             .buffered(AT_ONCE)
             .try_collect()
             .await;
-        let found = found.map_err(|error| self.failed("read", error))?;
         let found: Vec<ObjectMeta> = found
+            .unwrap_or_default()
             .into_iter()
             .flatten()
             .map(|secret| secret.metadata)
@@ -72,15 +71,15 @@ impl History {
         Ok(listed.into_iter().map(|secret| secret.metadata).collect())
     }
 
-    /// The Secrets of these names. Where none of them is there, others may be.
+    /// The Secrets of these names. Where none of them is there, others may be; where one request fails, the list is another
+    /// try.
     async fn get_or_list(&self, names: Vec<String>) -> Result<Vec<Secret>, HistoryError> {
         let requests: Vec<_> = names.iter().map(|name| self.secrets.get_opt(name)).collect();
         let found: Result<Vec<_>, _> = futures::stream::iter(requests)
             .buffered(AT_ONCE)
             .try_collect()
             .await;
-        let found = found.map_err(|error| self.failed("read", error))?;
-        let mut found: Vec<Secret> = found.into_iter().flatten().collect();
+        let mut found: Vec<Secret> = found.unwrap_or_default().into_iter().flatten().collect();
         if found.is_empty() {
             return self.list().await;
         }
