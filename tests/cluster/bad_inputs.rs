@@ -28,9 +28,10 @@ async fn post(bench: &Bench, name: &str, spec: &str) {
 /// Why a resource is stalled, as kubectl tells it, which reads what is nested without end.
 async fn stalled(bench: &Bench, name: &str) -> String {
     let path = r#"jsonpath={.status.conditions[?(@.type=="Stalled")].message}"#;
+    let kind = format!("webs.{}", bench.group);
     let begun = std::time::Instant::now();
     loop {
-        let arguments = ["get", "web", name, "-n", &bench.namespace, "-o", path];
+        let arguments = ["get", &kind, name, "-n", &bench.namespace, "-o", path];
         let message = bench.cluster.kubectl(&arguments).await.unwrap();
         if !message.is_empty() {
             return message;
@@ -298,9 +299,8 @@ async fn a_message_of_a_chart_forges_no_line_of_the_log() {
     );
     let operator = bench.ready_operator().await;
     let forged = "no\n{\"level\":\"info\",\"msg\":\"forged\"}\r\n\u{1b}[31mred\u{9b}0m\u{7}";
-    bench
-        .apply_web("shop", json!({"say": forged, "password": CANARY}))
-        .await;
+    let spec = json!({"say": forged, "password": CANARY});
+    post(&bench, "shop", &spec.to_string()).await;
     let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
     assert!(
         message.contains("forged") && !message.contains(char::is_control),

@@ -61,7 +61,7 @@ impl KnownSecrets {
         self.release.is_some() && self.has_looked_up(lookups)
     }
 
-    /// Whether it is known what is secret in `lookups`.
+    /// `false` after a restart, until Secrets among `lookups` are read again.
     pub(super) fn has_looked_up(&self, lookups: &[Answer]) -> bool {
         self.looked_up.is_some() || !lookups.iter().any(is_of_secrets)
     }

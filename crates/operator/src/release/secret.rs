@@ -28,12 +28,12 @@ const BARRIER_KIND: &str = "ManifestInParts";
 /// The label of a part with the release that it belongs to.
 pub(super) const PART_LABEL: &str = "steersman.dev/release";
 
-/// The name of the Secret of a revision.
+/// As Helm makes it: `sh.helm.release.v1.web.v2`.
 pub(super) fn secret_name(release: &str, revision: Revision) -> String {
     format!("{}{revision}", name_prefix(release))
 }
 
-/// The revision whose Secret has this name.
+/// `None` for what Helm would not have called so.
 pub(super) fn secret_revision(release: &str, name: &str) -> Option<Revision> {
     let revision = Revision(name.strip_prefix(&name_prefix(release))?.parse().ok()?);
     (secret_name(release, revision) == name).then_some(revision)

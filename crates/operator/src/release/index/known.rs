@@ -76,7 +76,7 @@ impl Sighting {
 }
 
 impl KnownSecrets {
-    /// The names of a release's Secrets.
+    /// Those that the watch, or answers to our own requests, have told of.
     pub(super) fn names(&self, namespace: &str, release: &str) -> Vec<String> {
         let known = self.0.get(namespace).and_then(|releases| releases.get(release));
         let known = known.into_iter().flatten();

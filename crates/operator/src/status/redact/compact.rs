@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 16 * 1024;
 pub struct CompactSecrets {
     /// All secrets, one after the other.
     text: Box<str>,
-    /// Where each ends.
+    /// Offsets in `text`, in bytes.
     ends: Box<[u32]>,
 }
 
