@@ -134,12 +134,12 @@ mod tests {
     #[test]
     fn the_newest_revision_that_names_an_object_says_whether_it_is_kept() {
         let revisions = vec![
-            named("ConfigMap", "kept later", None),
-            named("ConfigMap", "kept once", Some("keep")),
-            named("ConfigMap", "kept later", Some("keep")),
-            named("ConfigMap", "kept once", None),
+            named("ConfigMap", "kept-later", None),
+            named("ConfigMap", "kept-once", Some("keep")),
+            named("ConfigMap", "kept-later", Some("keep")),
+            named("ConfigMap", "kept-once", None),
         ];
-        let abandoned = [id("ConfigMap", "kept later"), id("ConfigMap", "lost")];
+        let abandoned = [id("ConfigMap", "kept-later"), id("ConfigMap", "lost")];
         let objects = inventory(revisions, &abandoned);
         let shown: Vec<(&str, bool)> = objects
             .iter()
@@ -147,7 +147,7 @@ mod tests {
             .collect();
         assert_eq!(
             shown,
-            [("kept later", true), ("kept once", false), ("lost", false)]
+            [("kept-later", true), ("kept-once", false), ("lost", false)]
         );
     }
 }

@@ -253,7 +253,7 @@ fn a_resource_of_which_nothing_is_known_is_not_ready_while_it_is_held() {
         hooks: Vec::new(),
         objects: Vec::new(),
     });
-    check(&[dry_run.clone()], &["Ready=False DryRun"]);
+    check(std::slice::from_ref(&dry_run), &["Ready=False DryRun"]);
     // helm-operator has said something.
     let theirs = json!({"conditions": [{"type": "Deployed", "status": "True"}]});
     for report in [ReleaseReport::Paused, dry_run] {
