@@ -255,3 +255,34 @@ async fn what_a_hook_has_made_is_kept_from_its_delete_policy_too() {
     is_free(&bench, &maps, "shop-configmap", uid.as_deref()).await;
     operator.stop().await.unwrap();
 }
+/// A hook's object may be what the release lives on: a password that was made once, a claim with data.
+#[tokio::test]
+async fn what_hooks_have_made_stays_with_the_objects_of_an_orphaned_release() {
+    let Some(bench) = Bench::with_kind("keeping").await else {
+        return;
+    };
+    bench.add_template(
+        "made.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-made-{{ .Values.message }}\n  annotations: \
+         {helm.sh/hook: 'pre-install,pre-upgrade'}\n",
+    );
+    let operator = bench.operator_with(&["--history-max=1"]).await;
+    let maps = bench.config_maps();
+    let mut made = Vec::new();
+    for (turn, message) in [(1, "old"), (2, "new")] {
+        bench.apply_web("shop", json!({"message": message})).await;
+        bench.wait_revision("shop", turn).await;
+        let name = format!("shop-made-{message}");
+        made.push((name.clone(), maps.get(&name).await.unwrap().metadata.uid));
+    }
+    assert_eq!(bench.revisions().await, ["2 deployed"]);
+    let policy = json!({"metadata": {"annotations": {"steersman.dev/deletion-policy": "orphan"}}});
+    bench.patch_web("shop", policy).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    // The finalizer goes last.
+    for (name, uid) in made {
+        is_free(&bench, &maps, &name, uid.as_deref()).await;
+    }
+    operator.stop().await.unwrap();
+}

@@ -126,7 +126,7 @@ impl Lookups<'_> {
             Ok(rendered) => rendered,
         };
         let again = again.as_ref().unwrap_or(&rendered);
-        let hooks = stored.record.hooks.clone().unwrap_or_default();
+        let hooks = stored.hooks().to_vec();
         let parts = [
             values_of(&stored.record.manifest, &hooks),
             values_of(&manifest(&rendered), &hook_records(&rendered)),

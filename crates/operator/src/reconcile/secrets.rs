@@ -19,7 +19,7 @@ pub(super) fn secrets_of<'a>(
             redactor.add_values(&Value::Object(config));
         }
         redactor.add_manifest(&stored.record.manifest);
-        for hook in stored.record.hooks.iter().flatten() {
+        for hook in stored.hooks() {
             redactor.add_manifest(&hook.manifest);
         }
     }

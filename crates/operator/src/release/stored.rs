@@ -5,7 +5,7 @@ use steersman_cluster::lookup::Answer;
 use steersman_model::{ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId};
 
 use super::parts::Parts;
-use super::record::ReleaseRecord;
+use super::record::{HookRecord, ReleaseRecord};
 
 /// What Helm and helm-operator call themselves if nobody renames them.
 const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
@@ -87,6 +87,11 @@ impl Stored {
     /// Whether Helm or helm-operator wrote it.
     pub fn is_of_others(&self) -> bool {
         self.snapshot.inputs.is_none()
+    }
+
+    /// Its hooks; a record that says nothing of them has none.
+    pub fn hooks(&self) -> &[HookRecord] {
+        self.record.hooks.as_deref().unwrap_or_default()
     }
 
     /// The field managers whose objects the revision consists of, if others wrote it. Helm's own

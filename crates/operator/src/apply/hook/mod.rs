@@ -156,7 +156,7 @@ impl Applier {
         Ok(())
     }
 
-    /// The objects of `hooks`, the newest first, that are to go and that no garbage collector reaches when the owner goes.
+    /// The objects of `hooks`, the newest first, that are to go with the release.
     ///
     /// # Errors
     /// The server does not say what it serves.
@@ -165,25 +165,42 @@ impl Applier {
         owner: &Owner,
         hooks: &[&HookRecord],
     ) -> Result<Vec<ObjectId>, DiscoveryError> {
-        let Some(namespace) = &owner.namespace else {
-            return Ok(Vec::new());
-        };
-        let mut left = Vec::new();
         let mut decided = BTreeSet::new();
-        for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
+        let runs = self.readable(owner, hooks).await?.into_iter();
+        let newest = runs.filter(|run| decided.insert(run.id.clone()));
+        Ok(newest.filter(Run::is_to_go).map(|run| run.id).collect())
+    }
+
+    /// The objects of `hooks`, whatever is to become of them.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn objects_of_hooks(
+        &self,
+        owner: &Owner,
+        hooks: &[&HookRecord],
+    ) -> Result<BTreeSet<ObjectId>, DiscoveryError> {
+        let runs = self.readable(owner, hooks).await?;
+        Ok(runs.into_iter().map(|run| run.id).collect())
+    }
+
+    /// What `hooks` make, but for those that can't be read or whose kind is gone.
+    async fn readable<'a>(
+        &self,
+        owner: &Owner,
+        hooks: &[&'a HookRecord],
+    ) -> Result<Vec<Run<'a>>, DiscoveryError> {
+        let mut runs = Vec::new();
+        for hook in hooks.iter().copied().filter(|hook| is_ours_to_run(hook)) {
             match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
-                Ok(runs) => {
-                    let newest = runs.into_iter().filter(|run| decided.insert(run.id.clone()));
-                    left.extend(newest.filter(Run::is_to_go).map(|run| run.id));
-                }
+                Ok(prepared) => runs.extend(prepared),
                 Err(HookError::Discovery(error)) => return Err(error),
                 Err(error) => {
                     tracing::debug!(hook = %hook.path, error = %steersman_model::chain(&error), "a stored hook can't be read");
                 }
             }
         }
-        left.retain(|id| id.namespace.as_ref() != Some(namespace));
-        Ok(left)
+        Ok(runs)
     }
 
     async fn prepare<'a>(

@@ -11,6 +11,7 @@ use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
+use crate::release::Stored;
 use crate::status::EventReason;
 
 /// Takes our marks off the objects and the revisions, so that neither we nor the garbage
@@ -45,11 +46,25 @@ impl OrphanObjects<'_> {
         for id in &ids {
             applier.orphan(owner, id).await?;
         }
+        self.orphan_hooks(session, &leaving.revisions).await?;
         session.history.orphan().await?;
         session.log("Objects of the release stay");
         let message = format!("the objects of release {} stay, and its history", session.release);
         self.recorder
             .event(session, EventReason::ReleaseOrphaned, &message);
+        Ok(())
+    }
+
+    /// What hooks of any revision have left may be what the release lives on, such as a generated password.
+    async fn orphan_hooks(&self, session: &Session, revisions: &[Stored]) -> Result<(), ReconcileError> {
+        let (applier, owner) = (&self.executor.applier, &session.owner);
+        let hooks: Vec<_> = revisions.iter().flat_map(Stored::hooks).collect();
+        let named = applier.objects_of_hooks(owner, &hooks).await?;
+        let left = revisions.iter().flat_map(|stored| &stored.snapshot.hook_objects);
+        let ids: BTreeSet<&ObjectId> = named.iter().chain(left).collect();
+        for id in ids {
+            applier.orphan(owner, id).await?;
+        }
         Ok(())
     }
 }

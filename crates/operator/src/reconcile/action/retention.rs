@@ -40,8 +40,7 @@ pub(super) async fn make_room(
     };
     let goes = |former: &&Stored| gone.contains(&former.record.version);
     let newest_first = earlier.iter().rev().filter(goes);
-    let hooks = newest_first.flat_map(|former| former.record.hooks.iter().flatten());
-    let hooks: Vec<_> = hooks.collect();
+    let hooks: Vec<_> = newest_first.flat_map(Stored::hooks).collect();
     hook_objects.extend(executor.applier.left_by_hooks(&session.owner, &hooks).await?);
     let named = objects_named_by(in_effect(earlier).iter().filter(goes));
     let named = executor.identities(session, named).await?;

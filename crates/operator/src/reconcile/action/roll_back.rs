@@ -102,7 +102,7 @@ impl RollBack<'_> {
         let release = &session.release;
         let doing = format!("what release {release} has installed is being removed, as that has failed");
         self.executor.say(session, doing).await?;
-        let hooks: Vec<_> = failed.record.hooks.iter().flatten().collect();
+        let hooks: Vec<_> = failed.hooks().iter().collect();
         let uninstall = &self.uninstall;
         uninstall
             .run_hooks(session, Some(failed), HookEvent::PreDelete)

@@ -18,7 +18,7 @@ use crate::reconcile::plan::{inventory, objects_named_by};
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
-use crate::release::{HistoryError, HookRecord, Stored};
+use crate::release::{HistoryError, Stored};
 use crate::status::EventReason;
 use crate::telemetry::step;
 
@@ -123,7 +123,7 @@ impl Uninstall<'_> {
     async fn remove_hooks(&self, session: &Session, revisions: &[Stored]) -> Result<(), ReconcileError> {
         let (applier, owner) = (&self.executor.applier, &session.owner);
         let newest_first = revisions.iter().rev();
-        let hooks: Vec<_> = newest_first.flat_map(|stored| hooks_of(Some(stored))).collect();
+        let hooks: Vec<_> = newest_first.flat_map(Stored::hooks).collect();
         let decided = applier.remove_hooks(owner, &hooks).await?;
         let left = revisions.iter().flat_map(|stored| &stored.snapshot.hook_objects);
         let left: BTreeSet<&ObjectId> = left.filter(|id| !decided.contains(id)).collect();
@@ -166,7 +166,7 @@ impl Uninstall<'_> {
             return Ok(());
         };
         let hooks = HookRun {
-            hooks: hooks_of(Some(last)),
+            hooks: last.hooks(),
             revision: last.record.version,
             event,
             timeout: self.settings.releases.hook_timeout,
@@ -227,12 +227,6 @@ impl Uninstall<'_> {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
-}
-
-fn hooks_of(stored: Option<&Stored>) -> &[HookRecord] {
-    stored
-        .and_then(|stored| stored.record.hooks.as_deref())
-        .unwrap_or_default()
 }
 
 /// In a namespace that is being deleted nothing can be created, so no hook can run, and the

@@ -147,7 +147,7 @@ impl Plan {
         earlier: &[Stored],
     ) -> Result<Self, ReconcileError> {
         let objects = objects_of_manifest(&stored.record.manifest)?;
-        let hooks = stored.record.hooks.clone().unwrap_or_default();
+        let hooks = stored.hooks().to_vec();
         let revision = stored.record.version;
         Ok(Self {
             decision: Decision::Recover(revision),
