@@ -6,14 +6,14 @@
 //!      --Deployer::wait-->                       rollout.rs   until the Deployments are available
 //! Plan --Deployer::undeploy--> cluster           undeploy.rs  resources, definitions, the rest, namespaces
 //!                                                leftover.rs  what keeps a namespace
-//!                                                lease.rs     what the operator has made for itself
+//!                                                left_behind.rs  what the operator has made for itself
 //! ```
 //!
 //! Objects are applied by the server under the field manager of the operator. Nothing is deleted while resources are
 //! left whose finalizers only the operator takes off.
 
 mod deployer;
-mod lease;
+mod left_behind;
 mod leftover;
 mod plan;
 mod rollout;

@@ -13,7 +13,7 @@ use steersman_model::{ApiKind, ObjectId, RESOURCE_POLICY, RenderedObject};
 use tokio::time::Instant;
 
 use super::deployer::{DeployError, Deployer, POLL_INTERVAL, Step, request_failed, text};
-use super::lease::leases;
+use super::left_behind::{leases, signing_keys};
 use super::plan::Plan;
 
 /// How many resources an error names.
@@ -58,7 +58,7 @@ pub enum UndeployError {
 
 impl Deployer<'_> {
     /// Deletes the operator of the plan: its kinds' resources while it still runs, then the definitions, all other
-    /// objects in Helm's order, the lease that it held, and its namespaces, unless others have something in them.
+    /// objects in Helm's order, its lease and its keys, and its namespaces, unless others have something in them.
     ///
     /// # Guarantees
     /// The operator runs until the last resource of its kinds is gone. Where resources are there and `cascade` is off, or
@@ -92,6 +92,7 @@ impl Deployer<'_> {
         others.sort_by(|a, b| uninstall_order(&a.api.kind, &b.api.kind));
         self.delete_all(&others, end).await?;
         self.delete_all(&leases(plan), end).await?;
+        self.delete_all(&signing_keys(plan), end).await?;
         for namespace in &plan.namespaces {
             let found = self.leftovers(&namespace.name).await?;
             if found.is_empty() {

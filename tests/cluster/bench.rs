@@ -125,7 +125,13 @@ impl Bench {
         operator
     }
 
-    fn start(&self, folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> OperatorProcess {
+    /// Starts the operator in a folder with flags and variables.
+    pub(crate) fn start(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> OperatorProcess {
         OperatorProcess::start(&OperatorCommand {
             binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
             folder,

@@ -47,6 +47,7 @@ mod migrate;
 mod moments;
 mod order;
 mod public_charts;
+mod records;
 mod refusals;
 mod requests;
 mod roles;

@@ -40,7 +40,7 @@ mod schema_fault;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
-pub use mark::{CHART_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind};
+pub use mark::{CHART_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind, without_marks};
 pub use proof::{OWNER_UID_LABEL, is_kept, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};

@@ -225,6 +225,44 @@ pub fn orphan_patch(existing: &ObjectMeta, uid: &str) -> Option<Value> {
     }}))
 }
 
+/// An object without everything that marks it as a release's: what is left is the chart's, or others'.
+///
+/// ```
+/// use serde_json::json;
+/// use steersman_cluster::{OWNER_UID_LABEL, without_marks};
+///
+/// let before = json!({"metadata": {"name": "shop", "labels": {OWNER_UID_LABEL: "0b53", "tier": "web"}}});
+/// let restored = json!({"metadata": {"name": "shop", "labels": {OWNER_UID_LABEL: "77a0", "tier": "web"}}});
+/// assert_eq!(without_marks(before), without_marks(restored));
+/// ```
+pub fn without_marks(mut object: Value) -> Value {
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return object;
+    };
+    metadata.remove("ownerReferences");
+    for (key, marks) in [
+        ("labels", &[MANAGED_BY_LABEL, CHART_LABEL, OWNER_UID_LABEL][..]),
+        (
+            "annotations",
+            &[
+                RELEASE_NAME,
+                RELEASE_NAMESPACE,
+                PRIMARY_RESOURCE,
+                PRIMARY_RESOURCE_TYPE,
+            ][..],
+        ),
+    ] {
+        let Some(map) = metadata.get_mut(key).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        map.retain(|name, _| !marks.contains(&name.as_str()));
+        if map.is_empty() {
+            metadata.remove(key);
+        }
+    }
+    object
+}
+
 /// Whether an owner reference is to the resource of this `apiVersion`, kind and name, in any version and incarnation.
 pub fn is_named(reference: &OwnerReference, (api_version, kind, name): (&str, &str, &str)) -> bool {
     reference.kind == kind

@@ -40,6 +40,10 @@ pub struct Config {
     pub suppress_override_values: bool,
     /// The namespaces whose custom resources are reconciled.
     pub namespaces: Namespaces,
+    /// Where the operator runs.
+    pub place: Place,
+    /// The namespace of its lease and of the keys that sign releases; its own where that is not given.
+    pub own_namespace: Option<String>,
     /// Whether changes of watches.yaml and of charts are taken at once.
     pub follow_files: bool,
     /// The kubeconfig of `--kubeconfig`, before all other ways to find the API server.
@@ -48,6 +52,15 @@ pub struct Config {
     pub log: LogOptions,
     /// What the user should know about the flags and the environment although they can be obeyed.
     pub notices: Vec<String>,
+}
+
+/// Where an operator runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a pod, as the one that the cluster's releases belong to.
+    Pod,
+    /// Outside of a cluster, as a developer's, beside which another one may be at work.
+    Outside,
 }
 
 /// What releases keep, wait for, and do when they fail. The words are those of Helm's flags.

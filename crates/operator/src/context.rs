@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::release::Signer;
 use crate::server::Readiness;
 
 /// Shared handles, handed to everything that reconciles. Clones are cheap and share everything.
@@ -26,6 +27,8 @@ pub struct Context {
     pub readiness: Readiness,
     /// What the API server lets the operator do.
     pub permissions: Arc<Permissions>,
+    /// Vouches for the revisions of releases.
+    pub signer: Arc<Signer>,
     /// Under which selectors those held custom resources that were the leader before.
     pub former_selectors: Selectors,
     /// Cancelled when the process is asked to stop: no reconcile starts after that, running ones end.

@@ -7,20 +7,24 @@ use std::time::Duration;
 use kube::Client;
 use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer, Tenure};
 use steersman_cluster::permissions::Permissions;
-use steersman_model::Environment;
+use steersman_model::{Environment, chain};
 use steersman_watches::{Selectors, Watches};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, LeaderElection, MetricsAccess};
+use crate::config::{Config, LeaderElection, MetricsAccess, Place};
 use crate::context::Context;
 use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
+use crate::release::{Signer, SignerError};
 use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
 
 /// How long running reconciles may take to end once the process is asked to stop.
 const GRACE: Duration = Duration::from_secs(9);
+
+/// How soon the keys that sign releases are asked for again.
+const KEYS_PAUSE: Duration = Duration::from_secs(2);
 
 /// Why the operator does not run, or runs no more.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +38,9 @@ pub enum RunError {
     /// The API server cannot be talked to.
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    /// The keys that sign releases can't be had.
+    #[error(transparent)]
+    Signer(#[from] SignerError),
     /// The lease's namespace is not known.
     #[error("found no namespace for the leader election's lease")]
     LeaseNamespace,
@@ -140,12 +147,18 @@ where
         metrics.leader(&election.id, true);
     }
 
+    let signing = signer(&config, &client);
+    let Some(signer) = shutdown.run_until_cancelled(signing).await.transpose()? else {
+        return Ok(());
+    };
+    warn_of_releases_beside_keys(&config, &watches, &client, &signer);
     all_wait(&readiness, &watches, "its controller has not started yet");
     let workers_in_all = config
         .max_concurrent_in_all
         .map(|most| Arc::new(Semaphore::new(most.get())));
     let context = Context {
         client,
+        signer: Arc::new(signer),
         permissions: Arc::new(Permissions::new(config.namespaces.names())),
         workers_in_all,
         config: Arc::new(config),
@@ -163,6 +176,53 @@ where
         elector.release().await;
     }
     result
+}
+
+/// The signer of releases, with the keys of the operator's namespace. Where it may not have these, as its role is from before
+/// there were any, it has a key of its own until it ends.
+async fn signer(config: &Config, client: &Client) -> Result<Signer, SignerError> {
+    let namespace = own_namespace(config, client);
+    loop {
+        let opened = match Signer::open(client.clone(), namespace, !config.dry_run).await {
+            Err(error) if error.is_transient() => {
+                tracing::warn!(error = %chain(&error), "the keys that sign releases can't be had yet");
+                tokio::time::sleep(KEYS_PAUSE).await;
+                continue;
+            }
+            Err(error) if error.is_refused() => {
+                tracing::warn!(
+                    error = %chain(&error),
+                    "releases are signed with a key that ends with this process, so each start compares all of them with what \
+                     their charts render; `steersman rbac generate` writes the role that the operator needs"
+                );
+                Signer::of_process()?
+            }
+            opened => opened?,
+        };
+        return Ok(match config.place {
+            Place::Pod => opened,
+            Place::Outside => opened.leaving_others(),
+        });
+    }
+}
+
+/// The namespace in which the operator keeps what is its own.
+fn own_namespace<'a>(config: &'a Config, client: &'a Client) -> &'a str {
+    let given = config.own_namespace.as_deref();
+    given.unwrap_or_else(|| client.default_namespace())
+}
+
+/// Says at the start if the namespace of the keys is one that is watched for itself. Where all are watched, it is said as soon
+/// as there is a release.
+fn warn_of_releases_beside_keys(config: &Config, watches: &Watches, client: &Client, signer: &Signer) {
+    let listed = config.namespaces.names();
+    let of_watches = watches
+        .iter()
+        .filter_map(|watch| watch.release_namespace.as_deref());
+    let own = own_namespace(config, client);
+    if listed.contains(own) || of_watches.into_iter().any(|namespace| namespace == own) {
+        signer.warn_of_releases_in(own);
+    }
 }
 
 /// Runs the controllers while the lease, if one is needed, is held.

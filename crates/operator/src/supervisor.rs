@@ -1,5 +1,6 @@
 //! One controller for each watch, and another set of them when the watches change.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
@@ -201,7 +202,8 @@ async fn next(updates: &mut Option<Updates>) -> Option<Watches> {
 
 fn share(context: &Context, interests: Interests, stop: CancellationToken) -> Shared {
     let namespaces = context.config.namespaces.names();
-    Shared::new(context.client.clone(), interests, namespaces, stop)
+    let signer = Arc::clone(&context.signer);
+    Shared::new(context.client.clone(), signer, interests, namespaces, stop)
 }
 
 fn interests(watches: &Watches) -> Interests {

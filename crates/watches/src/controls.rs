@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const OPERATOR: &str = "helm.sdk.operatorframework.io/";
 const OWN: &str = "steersman.dev/";
+/// Names the chart of a release of Helm's that the resource takes over although its own chart is another one.
+pub const ADOPT_CHART: &str = "steersman.dev/adopt-chart";
 /// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
@@ -34,6 +36,8 @@ pub struct Controls {
     pub reconcile_at: Option<String>,
     /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
     pub deletion: DeletionPolicy,
+    /// The chart of a release of Helm's that is taken over although it is not the resource's: `steersman.dev/adopt-chart`.
+    pub adopt_chart: Option<String>,
     /// What can't be changed in place is deleted and created again: `upgrade-force`.
     pub upgrade_force: bool,
     /// The same while a failed upgrade is undone: `rollback-force`.
@@ -112,6 +116,7 @@ impl Controls {
             mode: reader.mode(),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
+            adopt_chart: reader.text("", ADOPT_CHART),
             upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
             rollback_force: reader.flag(OPERATOR, "rollback-force"),
             uninstall_wait: reader.choice(OPERATOR, "uninstall-wait"),

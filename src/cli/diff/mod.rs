@@ -12,6 +12,7 @@ use anyhow::anyhow;
 use steersman_model::Environment;
 use steersman_operator::dependents::Interests;
 use steersman_operator::reconcile::{DryRun, ReconcileError, ReconcileSettings, Reconciler, Shared};
+use steersman_operator::release::Signer;
 use steersman_watches::Watches;
 pub(super) use subject::Subject;
 use tokio_util::sync::CancellationToken;
@@ -105,6 +106,7 @@ pub(super) async fn dry_run(cluster: &Cluster, subject: Subject<'_>) -> Result<D
     let stop = CancellationToken::new();
     let shared = Shared::new(
         cluster.client.clone(),
+        Arc::new(Signer::unchecked()),
         Interests::default(),
         BTreeSet::new(),
         stop,

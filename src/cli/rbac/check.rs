@@ -10,7 +10,7 @@ use steersman_cluster::permissions::{PermissionsError, granted};
 use steersman_model::Environment;
 use steersman_project::rbac::{
     Asked, Audited, Comparison, Difference, Granted, Purpose, Rule, base_rules, compare,
-    leader_election_rules, metrics_rules, needed,
+    leader_election_rules, metrics_rules, needed, signing_rules,
 };
 
 use super::generate::NeedsFlags;
@@ -161,9 +161,10 @@ fn by_audit(audited: &Audited, granted: &[Granted], rules: &[Rule], mut predicte
     }
 }
 
-/// Without what an operator may have for leader election and guarded metrics, and what everybody may.
+/// Without what an operator may have in its own namespace, wherever that is, and for guarded metrics, and what everybody may.
 fn without_optional(comparison: Comparison) -> Comparison {
     let mut rules = leader_election_rules();
+    rules.extend(signing_rules());
     rules.extend(metrics_rules());
     rules.push(Rule::new(
         "authorization.k8s.io",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use steersman_model::{Environment, parse_duration};
 use steersman_operator::config::{
-    Config, ConfigError, ConfigProblem, LeaderElection, MetricsAccess, Namespaces, ReleasePolicy,
+    Config, ConfigError, ConfigProblem, LeaderElection, MetricsAccess, Namespaces, Place, ReleasePolicy,
     parse_address,
 };
 use steersman_operator::telemetry::traces::{are_wanted, notice};
@@ -45,6 +45,13 @@ impl Args {
                     Namespaces::parse(environment.get("WATCH_NAMESPACE")),
                 )
                 .unwrap_or(Namespaces::All),
+            place: if is_in_pod(environment) {
+                Place::Pod
+            } else {
+                Place::Outside
+            },
+            own_namespace: Some(self.leader_election_namespace.clone())
+                .filter(|namespace| !namespace.is_empty()),
             follow_files: self.watch_files.unwrap_or_else(|| !is_in_pod(environment)),
             log: self.log(is_terminal, environment),
             watches_file: self.watches_file,

@@ -77,6 +77,8 @@ fn the_defaults_are_those_of_helm_operator() {
             dry_run: false,
             suppress_override_values: false,
             namespaces: All,
+            place: Outside,
+            own_namespace: None,
             follow_files: true,
             kubeconfig: None,
             log: LogOptions {

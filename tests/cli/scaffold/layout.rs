@@ -269,7 +269,7 @@ fn commands_of_a_project_need_one() {
     assert_eq!(said.code, Some(2), "{}", said.stderr);
 }
 
-/// What operator-sdk writes for the example, and `config/manager/pod_disruption_budget.yaml`.
+/// What operator-sdk writes for the example, `config/manager/pod_disruption_budget.yaml`, and the role of the signing keys.
 const FILES: &[&str] = &[
     ".gitignore",
     "Dockerfile",
@@ -300,6 +300,8 @@ const FILES: &[&str] = &[
     "config/rbac/role.yaml",
     "config/rbac/role_binding.yaml",
     "config/rbac/service_account.yaml",
+    "config/rbac/signing_keys_role.yaml",
+    "config/rbac/signing_keys_role_binding.yaml",
     "config/samples/cache_v1alpha1_memcached.yaml",
     "config/samples/kustomization.yaml",
     "config/scorecard/bases/config.yaml",

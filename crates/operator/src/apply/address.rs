@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::{DiscoveryError, Resource, Served, unavailable};
-use steersman_model::{ObjectId, RenderedObject, kinds_defined_by};
+use steersman_model::{ApiKind, ObjectId, RenderedObject, kinds_defined_by};
 
 use super::applier::Applier;
 use crate::apply::error::ApplyError;
@@ -75,6 +75,17 @@ impl Applier {
             }
         }
         Ok(served)
+    }
+
+    /// What the server serves, with these kinds if it does.
+    ///
+    /// # Errors
+    /// The server does not say.
+    pub async fn served_with<'a>(
+        &self,
+        kinds: impl IntoIterator<Item = &'a ApiKind>,
+    ) -> Result<Arc<Served>, DiscoveryError> {
+        self.discovery.served_with(kinds).await
     }
 
     /// The identities of `objects`. Those whose kind is not served are left out: nothing of that

@@ -17,6 +17,7 @@ use super::lookups::Lookups;
 use super::memory::Memory;
 use super::observe::Observer;
 use super::plan::Planner;
+use super::proof::Proof;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Cause, ReleaseState};
 use super::{Next, Reconciler, next_action, release_state};
@@ -204,6 +205,7 @@ impl Reconciler {
             take_over: TakeOver {
                 executor: &self.executor,
                 recorder: &self.recorder,
+                now: self.shared.now,
             },
         };
         step("upgrade")
@@ -290,6 +292,10 @@ impl Reconciler {
         Planner {
             renderer: &self.renderer,
             settings: &self.settings,
+            proof: Proof {
+                applier: &self.executor.applier,
+                settings: &self.settings,
+            },
         }
     }
 

@@ -9,6 +9,7 @@ use super::memory::Memory;
 use super::secrets::secrets_of;
 use super::session::Session;
 use crate::dependents::Dependents;
+use crate::release::Stored;
 use crate::status::{
     Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, has_health, shown_manifest, shown_words,
 };
@@ -79,7 +80,7 @@ impl DeployedReport<'_> {
         if is_there {
             return Ok(ManifestInStatus::AsBefore);
         }
-        let Some(stored) = session.history.get(revision).await? else {
+        let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(ManifestInStatus::AsBefore);
         };
         let objects = objects_of_manifest(&stored.record.manifest)?;

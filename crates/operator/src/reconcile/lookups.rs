@@ -17,7 +17,7 @@ use super::record::{hook_records, manifest};
 use super::renderer::Renderer;
 use super::secrets::{is_of_secrets, secrets_looked_up};
 use super::session::{PreparedRelease, Session};
-use crate::release::HookRecord;
+use crate::release::{HookRecord, Stored};
 
 /// What charts have looked up, and whether the answers are others now.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ impl Lookups<'_> {
         prepared: &PreparedRelease,
         revision: Revision,
     ) -> Result<bool, ReconcileError> {
-        let Some(stored) = session.history.get(revision).await? else {
+        let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(true);
         };
         let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(&stored));

@@ -88,6 +88,8 @@ pub(super) struct KnownRelease {
     pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
     /// What was looked up for the newest revision.
     pub(super) lookups: Vec<Answer>,
+    /// Whether there is no revision although the resource has been dealt with.
+    pub(super) may_be_lost: bool,
 }
 
 /// Inputs that are not tried again for [`REFUSAL_TIME`], as they would fail in the same way.
@@ -111,7 +113,7 @@ impl KnownRelease {
         let last = revisions.last().map(|stored| LastRevision {
             revision: stored.record.version,
             status: stored.record.info.status,
-            inputs: stored.snapshot.inputs,
+            inputs: stored.snapshot.inputs.filter(|_| stored.is_signed()),
             deployed_before: was_ever_deployed(revisions),
         });
         Self {
@@ -126,6 +128,7 @@ impl KnownRelease {
                 .last()
                 .map(|stored| stored.snapshot.lookups.clone())
                 .unwrap_or_default(),
+            may_be_lost: false,
         }
     }
 }
@@ -143,6 +146,7 @@ pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
             stored.record.info.status,
             ReleaseStatus::Deployed | ReleaseStatus::Superseded
         ) || stored.snapshot.first == Some(false)
+            || stored.snapshot.adopted
     })
 }
 
@@ -259,6 +263,11 @@ impl Memory {
         !last.is_some_and(|last| last.deployed_before)
     }
 
+    /// Whether the revisions of the release may have been lost.
+    pub(super) fn may_be_lost(&self) -> bool {
+        self.known.as_ref().is_some_and(|known| known.may_be_lost)
+    }
+
     /// What is known must be read again.
     pub(super) fn forget_known(&mut self) {
         self.known = None;
@@ -292,6 +301,7 @@ impl Memory {
             deployed_at: stored.record.info.last_deployed,
             objects: objects(&stored.snapshot),
             lookups: stored.snapshot.lookups.clone(),
+            may_be_lost: false,
         });
         self.unreported = Some(Unreported {
             notes,

@@ -11,6 +11,7 @@
 
 mod action;
 mod announce;
+mod comparable;
 mod converge;
 mod decide;
 mod deployed;
@@ -25,6 +26,7 @@ mod noise;
 mod observe;
 mod plan;
 mod progress;
+mod proof;
 mod record;
 mod recorder;
 mod renderer;

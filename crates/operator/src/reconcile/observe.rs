@@ -41,6 +41,7 @@ impl PreparedRelease {
             inputs: inputs(&settings.chart, &session.owner, &values),
             values,
             first: true,
+            unproven: None,
         })
     }
 }
@@ -111,7 +112,10 @@ impl Observer<'_> {
         } else {
             Vec::new()
         };
-        memory.known = Some(KnownRelease::new(&revisions));
+        memory.known = Some(KnownRelease {
+            may_be_lost: revisions.is_empty() && !session.is_new(),
+            ..KnownRelease::new(&revisions)
+        });
         let secrets = secrets_of(in_effect(&revisions), &[]);
         memory.secrets.note_release(&secrets);
         session.redactor.learn(secrets);
@@ -160,7 +164,8 @@ impl Observer<'_> {
 
 /// Has the deployed revision reported if the status does not show it: the process may have ended in between.
 fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored]) {
-    let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
+    let is_deployed =
+        |stored: &&Stored| stored.is_signed() && stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
         return;
     };

@@ -33,6 +33,7 @@ impl PreparedRelease {
     ) -> Self {
         let mut deployed = revisions.iter().rev();
         let deployed = deployed.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        let unproven = deployed.filter(|stored| !stored.is_signed());
         match deployed.and_then(|stored| stored.record.config.clone()) {
             Some(values) if reuses(settings, self) => {
                 let secrets = Redactor::new([], &Value::Object(values.clone()));
@@ -40,6 +41,7 @@ impl PreparedRelease {
                 Self {
                     inputs: inputs(&settings.chart, &session.owner, &values),
                     values,
+                    unproven: unproven.map(|stored| stored.record.version),
                     ..self.clone()
                 }
             }

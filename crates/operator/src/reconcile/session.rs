@@ -9,13 +9,13 @@ use kube::api::{Api, DynamicObject};
 use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::Resource;
-use steersman_model::{Digest, Inputs, ReleaseName};
+use steersman_model::{Digest, Inputs, ReleaseName, Revision};
 use steersman_watches::controls::{Controls, DeletionPolicy};
 
 use super::error::ReconcileError;
 use super::progress::ReconcileProgress;
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
-use crate::release::{History, Stored};
+use crate::release::{History, RecordOwner, Stored};
 use crate::status::{LearningRedactor, Redactor};
 
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
@@ -73,6 +73,8 @@ pub(super) struct PreparedRelease {
     pub(super) inputs: Inputs,
     /// Whether no revision was ever deployed.
     pub(super) first: bool,
+    /// The revision that the values are reused from, if nobody vouches for it.
+    pub(super) unproven: Option<Revision>,
 }
 
 impl Session {
@@ -119,6 +121,7 @@ impl Session {
             block_owner_deletion: Some(true),
         };
         let api = resource.objects(&shared.client, metadata.namespace.as_deref());
+        shared.signer.warn_of_releases_in(&release_namespace);
         let redactor = LearningRedactor::default();
         learn_spec(&redactor, &object);
         Ok(Self {
@@ -127,6 +130,7 @@ impl Session {
                 release.clone(),
                 &release_namespace,
                 reference,
+                Arc::clone(&shared.signer),
             )
             .with_index(Arc::clone(&shared.release_index)),
             redactor,
@@ -204,7 +208,7 @@ impl Session {
         let identity = identity(&self.owner);
         let is_orphaned = |stored: &Stored| {
             let inputs = stored.snapshot.inputs;
-            !stored.has_owner && inputs.is_some_and(|inputs| inputs.identity == identity)
+            stored.owner != RecordOwner::Resource && inputs.is_some_and(|inputs| inputs.identity == identity)
         };
         if finalizers.any(|name| name == ORPHAN_FINALIZER) || revisions.iter().any(is_orphaned) {
             return DeletionPolicy::Orphan;

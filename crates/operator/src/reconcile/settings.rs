@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::apply::Applier;
 use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
-use crate::release::ReleaseIndex;
+use crate::release::{ReleaseIndex, Signer};
 use crate::status::Events;
 
 /// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
@@ -32,6 +32,8 @@ pub struct Shared {
     pub dependents: Arc<Dependents>,
     /// Which releases have revisions.
     pub release_index: Arc<ReleaseIndex>,
+    /// Vouches for revisions.
+    pub signer: Arc<Signer>,
     /// Writes objects.
     pub applier: Applier,
     /// Writes events.
@@ -44,6 +46,7 @@ impl Shared {
     /// What reconcilers with these interests share, with `stop` as the end of the watches on their objects.
     pub fn new(
         client: Client,
+        signer: Arc<Signer>,
         interests: Interests,
         namespaces: BTreeSet<String>,
         stop: CancellationToken,
@@ -59,6 +62,7 @@ impl Shared {
             client,
             discovery,
             dependents,
+            signer,
         }
     }
 }

@@ -4,6 +4,9 @@
 //! read them. A revision is written *before* its first object is applied: the manifests of the
 //! stored revisions are the inventory from which [`crate::apply`] prunes, and a crash at any point
 //! leaves nothing that they do not name.
+//!
+//! Revisions are signed. One that was not written by the operator as it is names objects that may be the release's; nothing
+//! of it is applied or run.
 
 mod codec;
 mod history;
@@ -12,6 +15,7 @@ mod locate;
 mod parts;
 mod record;
 mod secret;
+mod signature;
 mod stored;
 
 pub use codec::{CodecError, MAX_DECODED_BYTES};
@@ -21,4 +25,5 @@ pub use locate::namespace_of;
 pub use parts::Parts;
 pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
-pub use stored::{Snapshot, SnapshotObject, Stored};
+pub use signature::{Signature, SignedContent, Signer, SignerError, SigningKeys};
+pub use stored::{RecordOwner, Snapshot, SnapshotObject, Stored, Verdict};

@@ -11,6 +11,7 @@ use steersman_model::Revision;
 use super::codec::CodecError;
 use super::parts::{Overflow, PART_KEY, PART_TYPE, Parts, split};
 use super::record::{HookRecord, ReleaseRecord, never_run};
+use super::signature::Signature;
 use super::stored::Stored;
 
 /// The type of Helm's Secrets.
@@ -21,6 +22,8 @@ pub(super) const RELEASE_KEY: &str = "release";
 pub(super) const SNAPSHOT_KEY: &str = "steersman";
 /// The key under which stands how many parts there are.
 pub(super) const PARTS_KEY: &str = "steersman-parts";
+/// The key under which the signature is.
+pub(super) const SIGNATURE_KEY: &str = "steersman-signature";
 /// The API server's limit for a Secret's data.
 pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;
 /// The kind of the hook that stops Helm.
@@ -51,7 +54,7 @@ pub(super) enum PackError {
     Codec(CodecError),
     /// It does not fit.
     TooLarge {
-        /// In bytes: of the record without manifest and hooks, our own data, and the marker of the parts.
+        /// In bytes: of the record without manifest and hooks, our own data with the signature, and the marker of the parts.
         size: usize,
     },
 }
@@ -97,19 +100,24 @@ pub(super) struct Packed {
 /// Makes the Secret `name` of a revision, which belongs to `owner`.
 ///
 /// What does not fit is left out of Helm's record and divided: the manifest and the hooks. Helm
-/// still reads state, values and notes, and a hook keeps it from doing more.
+/// still reads state, values and notes, and a hook keeps it from doing more. What `sign` gives for the revision in these
+/// parts, or in none, is stored beside it.
 pub(super) fn pack(
     stored: &Stored,
     name: &str,
     owner: &OwnerReference,
     time: TimeLabel,
+    sign: impl Fn(Option<Parts>) -> Option<Signature>,
 ) -> Result<Packed, PackError> {
     let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
     let release = stored.record.encode()?;
-    if release.len() + snapshot.len() <= MAX_SECRET_BYTES {
-        let data = [(RELEASE_KEY, release.into_bytes()), (SNAPSHOT_KEY, snapshot)];
+    let signature = packed_signature(sign(None));
+    let size_of_signature = signature.as_ref().map(Vec::len).unwrap_or_default();
+    if release.len() + snapshot.len() + size_of_signature <= MAX_SECRET_BYTES {
+        let mut data = vec![(RELEASE_KEY, release.into_bytes()), (SNAPSHOT_KEY, snapshot)];
+        data.extend(signature.map(|signature| (SIGNATURE_KEY, signature)));
         return Ok(Packed {
-            secret: secret(&stored.record, name, owner, time, data.to_vec()),
+            secret: secret(&stored.record, name, owner, time, data),
             parts: None,
             part_secrets: Vec::new(),
         });
@@ -130,15 +138,18 @@ pub(super) fn pack(
     };
     let release = inside.encode()?;
     let marker = serde_json::to_vec(&parts).unwrap_or_default();
-    let size = release.len() + snapshot.len() + marker.len();
+    let signature = packed_signature(sign(Some(parts)));
+    let size_of_signature = signature.as_ref().map(Vec::len).unwrap_or_default();
+    let size = release.len() + snapshot.len() + marker.len() + size_of_signature;
     if size > MAX_SECRET_BYTES {
         return Err(PackError::TooLarge { size });
     }
-    let data = vec![
+    let mut data = vec![
         (RELEASE_KEY, release.into_bytes()),
         (SNAPSHOT_KEY, snapshot),
         (PARTS_KEY, marker),
     ];
+    data.extend(signature.map(|signature| (SIGNATURE_KEY, signature)));
     let part_secrets = names.into_iter().zip(pieces);
     Ok(Packed {
         secret: secret(&stored.record, name, owner, time, data),
@@ -147,6 +158,11 @@ pub(super) fn pack(
             .map(|(name, piece)| part(&stored.record, name, owner, piece))
             .collect(),
     })
+}
+
+/// A signature as it is stored.
+pub(super) fn packed_signature(signature: Option<Signature>) -> Option<Vec<u8>> {
+    signature.and_then(|signature| serde_json::to_vec(&signature).ok())
 }
 
 /// A hook that can't run, as its kind is nobody's. Helm would take a manifest without objects for a

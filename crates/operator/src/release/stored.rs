@@ -27,6 +27,9 @@ pub struct Snapshot {
     /// The same of hooks; they are deleted with the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hook_objects: Vec<ObjectId>,
+    /// Whether it is the first of a history that was lost: the release's objects were there before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
     /// What was looked up to render it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lookups: Vec<Answer>,
@@ -50,6 +53,16 @@ pub struct SnapshotObject {
 }
 
 impl Snapshot {
+    /// What is kept of a snapshot that nobody vouches for: the names of what may be left of the release. They lead to objects;
+    /// whether these go is decided by the marks that they carry.
+    pub(super) fn names_alone(self) -> Self {
+        Self {
+            abandoned: self.abandoned,
+            hook_objects: self.hook_objects,
+            ..Self::default()
+        }
+    }
+
     /// What an application has done, from inputs that are yet to be named.
     pub fn new(changes: &ChangeSet) -> Self {
         let objects = changes.iter().map(|(id, applied)| SnapshotObject {
@@ -64,6 +77,19 @@ impl Snapshot {
     }
 }
 
+/// Who vouches for a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The operator has written it, as it is.
+    Signed,
+    /// Helm has written it, or an operator from before there were signatures.
+    Unsigned,
+    /// Somebody has changed or copied it since it was signed.
+    Altered,
+    /// It was signed with a key that is not here, so nothing can be said.
+    UnknownKey,
+}
+
 /// A revision as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored {
@@ -73,20 +99,41 @@ pub struct Stored {
     pub snapshot: Snapshot,
     /// The UID of its Secret; `None` before it is written.
     pub uid: Option<String>,
-    /// Whether its Secret names the resource as its owner, as those that we write do: the garbage collector takes that off
-    /// what a deletion with `--cascade=orphan` leaves.
-    pub has_owner: bool,
     /// Who has written its Secret: the names of its field managers. Helm and operators made with it
     /// go by their program's name.
     pub managers: Vec<String>,
     /// The parts in which what is too large for its Secret is kept, if there are any.
     pub parts: Option<Parts>,
+    /// Who vouches for it.
+    pub verdict: Verdict,
+    /// What is stored as its snapshot where nobody vouches for that.
+    pub claim: Option<Snapshot>,
+    /// Whom its Secret names as its owner.
+    pub owner: RecordOwner,
+}
+
+/// Whom the Secret of a revision names as its owner. Anybody who may write it can say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordOwner {
+    /// Nobody: Helm's command line writes none.
+    Nobody,
+    /// A resource of the same kind and name that is gone, as after a restore.
+    Former,
+    /// The resource itself, as those do that we write: the garbage collector takes that off what a deletion with
+    /// `--cascade=orphan` leaves.
+    Resource,
 }
 
 impl Stored {
-    /// Whether Helm or helm-operator wrote it.
+    /// Whether the operator has written it, as it is. Of any other one nothing is applied, run or restored, and its
+    /// snapshot holds no more than names.
+    pub fn is_signed(&self) -> bool {
+        self.verdict == Verdict::Signed
+    }
+
+    /// Whether Helm or helm-operator wrote it, or nobody knows who.
     pub fn is_of_others(&self) -> bool {
-        self.snapshot.inputs.is_none()
+        !self.is_signed()
     }
 
     /// Its hooks; a record that says nothing of them has none.

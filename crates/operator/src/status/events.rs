@@ -75,11 +75,13 @@ pub enum EventReason {
     OverrideValuesInUse,
     /// A revision can't be read, so something of the release may stay.
     HistoryUnreadable,
+    /// A revision of a release that goes is not signed, so no hook of it runs.
+    HistoryUnsigned,
 }
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -95,6 +97,7 @@ impl EventReason {
         Self::ObjectRecreated,
         Self::OverrideValuesInUse,
         Self::HistoryUnreadable,
+        Self::HistoryUnsigned,
     ];
 
     /// In the field `reason` of an event.
@@ -115,6 +118,7 @@ impl EventReason {
             Self::ObjectRecreated => "ObjectRecreated",
             Self::OverrideValuesInUse => "OverrideValuesInUse",
             Self::HistoryUnreadable => "HistoryUnreadable",
+            Self::HistoryUnsigned => "HistoryUnsigned",
         }
     }
 
@@ -135,7 +139,8 @@ impl EventReason {
             | Self::ObjectMended
             | Self::ObjectRecreated
             | Self::OverrideValuesInUse
-            | Self::HistoryUnreadable => EventKind::Warning,
+            | Self::HistoryUnreadable
+            | Self::HistoryUnsigned => EventKind::Warning,
         }
     }
 }

@@ -34,6 +34,8 @@ const PROJECT: &[(&str, &str)] = texts![
     "config/rbac/role.yaml",
     "config/rbac/role_binding.yaml",
     "config/rbac/service_account.yaml",
+    "config/rbac/signing_keys_role.yaml",
+    "config/rbac/signing_keys_role_binding.yaml",
     "config/samples/kustomization.yaml",
     "config/scorecard/bases/config.yaml",
     "config/scorecard/kustomization.yaml",
@@ -109,7 +111,7 @@ pub(super) fn filled(text: &str, values: &[(&str, &str)]) -> String {
 mod tests {
     use super::{PROJECT, project};
     use crate::layout::Project;
-    use crate::rbac::{leader_election_rules, metrics_rules, write};
+    use crate::rbac::{leader_election_rules, metrics_rules, signing_rules, write};
 
     /// The roles in the files grant what the operator asks for, and no more.
     #[test]
@@ -125,6 +127,7 @@ mod tests {
         for (path, rules) in [
             ("config/rbac/leader_election_role.yaml", leader_election_rules()),
             ("config/rbac/metrics_auth_role.yaml", metrics_rules()),
+            ("config/rbac/signing_keys_role.yaml", signing_rules()),
         ] {
             let role = steersman_yaml::to_json(&files[path]).unwrap();
             let expect = steersman_yaml::to_json(&write::items(&rules)).unwrap();

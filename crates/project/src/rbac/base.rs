@@ -31,6 +31,26 @@ pub fn leader_election_rules() -> Vec<Rule> {
     )]
 }
 
+/// The Secret with the keys that sign the revisions of releases.
+pub const SIGNING_KEYS: &str = "steersman-signing-keys";
+
+/// What every operator needs in its own namespace. A role can't say which objects may be created.
+pub fn signing_rules() -> Vec<Rule> {
+    let reads = Rule::new(
+        "",
+        &["secrets"],
+        &["get"],
+        "the keys that sign the revisions of releases",
+    );
+    vec![
+        Rule {
+            resource_names: vec![SIGNING_KEYS.to_owned()],
+            ..reads
+        },
+        Rule::new("", &["secrets"], &["create"], "the first of these keys"),
+    ]
+}
+
 /// What an operator with `--metrics-secure --metrics-require-rbac` needs.
 pub fn metrics_rules() -> Vec<Rule> {
     vec![

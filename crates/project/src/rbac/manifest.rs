@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::write::{MARKER, base_block, block, block_elsewhere, block_of, items};
-use super::{Reach, Rules, leader_election_rules, metrics_rules};
+use super::{Reach, Rules, leader_election_rules, metrics_rules, signing_rules};
 
 /// Whose roles they are, and where they hold.
 #[derive(Clone, Debug, Default)]
 pub struct RoleOptions {
     /// The name of the roles, and the beginning of those that have another one.
     pub name: String,
-    /// The operator's own namespace, in which its lease is.
+    /// The operator's own namespace, in which its lease and its keys are.
     pub namespace: String,
     /// The operator's account there. With it, bindings are written, too.
     pub service_account: Option<String>,
@@ -97,6 +97,10 @@ pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
         ));
         documents.extend(binding("Role", &name, namespace, options));
     }
+    let name = format!("{}-signing-keys", options.name);
+    let namespace = Some(options.namespace.as_str());
+    documents.push(role("Role", &name, namespace, options, &items(&signing_rules())));
+    documents.extend(binding("Role", &name, namespace, options));
     documents.join("---\n")
 }
 

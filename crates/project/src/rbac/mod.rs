@@ -34,7 +34,7 @@ mod rule;
 pub mod write;
 
 pub use audit::Audited;
-pub use base::{base_rules, leader_election_rules, metrics_rules};
+pub use base::{SIGNING_KEYS, base_rules, leader_election_rules, metrics_rules, signing_rules};
 pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare, needed};
 pub use difference::Difference;
 pub use manifest::{RoleOptions, roles};

@@ -179,6 +179,23 @@ impl Applier {
         })
     }
 
+    /// Whether an object is there and carries the owner's UID.
+    ///
+    /// # Errors
+    /// The object can't be read.
+    pub async fn is_marked(&self, owner: &Owner, id: &ObjectId) -> Result<bool, PruneError> {
+        let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
+            return Ok(false);
+        };
+        let api = self.api(&resource, id.namespace.as_deref());
+        let found = find(&api, &id.name).await.map_err(|source| PruneError::Request {
+            attempt: "read",
+            id: Box::new(id.clone()),
+            source,
+        })?;
+        Ok(found.is_some_and(|metadata| owner.ownership(&metadata) == Ownership::Ours))
+    }
+
     /// Whether an object that was ours is still there, and if so what keeps it.
     ///
     /// # Errors

@@ -35,8 +35,8 @@ impl CorrectDrift<'_> {
             Some(revision) => session.history.get(revision).await?,
             None => None,
         };
-        let Some(mut stored) = stored else {
-            // The revision was deleted; what is left says what to do.
+        let Some(mut stored) = stored.filter(Stored::is_signed) else {
+            // The revision was deleted, or somebody has changed it; what is left says what to do.
             memory.forget_known();
             return Ok(());
         };

@@ -15,7 +15,7 @@ use crate::reconcile::record::record;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
-use crate::release::{Snapshot, Stored};
+use crate::release::{RecordOwner, Snapshot, Stored, Verdict};
 use crate::status::{EventReason, is_secret_key};
 use crate::telemetry::step;
 
@@ -64,12 +64,15 @@ impl Deploy<'_> {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups(),
                 first: Some(new.first),
+                adopted: new.adopts,
                 ..Snapshot::default()
             },
             uid: None,
-            has_owner: true,
             managers: Vec::new(),
             parts: None,
+            verdict: Verdict::Signed,
+            claim: None,
+            owner: RecordOwner::Resource,
         };
         // The write-ahead inventory: a crash between here and the last apply leaves nothing that
         // a later prune can't find.
@@ -83,6 +86,7 @@ impl Deploy<'_> {
             first,
             rendered,
             manifest,
+            adopts: _,
         } = new;
         // Hooks may take hours; what is stored already need not be kept for that.
         drop((rendered, manifest));
@@ -132,8 +136,10 @@ impl Deploy<'_> {
                     }
                 }
                 if self.is_to_be_undone(session, &error) {
+                    // What an adoption has found was there before it.
+                    let removes = first && !stored.snapshot.adopted;
                     self.roll_back
-                        .undo(session, memory, &stored, earlier, first)
+                        .undo(session, memory, &stored, earlier, removes)
                         .await;
                 }
                 Err(error)
@@ -170,6 +176,13 @@ impl Deploy<'_> {
         {
             let mut former = former.clone();
             former.record.info.status = ReleaseStatus::Superseded;
+            session.history.update(&former, now).await?;
+        }
+        for former in earlier.iter().filter(|former| is_overtaken(former)) {
+            let mut former = former.clone();
+            former.record.info.status = ReleaseStatus::Failed;
+            former.record.info.description =
+                format!("Interrupted, and overtaken by revision {}", stored.record.version);
             session.history.update(&former, now).await?;
         }
         stored.record.info.status = ReleaseStatus::Deployed;
@@ -238,6 +251,15 @@ impl Deploy<'_> {
         );
         self.recorder.event(session, reason, &message);
     }
+}
+
+/// Whether an earlier revision of ours was left in the middle: the process ended, and then another one was wanted.
+fn is_overtaken(former: &Stored) -> bool {
+    let is_pending = matches!(
+        former.record.info.status,
+        ReleaseStatus::PendingInstall | ReleaseStatus::PendingUpgrade | ReleaseStatus::PendingRollback
+    );
+    is_pending && (former.is_signed() || former.owner == RecordOwner::Resource)
 }
 
 /// What is secret in the revision, and in those that it takes the place of, is masked from now on.

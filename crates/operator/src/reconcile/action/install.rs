@@ -3,7 +3,7 @@
 use super::deploy::Deploy;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::Memory;
-use crate::reconcile::plan::Planner;
+use crate::reconcile::plan::{NewRevision, Planner};
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::HistoryError;
 
@@ -20,7 +20,14 @@ impl Install<'_> {
         prepared: &PreparedRelease,
         memory: &mut Memory,
     ) -> Result<(), ReconcileError> {
-        let new = self.planner.new_revision(session, prepared, &[], None).await?;
+        let mut new = self.planner.new_revision(session, prepared, &[], None).await?;
+        if memory.may_be_lost() && self.finds_objects(session, &new).await? {
+            tracing::warn!(
+                release = %session.release,
+                "the release has objects and no revision: it is taken up as it is, and no hook runs"
+            );
+            new = self.planner.adoption(session, prepared).await?;
+        }
         let deployed = self
             .deploy
             .new_revision(session, prepared, memory, new, Vec::new());
@@ -34,5 +41,18 @@ impl Install<'_> {
         };
         self.deploy.announce(session, memory, true, revision);
         Ok(())
+    }
+
+    /// Whether an object of the revision is there and the resource's: each is applied after the revision was stored that names
+    /// it, so a revision is lost.
+    async fn finds_objects(&self, session: &Session, new: &NewRevision) -> Result<bool, ReconcileError> {
+        let executor = self.deploy.executor;
+        let objects = new.plan.objects.clone();
+        for (id, _) in executor.identities(session, objects).await? {
+            if executor.applier.is_marked(&session.owner, &id).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }

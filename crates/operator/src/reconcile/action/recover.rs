@@ -28,9 +28,9 @@ impl Recover<'_> {
             .map(|last| last.revision);
         let last = revisions
             .pop()
-            .filter(|stored| Some(stored.record.version) == wanted);
+            .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
         let Some(stored) = last else {
-            // Somebody else has written or deleted revisions.
+            // Somebody else has written, changed or deleted revisions.
             memory.forget_known();
             return Ok(());
         };

@@ -28,8 +28,8 @@ pub(crate) struct RollBack<'a> {
 }
 
 impl RollBack<'_> {
-    /// Brings the deployed revision among `earlier` into effect again, or, when no revision ever
-    /// was, removes what `failed` has installed. The history stays as it is: the one revision is
+    /// Brings the deployed revision among `earlier` into effect again, or, if there is none and it `removes`, removes what
+    /// `failed` has installed. The history stays as it is: the one revision is
     /// deployed, the other failed.
     pub(super) async fn undo(
         &self,
@@ -37,17 +37,27 @@ impl RollBack<'_> {
         memory: &mut Memory,
         failed: &Stored,
         earlier: &[Stored],
-        first: bool,
+        removes: bool,
     ) {
         let deployed = earlier
             .iter()
             .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed);
         let (attempt, undone) = match deployed {
+            Some(good) if !good.is_signed() => {
+                session.progress.note_remedy(Remedy {
+                    text: format!(
+                        "revision {} is not applied again, as the operator has not written it",
+                        good.record.version
+                    ),
+                    done: false,
+                });
+                return;
+            }
             Some(good) => (
                 format!("rolled back to revision {}", good.record.version),
                 self.restore(session, memory, good, failed, earlier).await,
             ),
-            None if first => (
+            None if removes => (
                 "what it has installed is removed".to_owned(),
                 self.remove(session, failed, earlier).await,
             ),

@@ -1,13 +1,18 @@
-//! A revision that Helm or helm-operator deployed and that is what we would deploy.
+//! A revision that nobody vouches for and that is what we would deploy.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use steersman_model::ObjectId;
 
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::memory::Memory;
-use crate::reconcile::plan::Plan;
+use crate::reconcile::plan::Adoption;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
-use crate::release::{Snapshot, Stored};
+use crate::release::{RecordOwner, Snapshot, SnapshotObject, Stored, Verdict};
 use crate::status::EventReason;
 
 /// Makes the last revision ours: its objects get our marks, no hook runs, and the history stays as it is.
@@ -15,6 +20,7 @@ use crate::status::EventReason;
 pub(crate) struct TakeOver<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a Recorder,
+    pub(crate) now: fn() -> Timestamp,
 }
 
 impl TakeOver<'_> {
@@ -25,43 +31,106 @@ impl TakeOver<'_> {
         session: &Session,
         prepared: &PreparedRelease,
         memory: &mut Memory,
-        plan: &Plan,
+        adoption: &Adoption,
         revisions: &[Stored],
     ) -> Result<(), ReconcileError> {
         let Some(last) = revisions.last() else {
             return Ok(());
         };
-        let revision = last.record.version;
+        let plan = &adoption.plan;
         session.redactor.learn(secrets_of([last], &plan.objects));
-        self.executor
-            .begin(session, memory, prepared.inputs, plan)
-            .await?;
-        let applier = &self.executor.applier;
-        applier.check(&session.owner, &plan.objects).await?;
-        let changes = self.executor.carry_out(session, plan).await?;
-
-        let snapshot = Snapshot {
-            inputs: Some(prepared.inputs),
-            lookups: session.progress.lookups(),
-            ..Snapshot::new(&changes)
+        let claimed = self.as_claimed(session, adoption, last).await?;
+        let snapshot = if let Some(claimed) = claimed {
+            claimed
+        } else {
+            self.executor
+                .begin(session, memory, prepared.inputs, plan)
+                .await?;
+            let applier = &self.executor.applier;
+            applier.check(&session.owner, &plan.objects).await?;
+            let changes = self.executor.carry_out(session, plan).await?;
+            self.executor.note_changes(session, &changes);
+            Snapshot::new(&changes)
         };
-        let stored = Stored {
-            snapshot,
-            has_owner: true,
+        let mut stored = Stored {
+            snapshot: Snapshot {
+                inputs: Some(prepared.inputs),
+                lookups: session.progress.lookups(),
+                ..snapshot
+            },
+            verdict: Verdict::Signed,
+            claim: None,
+            owner: RecordOwner::Resource,
             ..last.clone()
         };
-        session.history.take_over(&stored).await?;
-        self.executor.note_changes(session, &changes);
+        if let Some(hooks) = &adoption.hooks {
+            stored.record.hooks = Some(hooks.clone());
+        }
+        let rewritten = adoption.hooks.is_some();
+        session
+            .history
+            .take_over(&stored, rewritten, (self.now)())
+            .await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         memory.note_deployed(&stored, Some(prepared.inputs), notes);
         memory.secrets.note_release(&secrets_of([&stored], &[]));
         memory.log_when_reported("Reconciled release");
+        self.announce(session, last);
+        Ok(())
+    }
+
+    /// The snapshot of a revision of the resource's own from before it was signed, or whose key is lost. Nothing needs to be
+    /// applied then: which objects there are the manifest says, which is proven, and a digest that somebody has changed only
+    /// has an object applied from it, or not before it changes again. `None` where it is not complete.
+    async fn as_claimed(
+        &self,
+        session: &Session,
+        adoption: &Adoption,
+        last: &Stored,
+    ) -> Result<Option<Snapshot>, ReconcileError> {
+        let is_ours = last.owner == RecordOwner::Resource;
+        let Some(claim) = last
+            .claim
+            .as_ref()
+            .filter(|claim| is_ours && claim.inputs.is_some())
+        else {
+            return Ok(None);
+        };
+        let claimed: BTreeMap<&ObjectId, &SnapshotObject> =
+            claim.objects.iter().map(|object| (&object.id, object)).collect();
+        let objects = adoption.plan.objects.clone();
+        let count = objects.len();
+        let named = self.executor.identities(session, objects).await?;
+        let mut found = Vec::new();
+        for (id, object) in named {
+            match claimed.get(&id) {
+                Some(claimed) if claimed.digest.is_some() => found.push(SnapshotObject {
+                    id,
+                    version: object.api.version,
+                    digest: claimed.digest,
+                }),
+                _ => return Ok(None),
+            }
+        }
+        Ok((found.len() == count).then(|| Snapshot {
+            objects: found,
+            abandoned: last.snapshot.abandoned.clone(),
+            hook_objects: last.snapshot.hook_objects.clone(),
+            ..Snapshot::default()
+        }))
+    }
+
+    fn announce(&self, session: &Session, last: &Stored) {
+        let revision = last.record.version;
+        if last.owner == RecordOwner::Resource {
+            tracing::info!(release = %session.release, %revision, "Signed the revision, as it is what the chart renders");
+            return;
+        }
         let message = format!(
             "release {} is taken over as it is, at revision {revision}",
             session.release
         );
         self.recorder
             .event(session, EventReason::ReleaseTakenOver, &message);
-        Ok(())
     }
 }

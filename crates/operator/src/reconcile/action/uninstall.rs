@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use steersman_chart::HookEvent;
-use steersman_model::{ObjectId, ReleaseStatus, chain};
+use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
 use crate::apply::{Deletion, HookError, HookRun};
@@ -18,7 +18,7 @@ use crate::reconcile::plan::{inventory, objects_named_by};
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
-use crate::release::{HistoryError, Stored};
+use crate::release::{HistoryError, RecordOwner, Stored};
 use crate::status::EventReason;
 use crate::telemetry::step;
 
@@ -54,11 +54,25 @@ impl Uninstall<'_> {
             ..
         } = leaving;
         session.redactor.learn(secrets_of(&revisions, &[]));
+        let is_taken_over = revisions.iter().any(Stored::is_signed);
+        let is_doubtful = |stored: &&Stored| !stored.is_signed() && stored.owner == RecordOwner::Resource;
+        let doubtful: Vec<Revision> = revisions
+            .iter()
+            .filter(is_doubtful)
+            .map(|stored| stored.record.version)
+            .collect();
+        if !is_taken_over {
+            // A release of Helm's that only has this name stays as it is, and of one whose keys are lost nothing is believed.
+            revisions.clear();
+        }
+        if !doubtful.is_empty() {
+            self.warn_of_doubtful(session, &doubtful);
+        }
         if !unreadable.is_empty() {
             self.warn_of_unreadable(session, &unreadable);
         }
         // What carries our mark goes too, should its revision have been lost.
-        let marked = if is_incomplete {
+        let marked = if is_incomplete || !doubtful.is_empty() {
             applier.all_marked(&session.owner).await?
         } else {
             self.dependents.owned(&session.owner.uid)
@@ -92,17 +106,29 @@ impl Uninstall<'_> {
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        self.run_hooks(session, revisions.last(), HookEvent::PostDelete)
-            .await?;
+        let last = revisions.iter().rfind(|stored| stored.is_signed());
+        self.run_hooks(session, last, HookEvent::PostDelete).await?;
         self.remove_hooks(session, &revisions).await?;
         for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
             session.history.delete(stored).await?;
         }
-        session.history.purge().await?;
+        session.history.purge(is_taken_over).await?;
         if !revisions.is_empty() {
             session.log("Uninstalled release");
         }
         Ok(Vec::new())
+    }
+
+    /// Some revisions of the resource's own are not believed: no hook of theirs runs.
+    fn warn_of_doubtful(&self, session: &Session, revisions: &[Revision]) {
+        let revisions: Vec<String> = revisions.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "the operator has not signed revision {}, so no hook of it runs; what carries the resource's UID is deleted",
+            revisions.join(", ")
+        );
+        tracing::warn!(release = %session.release, "{message}");
+        self.recorder
+            .event(session, EventReason::HistoryUnsigned, &message);
     }
 
     /// Some revisions can't be read: what is found by its mark goes nevertheless, and the rest is
@@ -141,7 +167,7 @@ impl Uninstall<'_> {
         session: &Session,
         revisions: &mut [Stored],
     ) -> Result<(), ReconcileError> {
-        let Some(last) = revisions.last_mut() else {
+        let Some(last) = revisions.iter_mut().rfind(|stored| stored.is_signed()) else {
             return Ok(());
         };
         if last.record.info.status == ReleaseStatus::Uninstalling {

@@ -9,8 +9,8 @@ use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
 
-/// Renders and applies another revision. One of Helm's or helm-operator's that already is what another one would be is
-/// taken over instead.
+/// Renders and applies another revision. One that nobody vouches for and that already is what another one would be is taken
+/// over instead.
 pub(crate) struct Upgrade<'a> {
     pub(crate) planner: Planner<'a>,
     pub(crate) deploy: Deploy<'a>,
@@ -31,10 +31,10 @@ impl Upgrade<'_> {
         session.redactor.learn(secrets_of(in_effect(&earlier), &[]));
         let new = match self.planner.upgrade(session, prepared, &earlier, cause).await? {
             plan::PlannedUpgrade::NewRevision(new) => *new,
-            plan::PlannedUpgrade::TakeOver(plan) => {
+            plan::PlannedUpgrade::TakeOver(adoption) => {
                 return self
                     .take_over
-                    .run(session, prepared, memory, &plan, &earlier)
+                    .run(session, prepared, memory, &adoption, &earlier)
                     .await;
             }
         };

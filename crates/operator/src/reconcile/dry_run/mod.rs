@@ -152,7 +152,7 @@ impl Reconciler {
             Some(Action::Upgrade(cause)) => {
                 match planner.upgrade(session, prepared, revisions, cause).await? {
                     PlannedUpgrade::NewRevision(new) => following(new.plan, revisions),
-                    PlannedUpgrade::TakeOver(plan) => *plan,
+                    PlannedUpgrade::TakeOver(adoption) => adoption.plan,
                 }
             }
             Some(Action::Recover) => match revisions.split_last() {

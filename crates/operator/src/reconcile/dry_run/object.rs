@@ -6,6 +6,7 @@ use serde_json::Value;
 use steersman_model::{FIELD_MANAGER, ObjectId, chain};
 
 use crate::apply::{DryRunApplied, DryRunDefined};
+use crate::reconcile::comparable::comparable;
 use crate::status::differing_fields;
 
 /// What would become of an object.
@@ -134,26 +135,6 @@ fn managers(live: Option<&Value>) -> BTreeSet<String> {
         .filter(|name| *name != FIELD_MANAGER)
         .map(str::to_owned)
         .collect()
-}
-
-/// An object without what changes although nothing has changed.
-fn comparable(mut object: Value) -> Value {
-    if let Some(map) = object.as_object_mut() {
-        map.remove("status");
-        if let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) {
-            for noise in [
-                "managedFields",
-                "resourceVersion",
-                "generation",
-                "uid",
-                "creationTimestamp",
-                "selfLink",
-            ] {
-                metadata.remove(noise);
-            }
-        }
-    }
-    object
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod prune;
 
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
-pub(crate) use planner::{NewRevision, PlannedUpgrade, Planner};
+pub(crate) use planner::{Adoption, NewRevision, PlannedUpgrade, Planner};
 pub(crate) use prune::{PruneCandidate, PruneScope, inventory, objects_named_by, prune_candidates};
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ pub(crate) struct Hooks {
 
 impl Hooks {
     /// No hook runs: there are no records for `before` and `after`.
-    fn none(revision: Revision) -> Self {
+    pub(crate) fn none(revision: Revision) -> Self {
         Self {
             revision,
             before: HookEvent::PreUpgrade,
@@ -152,7 +152,11 @@ impl Plan {
         Ok(Self {
             decision: Decision::Recover(revision),
             definitions: Definitions::missing(&settings.chart.crds(), settings.crds)?,
-            hooks: Hooks::of_revision(revision, first, hooks, controls),
+            hooks: if stored.snapshot.adopted {
+                Hooks::none(revision)
+            } else {
+                Hooks::of_revision(revision, first, hooks, controls)
+            },
             replaced: replaced(earlier),
             objects,
             former_managers: Some(former_managers(earlier)),
@@ -239,7 +243,7 @@ impl Plan {
         }
     }
 
-    /// The last revision as it is: Helm or helm-operator wrote it, and the chart renders the same now.
+    /// The last revision as it is: nobody vouches for it, and the chart renders the same now.
     fn take_over(
         settings: &ReconcileSettings,
         stored: &Stored,

@@ -1,26 +1,31 @@
 //! Plans that need a rendering first.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use steersman_chart::{Chart, Operation, Rendered};
 use steersman_model::{
     DocumentsError, ReleaseStatus, RenderedObject, Revision, digest_of_json, objects_of_manifest,
-    objects_of_text,
+    objects_of_text, one_line,
 };
 
 use super::{Decision, Definitions, Hooks, Plan, PruneScope};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::memory::was_ever_deployed;
+use crate::reconcile::noise::is_same_but_for_noise;
+use crate::reconcile::proof::Proof;
 use crate::reconcile::record::{hook_records, manifest};
 use crate::reconcile::renderer::Renderer;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
-use crate::release::{HookRecord, Stored};
+use crate::release::{HistoryError, HookRecord, RecordOwner, Stored};
 
 /// Makes plans of what the chart renders.
 pub(crate) struct Planner<'a> {
     pub(crate) renderer: &'a Renderer,
     pub(crate) settings: &'a ReconcileSettings,
+    pub(crate) proof: Proof<'a>,
 }
 
 /// Another revision, as it is before it is written down.
@@ -32,14 +37,26 @@ pub(crate) struct NewRevision {
     pub(crate) rendered: Rendered,
     /// What is stored of it as its manifest.
     pub(crate) manifest: String,
+    /// Whether it is the first one of a release that was there before.
+    pub(crate) adopts: bool,
 }
 
 /// What makes the release another one.
 pub(crate) enum PlannedUpgrade {
     /// Another revision.
     NewRevision(Box<NewRevision>),
-    /// The last revision, which Helm or helm-operator wrote, becomes ours as it is.
-    TakeOver(Box<Plan>),
+    /// The last revision, for which nobody vouches, becomes ours as it is.
+    TakeOver(Box<Adoption>),
+}
+
+/// A revision that becomes ours as it is.
+pub(crate) struct Adoption {
+    pub(crate) plan: Plan,
+    /// Those of its objects that the chart alone does not prove: what is random in them, or what they were made of, is known
+    /// from the record only.
+    unproven: Vec<RenderedObject>,
+    /// What takes the place of its hooks, where something in them is random or when they run is another.
+    pub(crate) hooks: Option<Vec<HookRecord>>,
 }
 
 impl Planner<'_> {
@@ -54,16 +71,28 @@ impl Planner<'_> {
     ) -> Result<NewRevision, ReconcileError> {
         let last = earlier.last().map(|last| last.record.version);
         let revision = last.map_or(Revision::FIRST, Revision::next);
-        let decision = match cause {
-            Some(cause) => Decision::Upgrade(revision, cause),
-            None => Decision::Install,
-        };
         let first = !was_ever_deployed(earlier);
+        let rendering = self.render(session, prepared, revision, first).await?;
+        self.new_revision_of(session, rendering, revision, first, cause)
+    }
+
+    fn new_revision_of(
+        &self,
+        session: &Session,
+        rendering: Rendering,
+        revision: Revision,
+        first: bool,
+        cause: Option<Cause>,
+    ) -> Result<NewRevision, ReconcileError> {
         let Rendering {
             rendered,
             manifest,
             objects,
-        } = self.render(session, prepared, revision, first).await?;
+        } = rendering;
+        let decision = match cause {
+            Some(cause) => Decision::Upgrade(revision, cause),
+            None => Decision::Install,
+        };
         let (settings, controls) = (self.settings, &session.controls);
         let plan = Plan {
             decision,
@@ -82,11 +111,35 @@ impl Planner<'_> {
             first,
             rendered,
             manifest,
+            adopts: false,
         })
     }
 
-    /// What becomes of a release that is out of sync because of `cause`: a revision of Helm's or helm-operator's that
-    /// already is what another one would be is taken over instead.
+    /// The first revision of a release whose history is lost: it is there, so that what is made at an installation has been
+    /// made, and no hook runs.
+    pub(crate) async fn adoption(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+    ) -> Result<NewRevision, ReconcileError> {
+        let revision = Revision::FIRST;
+        let rendering = self.render(session, prepared, revision, false).await?;
+        let installation = self.new_revision_of(session, rendering, revision, true, None)?;
+        Ok(NewRevision {
+            plan: Plan {
+                hooks: Hooks::none(revision),
+                ..installation.plan
+            },
+            adopts: true,
+            ..installation
+        })
+    }
+
+    /// What becomes of a release that is out of sync because of `cause`: a revision that nobody vouches for, and that
+    /// already is what another one would be, is taken over instead.
+    ///
+    /// # Errors
+    /// The revisions are those of another chart, which the resource has not asked for.
     pub(crate) async fn upgrade(
         &self,
         session: &Session,
@@ -94,10 +147,18 @@ impl Planner<'_> {
         revisions: &[Stored],
         cause: Cause,
     ) -> Result<PlannedUpgrade, ReconcileError> {
+        refuse_other_chart(&self.settings.chart, session, revisions)?;
         if cause == Cause::TakenOver
-            && let Some(plan) = self.take_over(session, prepared, revisions).await?
+            && let Some(adoption) = self.take_over(session, prepared, revisions).await?
         {
-            return Ok(PlannedUpgrade::TakeOver(Box::new(plan)));
+            let (objects, managers) = (&adoption.unproven, adoption.plan.former_managers.as_deref());
+            if self.proof.are_live(session, objects, managers).await? {
+                return Ok(PlannedUpgrade::TakeOver(Box::new(adoption)));
+            }
+        }
+        if let Some(revision) = prepared.unproven {
+            let release = session.release.to_string();
+            return Err(HistoryError::Values { release, revision }.into());
         }
         let new = self
             .new_revision(session, prepared, revisions, Some(cause))
@@ -105,29 +166,73 @@ impl Planner<'_> {
         Ok(PlannedUpgrade::NewRevision(Box::new(new)))
     }
 
-    /// The last of `revisions`, if Helm or helm-operator wrote it and it is what the chart renders now.
+    /// The last of `revisions`, if nobody vouches for it and it is what the chart renders now, but for what is random.
     async fn take_over(
         &self,
         session: &Session,
         prepared: &PreparedRelease,
         revisions: &[Stored],
-    ) -> Result<Option<Plan>, ReconcileError> {
+    ) -> Result<Option<Adoption>, ReconcileError> {
         let Some(last) = revisions.last() else {
             return Ok(None);
         };
-        if !last.is_of_others() || last.record.info.status != ReleaseStatus::Deployed {
+        if last.is_signed() || last.record.info.status != ReleaseStatus::Deployed {
             return Ok(None);
         }
+        if !is_made_of(&self.settings.chart, prepared, last) {
+            return Ok(None);
+        }
+        let Ok(stored) = objects_of_manifest(&last.record.manifest) else {
+            return Ok(None);
+        };
         let revision = last.record.version;
         let first = revision == Revision::FIRST;
-        let Rendering {
-            rendered, objects, ..
-        } = self.render(session, prepared, revision, first).await?;
-        let hooks = hook_records(&rendered);
-        if !is_what_would_be(&self.settings.chart, prepared, last, &objects, &hooks) {
+        let rendering = self.render(session, prepared, revision, first).await?;
+        let hooks = hook_records(&rendering.rendered);
+        let recorded = last.record.hooks.as_deref().unwrap_or_default();
+        let is_same =
+            same_objects(&stored, &rendering.objects) && same_hooks(recorded, &hooks).unwrap_or(false);
+        if !is_same && !self.differs_by_chance(session, prepared, last, first).await? {
             return Ok(None);
         }
-        Ok(Some(Plan::take_over(self.settings, last, &rendered, objects)?))
+        let unproven = if prepared.unproven.is_some() {
+            stored.clone()
+        } else {
+            not_among(&stored, &rendering.objects)
+        };
+        let keeps_hooks = same_hooks(recorded, &hooks).unwrap_or(false) && same_runs(recorded, &hooks);
+        Ok(Some(Adoption {
+            plan: Plan::take_over(self.settings, last, &rendering.rendered, stored)?,
+            unproven,
+            hooks: (!keeps_hooks).then_some(hooks),
+        }))
+    }
+
+    /// Whether a revision differs from what the chart renders only where two renderings differ from each other.
+    async fn differs_by_chance(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+        last: &Stored,
+        first: bool,
+    ) -> Result<bool, ReconcileError> {
+        let operation = operation(first);
+        let revision = last.record.version;
+        let twice = self.renderer.render_twice(session, prepared, revision, operation);
+        let (one, Some(other)) = twice.await? else {
+            return Ok(false);
+        };
+        let recorded = last.record.hooks.as_deref().unwrap_or_default();
+        let sides = [
+            values(&last.record.manifest, recorded),
+            values(&manifest(&one), &hook_records(&one)),
+            values(&manifest(&other), &hook_records(&other)),
+        ];
+        let [Ok(stored), Ok(one), Ok(other)] = sides else {
+            return Ok(false);
+        };
+        let objects = is_same_but_for_noise(&stored.objects, &one.objects, &other.objects);
+        Ok(objects && is_same_but_for_noise(&stored.hooks, &one.hooks, &other.hooks))
     }
 
     /// What the chart renders for a revision, which is the `first` or an upgrade.
@@ -138,14 +243,9 @@ impl Planner<'_> {
         revision: Revision,
         first: bool,
     ) -> Result<Rendering, ReconcileError> {
-        let operation = if first {
-            Operation::Install
-        } else {
-            Operation::Upgrade
-        };
         let rendered = self
             .renderer
-            .render(session, prepared, revision, operation)
+            .render(session, prepared, revision, operation(first))
             .await?;
         let manifest = manifest(&rendered);
         Ok(Rendering {
@@ -163,15 +263,57 @@ struct Rendering {
     objects: Vec<RenderedObject>,
 }
 
-/// Whether `last` was made of the present chart and values. Its chart is not stored as a whole,
-/// so what it renders to is compared.
-fn is_what_would_be(
-    chart: &Chart,
-    prepared: &PreparedRelease,
-    last: &Stored,
-    objects: &[RenderedObject],
-    hooks: &[HookRecord],
-) -> bool {
+/// The objects and hooks of a record or a rendering, as JSON.
+struct Values {
+    objects: Vec<Value>,
+    hooks: Vec<Value>,
+}
+
+fn values(manifest: &str, hooks: &[HookRecord]) -> Result<Values, DocumentsError> {
+    let objects = objects_of_manifest(manifest)?;
+    let mut of_hooks = Vec::new();
+    for hook in hooks {
+        for object in objects_of_text(&hook.path, &hook.manifest)? {
+            of_hooks.push(object.value);
+        }
+    }
+    Ok(Values {
+        objects: objects.into_iter().map(|object| object.value).collect(),
+        hooks: of_hooks,
+    })
+}
+
+fn operation(first: bool) -> Operation {
+    if first {
+        Operation::Install
+    } else {
+        Operation::Upgrade
+    }
+}
+
+/// Refuses a release that only has the name of the resource: it was made from another chart, was never the resource's, and the
+/// resource does not ask for it.
+fn refuse_other_chart(chart: &Chart, session: &Session, revisions: &[Stored]) -> Result<(), HistoryError> {
+    let is_ours = |stored: &Stored| stored.is_signed() || stored.owner != RecordOwner::Nobody;
+    let Some(last) = revisions.last().filter(|_| !revisions.iter().any(is_ours)) else {
+        return Ok(());
+    };
+    let theirs = last.record.chart.metadata.get("name").and_then(Value::as_str);
+    let theirs = theirs.unwrap_or_default();
+    if theirs == chart.name() || session.controls.adopt_chart.as_deref() == Some(theirs) {
+        return Ok(());
+    }
+    Err(HistoryError::OtherChart {
+        release: session.release.to_string(),
+        namespace: session.owner.release_namespace.clone(),
+        chart: one_line(theirs),
+        wanted: chart.name().to_owned(),
+    })
+}
+
+/// Whether `last` says that it was made of the present chart and values. Its chart is not stored as a whole, so what that
+/// renders to is compared as well.
+fn is_made_of(chart: &Chart, prepared: &PreparedRelease, last: &Stored) -> bool {
     let record = &last.record;
     let of_chart = |key: &str| record.chart.metadata.get(key).and_then(Value::as_str);
     let config = Value::Object(record.config.clone().unwrap_or_default());
@@ -179,8 +321,18 @@ fn is_what_would_be(
     of_chart("name") == Some(chart.name())
         && of_chart("version") == Some(chart.version())
         && digest_of_json(&config) == digest_of_json(&values)
-        && objects_of_manifest(&record.manifest).is_ok_and(|stored| same_objects(&stored, objects))
-        && same_hooks(record.hooks.as_deref().unwrap_or_default(), hooks).unwrap_or(false)
+}
+
+/// Those of `objects` that are not exactly among `others`.
+fn not_among(objects: &[RenderedObject], others: &[RenderedObject]) -> Vec<RenderedObject> {
+    let known: BTreeSet<_> = others
+        .iter()
+        .map(|object| digest_of_json(&object.value))
+        .collect();
+    let unknown = objects
+        .iter()
+        .filter(|object| !known.contains(&digest_of_json(&object.value)));
+    unknown.cloned().collect()
 }
 
 /// Whether these are the same objects, in whatever order.
@@ -208,6 +360,27 @@ fn same_hooks(left: &[HookRecord], right: &[HookRecord]) -> Result<bool, Documen
         Ok::<_, DocumentsError>(digests)
     };
     Ok(digests(left)? == digests(right)?)
+}
+
+/// Whether these hooks run at the same events, in the same order, and go in the same way.
+fn same_runs(left: &[HookRecord], right: &[HookRecord]) -> bool {
+    let runs = |hooks: &[HookRecord]| {
+        let runs = hooks.iter().map(|hook| {
+            let HookRecord {
+                name,
+                kind,
+                events,
+                weight,
+                delete_policies,
+                ..
+            } = hook.clone();
+            (kind, name, weight, events, delete_policies)
+        });
+        let mut runs: Vec<_> = runs.collect();
+        runs.sort();
+        runs
+    };
+    runs(left) == runs(right)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use steersman_cluster::RequestError;
 use steersman_model::Revision;
+use steersman_watches::controls::ADOPT_CHART;
 
 use crate::release::codec::CodecError;
 use crate::release::secret::MAX_SECRET_BYTES;
@@ -52,6 +53,43 @@ pub enum HistoryError {
         namespace: String,
         /// The other resource, such as `Site web (example.com/v1)`.
         owner: String,
+    },
+    /// Another operator has signed it, and this process is not to take its place.
+    #[error(
+        "Secret {secret} is signed with the key {key}, which this process does not have: the release is another operator's, \
+         and is left alone; --leader-election-namespace names the namespace of its keys"
+    )]
+    OtherKey {
+        /// By its name, such as `sh.helm.release.v1.web.v3`.
+        secret: String,
+        /// The beginning of the key's digest.
+        key: String,
+    },
+    /// A release of Helm's that only has the same name.
+    #[error(
+        "release {release} in namespace {namespace} was made from chart {chart}, not from {wanted}, and is left alone; the \
+         annotation {ADOPT_CHART}: {chart} has it taken over"
+    )]
+    OtherChart {
+        /// By its name, which is the resource's.
+        release: String,
+        /// The one in which it is.
+        namespace: String,
+        /// By its name, as the record has it.
+        chart: String,
+        /// That of the resource's own.
+        wanted: String,
+    },
+    /// The values that a resource without any would keep are nobody's word.
+    #[error(
+        "the values of revision {revision} of release {release} are not reused, as the operator has not written them; give \
+         the resource values of its own"
+    )]
+    Values {
+        /// By its name, which is the resource's.
+        release: String,
+        /// The one that has them.
+        revision: Revision,
     },
     /// A part of a revision is not there.
     #[error(

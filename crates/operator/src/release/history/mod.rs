@@ -19,7 +19,11 @@ use steersman_model::{ReleaseName, Revision};
 pub use surplus::surplus;
 
 use super::index::ReleaseIndex;
+use super::parts::Parts;
+use super::record::ReleaseRecord;
 use super::secret::secret_name;
+use super::signature::{SignedContent, Signer};
+use super::stored::Snapshot;
 
 /// The revisions of one release.
 #[derive(Clone)]
@@ -28,6 +32,7 @@ pub struct History {
     release: ReleaseName,
     namespace: String,
     owner: OwnerReference,
+    signer: Arc<Signer>,
     /// Knows the names of the Secrets; without it, they are listed.
     index: Option<Arc<ReleaseIndex>>,
 }
@@ -42,13 +47,20 @@ impl std::fmt::Debug for History {
 }
 
 impl History {
-    /// The history of `release` in `namespace`; its Secrets belong to `owner`.
-    pub fn new(client: Client, release: ReleaseName, namespace: &str, owner: OwnerReference) -> Self {
+    /// The history of `release` in `namespace`; its Secrets belong to `owner`, and `signer` vouches for them.
+    pub fn new(
+        client: Client,
+        release: ReleaseName,
+        namespace: &str,
+        owner: OwnerReference,
+        signer: Arc<Signer>,
+    ) -> Self {
         Self {
             secrets: Api::namespaced(client, namespace),
             release,
             namespace: namespace.to_owned(),
             owner,
+            signer,
             index: None,
         }
     }
@@ -59,6 +71,22 @@ impl History {
         Self {
             index: Some(index),
             ..self
+        }
+    }
+
+    /// What a signature of a revision is over.
+    fn content<'a>(
+        &'a self,
+        record: &'a ReleaseRecord,
+        snapshot: &'a Snapshot,
+        parts: Option<Parts>,
+    ) -> SignedContent<'a> {
+        SignedContent {
+            namespace: &self.namespace,
+            owner_uid: &self.owner.uid,
+            record,
+            snapshot,
+            parts,
         }
     }
 

@@ -2,14 +2,15 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use steersman_cluster::is_named;
-use steersman_model::Revision;
+use steersman_model::{Revision, one_line};
 
 use super::{History, HistoryError};
 use crate::release::codec::CodecError;
 use crate::release::parts::{Overflow, PART_KEY, PART_TYPE, Parts};
 use crate::release::record::ReleaseRecord;
-use crate::release::secret::{PARTS_KEY, RELEASE_KEY, SECRET_TYPE, SNAPSHOT_KEY, is_barrier};
-use crate::release::stored::Stored;
+use crate::release::secret::{PARTS_KEY, RELEASE_KEY, SECRET_TYPE, SIGNATURE_KEY, SNAPSHOT_KEY, is_barrier};
+use crate::release::signature::{Signature, SignedContent};
+use crate::release::stored::{RecordOwner, Snapshot, Stored, Verdict};
 
 /// What the types of all of Helm's versions begin with.
 const SECRET_TYPES: &str = "helm.sh/release.";
@@ -30,7 +31,7 @@ impl History {
     /// All revisions that can be read, the oldest first, and why others can't. None is missing.
     ///
     /// # Errors
-    /// The Secrets can't be found, or they belong to another resource's release.
+    /// The Secrets can't be found, or they belong to another resource's release, or to another operator's.
     pub async fn load_readable(&self) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
         self.read_all(self.find_all().await?).await
     }
@@ -50,9 +51,11 @@ impl History {
             };
             match read {
                 Ok(stored) => revisions.push(stored),
-                Err(error @ (HistoryError::Owned { .. } | HistoryError::Request { .. })) => {
-                    return Err(error);
-                }
+                Err(
+                    error @ (HistoryError::Owned { .. }
+                    | HistoryError::OtherKey { .. }
+                    | HistoryError::Request { .. }),
+                ) => return Err(error),
                 Err(error) => unreadable.push(error),
             }
         }
@@ -79,16 +82,21 @@ impl History {
             self.owner.kind.as_str(),
             self.owner.name.as_str(),
         );
-        let mut owners = secret.metadata.owner_references.iter().flatten();
-        if let Some(other) = owners.find(|owner| owner.controller == Some(true) && !is_named(owner, ours)) {
+        let owners = || secret.metadata.owner_references.iter().flatten();
+        if let Some(other) = owners().find(|owner| owner.controller == Some(true) && !is_named(owner, ours)) {
             return Err(HistoryError::Owned {
                 release: self.release.to_string(),
                 namespace: self.namespace.clone(),
                 owner: format!("{} {} ({})", other.kind, other.name, other.api_version),
             });
         }
-        let mut owners = secret.metadata.owner_references.iter().flatten();
-        let has_owner = owners.any(|owner| owner.uid == self.owner.uid);
+        let record_owner = if owners().any(|owner| owner.uid == self.owner.uid) {
+            RecordOwner::Resource
+        } else if owners().any(|owner| is_named(owner, ours)) {
+            RecordOwner::Former
+        } else {
+            RecordOwner::Nobody
+        };
         let managers = secret.metadata.managed_fields.into_iter().flatten();
         let managers = managers.filter_map(|entry| entry.manager).collect();
         let data = secret.data.unwrap_or_default();
@@ -106,6 +114,7 @@ impl History {
         let snapshot = data
             .get(SNAPSHOT_KEY)
             .and_then(|bytes| serde_json::from_slice(&bytes.0).ok());
+        let mut snapshot: Snapshot = snapshot.unwrap_or_default();
         let parts = data.get(PARTS_KEY).map(|bytes| serde_json::from_slice(&bytes.0));
         let parts: Option<Parts> = parts.transpose().map_err(|_| HistoryError::Codec {
             secret: name.clone(),
@@ -121,14 +130,53 @@ impl History {
         if let Some(hooks) = &mut record.hooks {
             hooks.retain(|hook| !is_barrier(hook));
         }
+        let signature = data.get(SIGNATURE_KEY);
+        let signature = signature.and_then(|bytes| serde_json::from_slice(&bytes.0).ok());
+        let content = self.content(&record, &snapshot, parts);
+        let verdict = self.judge(&name, &content, signature).await?;
+        let claim = (verdict != Verdict::Signed).then(|| snapshot.clone());
+        if verdict != Verdict::Signed {
+            snapshot = snapshot.names_alone();
+        }
         Ok(Stored {
             record,
-            snapshot: snapshot.unwrap_or_default(),
+            snapshot,
             uid: secret.metadata.uid,
-            has_owner,
             managers,
             parts,
+            verdict,
+            claim,
+            owner: record_owner,
         })
+    }
+
+    /// Who vouches for the revision in the Secret `name`.
+    async fn judge(
+        &self,
+        name: &str,
+        content: &SignedContent<'_>,
+        signature: Option<Signature>,
+    ) -> Result<Verdict, HistoryError> {
+        let Some(signature) = signature else {
+            return Ok(Verdict::Unsigned);
+        };
+        let verdict = self.signer.judge(content, &signature).await;
+        match verdict {
+            Verdict::UnknownKey if self.signer.leaves_alone(&signature) => Err(HistoryError::OtherKey {
+                secret: name.to_owned(),
+                key: one_line(&signature.key),
+            }),
+            Verdict::Altered | Verdict::UnknownKey => {
+                let reason = if verdict == Verdict::Altered {
+                    "it was changed or copied since it was signed"
+                } else {
+                    "the key that has signed it is not here"
+                };
+                tracing::warn!(namespace = %self.namespace, secret = name, reason, "a revision is not believed");
+                Ok(verdict)
+            }
+            Verdict::Signed | Verdict::Unsigned => Ok(verdict),
+        }
     }
 
     async fn read_parts(&self, name: &str, parts: Parts) -> Result<Overflow, HistoryError> {

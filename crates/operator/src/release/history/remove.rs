@@ -40,22 +40,24 @@ impl History {
     }
 
     /// Deletes all revisions, the oldest first, so that the inventory is there until the end. Parts
-    /// of revisions that can't be read go with their owner.
+    /// of revisions that can't be read go with their owner. Revisions without an owner, as Helm writes them, go if the release
+    /// `is_taken_over`; else they are somebody else's.
     ///
     /// # Errors
     /// The server refuses a request. Secrets that are no releases are deleted too when they
     /// belong to nobody else.
-    pub async fn purge(&self) -> Result<(), HistoryError> {
+    pub async fn purge(&self, is_taken_over: bool) -> Result<(), HistoryError> {
         let mut secrets = self.find_metadata().await?;
         // Helm's own command line writes no owner. Labels alone make no release: anybody writes them.
         let prefix = name_prefix(self.release.as_str());
         secrets.retain(|metadata| {
-            let mut owners = metadata.owner_references.iter().flatten();
+            let mut owners = metadata.owner_references.iter().flatten().peekable();
+            let is_anybodys = owners.peek().is_some() || is_taken_over;
             let is_named = metadata
                 .name
                 .as_ref()
                 .is_some_and(|name| name.starts_with(&prefix));
-            is_named && owners.all(|owner| owner.uid == self.owner.uid)
+            is_named && is_anybodys && owners.all(|owner| owner.uid == self.owner.uid)
         });
         secrets.sort_by_key(|metadata| {
             let version = metadata.labels.as_ref().and_then(|labels| labels.get("version"));

@@ -10,7 +10,11 @@ use steersman_cluster::RequestError;
 use steersman_model::{FIELD_MANAGER, Revision};
 
 use super::{History, HistoryError};
-use crate::release::secret::{PackError, Packed, SNAPSHOT_KEY, TimeLabel, pack};
+use crate::release::parts::Parts;
+use crate::release::secret::{
+    PackError, Packed, SIGNATURE_KEY, SNAPSHOT_KEY, TimeLabel, pack, packed_signature,
+};
+use crate::release::signature::Signature;
 use crate::release::stored::Stored;
 
 impl History {
@@ -63,17 +67,32 @@ impl History {
         }
     }
 
-    /// Makes a revision that Helm or helm-operator wrote ours: it gets our snapshot and our owner, and the
-    /// record stays as it is.
+    /// Makes a revision ours that nobody vouched for: it gets our snapshot, our signature and our owner. The record stays as
+    /// it is, unless it is `rewritten`.
     ///
     /// # Errors
     /// The server refuses it.
-    pub async fn take_over(&self, stored: &Stored) -> Result<(), HistoryError> {
-        let snapshot = ByteString(serde_json::to_vec(&stored.snapshot).unwrap_or_default());
-        let patch = json!({
-            "metadata": { "ownerReferences": [self.owner] },
-            "data": { SNAPSHOT_KEY: snapshot },
-        });
+    pub async fn take_over(
+        &self,
+        stored: &Stored,
+        rewritten: bool,
+        now: Timestamp,
+    ) -> Result<(), HistoryError> {
+        let data = if rewritten {
+            let packed = self.pack(stored, TimeLabel::modified(now))?;
+            self.write_parts(stored, &packed).await?;
+            packed.secret.data
+        } else {
+            let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
+            let signature = self.sign(stored, stored.parts);
+            let signature = packed_signature(signature).map(|signature| (SIGNATURE_KEY, signature));
+            let data = [(SNAPSHOT_KEY, snapshot)].into_iter().chain(signature);
+            Some(
+                data.map(|(key, bytes)| (key.to_owned(), ByteString(bytes)))
+                    .collect(),
+            )
+        };
+        let patch = json!({ "metadata": { "ownerReferences": [self.owner] }, "data": data });
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
@@ -101,7 +120,9 @@ impl History {
     }
 
     fn pack(&self, stored: &Stored, time: TimeLabel) -> Result<Packed, HistoryError> {
-        pack(stored, &self.key(stored.record.version), &self.owner, time).map_err(|error| match error {
+        let sign = |parts| self.sign(stored, parts);
+        let packed = pack(stored, &self.key(stored.record.version), &self.owner, time, sign);
+        packed.map_err(|error| match error {
             PackError::Codec(source) => HistoryError::Codec {
                 secret: self.key(stored.record.version),
                 source,
@@ -111,6 +132,15 @@ impl History {
                 size,
             },
         })
+    }
+
+    /// The signature of a revision in these parts; `None` for one that is not ours to vouch for.
+    fn sign(&self, stored: &Stored, parts: Option<Parts>) -> Option<Signature> {
+        if !stored.is_signed() {
+            return None;
+        }
+        self.signer
+            .sign(&self.content(&stored.record, &stored.snapshot, parts))
     }
 
     /// Writes what a revision's Secret has no room for, unless it is there. Before the Secret, so

@@ -1,6 +1,7 @@
-//! The lease that a deployed operator leaves behind: no manifest has it, as the operator creates it itself.
+//! What a deployed operator leaves behind in its namespace: no manifest has it, as the operator creates it itself.
 
 use steersman_model::{ApiKind, RenderedObject};
+use steersman_project::rbac::SIGNING_KEYS;
 
 use super::plan::Plan;
 
@@ -27,10 +28,20 @@ pub(super) fn leases(plan: &Plan) -> Vec<RenderedObject> {
                 continue;
             };
             let namespace = value_of(NAMESPACE, &arguments).map(str::to_owned);
-            leases.push(lease(name, namespace.or_else(|| deployment.namespace.clone())));
+            let namespace = namespace.or_else(|| deployment.namespace.clone());
+            let api = ApiKind::new("coordination.k8s.io/v1", "Lease");
+            leases.push(left_behind(api, name, namespace));
         }
     }
     leases
+}
+
+/// The Secrets with the keys that sign releases, in the namespaces that come and go with the plan: no release is left by then.
+pub(super) fn signing_keys(plan: &Plan) -> Vec<RenderedObject> {
+    let namespaces = plan.namespaces.iter().map(|namespace| namespace.name.clone());
+    namespaces
+        .map(|namespace| left_behind(ApiKind::new("v1", "Secret"), SIGNING_KEYS, Some(namespace)))
+        .collect()
 }
 
 /// The value of a flag, in one argument or in two.
@@ -45,8 +56,7 @@ fn value_of<'a>(flag: &str, arguments: &[&'a str]) -> Option<&'a str> {
     joined.or_else(next).filter(|value| !value.is_empty())
 }
 
-fn lease(name: &str, namespace: Option<String>) -> RenderedObject {
-    let api = ApiKind::new("coordination.k8s.io/v1", "Lease");
+fn left_behind(api: ApiKind, name: &str, namespace: Option<String>) -> RenderedObject {
     let mut value = serde_json::json!({
         "apiVersion": api.api_version(), "kind": api.kind, "metadata": {"name": name},
     });
@@ -54,7 +64,7 @@ fn lease(name: &str, namespace: Option<String>) -> RenderedObject {
         value["metadata"]["namespace"] = namespace.as_str().into();
     }
     RenderedObject {
-        source: "the arguments of the operator".to_owned(),
+        source: "the operator".to_owned(),
         api,
         namespace,
         name: name.to_owned(),

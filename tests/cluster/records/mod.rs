@@ -1,0 +1,111 @@
+//! Stored revisions are believed when the operator has written them, and go on as they are when it can't tell.
+
+mod forged;
+mod other_releases;
+mod signed_in_place;
+
+use std::io::Read as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+
+/// The key of a Secret with the signature of its revision.
+const SIGNATURE: &str = "steersman-signature";
+
+/// The name of the Secret with a revision.
+fn secret_of(release: &str, revision: u32) -> String {
+    format!("sh.helm.release.v1.{release}.v{revision}")
+}
+
+/// Helm's record in a Secret.
+fn record_in(secret: &DynamicObject) -> Value {
+    let stored = STANDARD
+        .decode(secret.data["data"]["release"].as_str().unwrap())
+        .unwrap();
+    let packed = STANDARD.decode(stored).unwrap();
+    let mut json = String::new();
+    GzDecoder::new(packed.as_slice())
+        .read_to_string(&mut json)
+        .unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+/// A record as a Secret has it in its data; Helm reads it without compression, too.
+fn packed(record: &Value) -> String {
+    STANDARD.encode(STANDARD.encode(record.to_string()))
+}
+
+/// What somebody who may write Secrets adds to a revision: an object of another namespace, and hooks.
+struct Forgery {
+    namespace: &'static str,
+    name: String,
+}
+
+impl Forgery {
+    fn of(bench: &Bench) -> Self {
+        Self {
+            namespace: "kube-public",
+            name: format!("{}-forged", bench.namespace),
+        }
+    }
+
+    fn object(&self, suffix: &str) -> String {
+        let Self { namespace, name } = self;
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{suffix}, namespace: {namespace}}}\n"
+        )
+    }
+
+    /// Adds it to a record.
+    fn add_to(&self, record: &mut Value) {
+        let manifest = record["manifest"].as_str().unwrap_or_default();
+        record["manifest"] = format!(
+            "{manifest}---\n# Source: web/templates/x.yaml\n{}",
+            self.object("")
+        )
+        .into();
+        let events = [
+            "pre-install",
+            "post-install",
+            "pre-upgrade",
+            "post-upgrade",
+            "pre-rollback",
+            "pre-delete",
+            "post-delete",
+        ];
+        record["hooks"] = json!([{"name": format!("{}-hook", self.name), "kind": "ConfigMap", "path": "web/templates/h.yaml",
+            "manifest": self.object("-hook"), "events": events, "last_run": {"phase": ""}}]);
+    }
+
+    /// Whether nothing of it was applied.
+    async fn is_absent(&self, bench: &Bench) -> bool {
+        let api: Api<DynamicObject> = Api::namespaced_with(
+            bench.client.clone(),
+            self.namespace,
+            &kube::core::ApiResource::from_gvk_with_plural(
+                &kube::core::GroupVersionKind::gvk("", "v1", "ConfigMap"),
+                "configmaps",
+            ),
+        );
+        let found = api.list_metadata(&ListParams::default()).await.unwrap();
+        let names = found.items.into_iter().filter_map(|object| object.metadata.name);
+        let left: Vec<String> = names.filter(|name| name.starts_with(&self.name)).collect();
+        assert_eq!(left, [""; 0]);
+        true
+    }
+}
+
+/// Writes a record over that of a revision.
+async fn overwrite(bench: &Bench, name: &str, record: &Value) {
+    let patch = json!({"data": {"release": packed(record)}});
+    bench
+        .secrets()
+        .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+}
