@@ -83,7 +83,7 @@ async fn a_resource_can_go_without_its_objects_and_another_one_takes_them_over()
     };
     for (turn, parameters) in [(1, DeleteParams::default()), (2, orphan)] {
         bench.apply_web("shop", json!({"message": "hi"})).await;
-        bench.wait_revision("shop", turn).await;
+        bench.wait_revision("shop", 1).await;
         let before = bench.config_maps().get("shop-config").await.unwrap();
         if turn == 1 {
             let policy = "steersman.dev/deletion-policy";
@@ -106,13 +106,10 @@ async fn a_resource_can_go_without_its_objects_and_another_one_takes_them_over()
         assert_eq!(after.metadata.owner_references.unwrap_or_default(), []);
         let labels = after.metadata.labels.unwrap();
         assert!(!labels.contains_key("steersman.dev/owner-uid"), "{labels:?}");
-        assert_eq!(
-            bench.revisions().await.last().unwrap(),
-            &format!("{turn} deployed")
-        );
+        assert_eq!(bench.revisions().await, ["1 deployed"]);
     }
     bench.apply_web("shop", json!({"message": "hi"})).await;
-    bench.wait_revision("shop", 3).await;
+    bench.wait_revision("shop", 1).await;
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
     bench.wait_gone(&bench.config_maps(), "shop-config").await;

@@ -1,7 +1,7 @@
 //! The order of hooks, their end, and what is left of them.
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
@@ -284,5 +284,50 @@ async fn a_job_that_has_failed_runs_again_when_it_is_deleted() {
     run_again(&bench).await;
     bench.wait_revision("shop", 1).await;
     assert_eq!(bench.revisions().await, ["1 deployed"]);
+    operator.stop().await.unwrap();
+}
+
+/// Its object tells nothing then, and the revision does.
+#[tokio::test]
+async fn a_hook_that_has_run_and_is_gone_does_not_run_again_when_its_revision_is_tried_again() {
+    let Some(bench) = Bench::with_kind("hooks").await else {
+        return;
+    };
+    bench.edit(
+        "hooks.yaml",
+        "helm.sh/hook-weight: \"5\"",
+        "helm.sh/hook-weight: \"5\"\n    helm.sh/hook-delete-policy: hook-succeeded",
+    );
+    let theirs = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}, "spec": {"ports": [{"port": 1}]}});
+    let theirs: DynamicObject = serde_json::from_value(theirs).unwrap();
+    bench
+        .services()
+        .create(&Default::default(), &theirs)
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .apply_web("shop", json!({"hooks": true, "password": "canary"}))
+        .await;
+    finish_job(&bench, "Complete").await;
+    bench.wait_failed("shop", "ReleaseFailed").await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench.wait_gone(&jobs, "shop-job").await;
+    operator.stop().await.unwrap();
+
+    let operator = bench.ready_operator().await;
+    bench
+        .services()
+        .delete("shop", &Default::default())
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 1).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let made = audit.resource("jobs").filter(|request| request.code == Some(201));
+    assert_eq!(made.len(), 1, "{made}");
+    bench.delete_web("shop").await;
+    finish_job(&bench, "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
     operator.stop().await.unwrap();
 }

@@ -279,7 +279,7 @@ async fn what_a_narrower_selector_no_longer_matches_is_let_go() {
     wait_for_line(&operator, "Successfully acquired lease").await;
     operator.stop().await.unwrap();
     bench.watches(&watch(&bench, both));
-    let stranger = bench.ready_operator().await;
+    let stranger = bench.operator_with(&[namespace.as_str()]).await;
     bench
         .wait("the new hold", &bench.webs(), "both", |web| {
             let held_under = web["metadata"]["annotations"]["steersman.dev/selector"].as_str()?;

@@ -117,7 +117,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(super) leader_election_id: String,
 
-    /// The namespace of the Lease [default: that of the pod]
+    /// The namespace of the Lease, and of the keys that sign releases [default: that of the pod; for the keys, else that of the
+    /// kubeconfig's context]
     #[arg(long, value_name = "NAMESPACE", default_value = "", hide_default_value = true)]
     pub(super) leader_election_namespace: String,
 

@@ -40,7 +40,7 @@ async fn what_a_dead_upgrade_has_made_goes_when_the_change_is_taken_back() {
     );
     assert_eq!(
         lane.bench.revisions().await,
-        ["1 superseded", "2 pending-upgrade", "3 deployed"]
+        ["1 superseded", "2 failed", "3 deployed"]
     );
     lane.stop().await;
 }

@@ -8,7 +8,7 @@ use crate::bench::Bench;
 pub(crate) struct Workload {
     pub(crate) name: &'static str,
     /// Changes of the chart.
-    pub(crate) prepare: fn(&Bench),
+    pub(crate) prepare: Box<dyn Fn(&Bench) + Send + Sync>,
     pub(crate) steps: Vec<Step>,
     /// Whether it writes what is there once for all resources.
     pub(crate) is_alone: bool,
@@ -30,7 +30,12 @@ impl Workload {
     }
 
     pub(crate) fn all() -> Vec<Self> {
-        vec![Self::objects(), Self::hooks(), Self::definition()]
+        vec![
+            Self::objects(),
+            Self::hooks(),
+            Self::hooks_that_go(),
+            Self::definition(),
+        ]
     }
 
     /// An installation, an upgrade that adds, drops, changes and renames objects, and the end; with objects in
@@ -43,7 +48,7 @@ impl Workload {
             json!({"password": "canary", "color": "green", "extra": true, "message": "bye", "port": 81});
         Self {
             name: "objects",
-            prepare: |bench| bench.add_template("color.yaml", TEMPLATE),
+            prepare: Box::new(|bench| bench.add_template("color.yaml", TEMPLATE)),
             steps: vec![Step::Apply(first), Step::Apply(second), Step::Delete],
             is_alone: false,
             repeats: &[],
@@ -55,10 +60,32 @@ impl Workload {
         let spec = |message: &str| json!({"password": "canary", "hooks": true, "message": message});
         Self {
             name: "hooks",
-            prepare: |_| {},
+            prepare: Box::new(|_| {}),
             steps: vec![Step::Apply(spec("hello")), Step::Apply(spec("bye")), Step::Delete],
             is_alone: false,
             repeats: &["SPACE/NAME-before", "kube-public/SPACE-NAME"],
+        }
+    }
+
+    /// Hooks that are deleted as soon as they have succeeded: nothing but the revision tells that they have run.
+    fn hooks_that_go() -> Self {
+        let job = |name: &str, weight: u32| {
+            format!(
+                "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {{{{ .Release.Name }}}}-{name}\n  annotations:\n    \
+                 helm.sh/hook: pre-install,post-install,pre-upgrade,post-upgrade,pre-delete\n    helm.sh/hook-weight: \
+                 \"{weight}\"\n    helm.sh/hook-delete-policy: hook-succeeded\nspec:\n  template:\n    spec:\n      \
+                 restartPolicy: Never\n      containers: [{{name: job, image: registry.example.com/job:1}}]\n"
+            )
+        };
+        let jobs = [job("one", 1), job("two", 2)].concat();
+        let spec = |message: &str| json!({"password": "canary", "message": message});
+        let prepare = move |bench: &Bench| bench.add_template("gone.yaml", &jobs);
+        Self {
+            name: "hooks that go",
+            prepare: Box::new(prepare),
+            steps: vec![Step::Apply(spec("hello")), Step::Apply(spec("bye")), Step::Delete],
+            is_alone: false,
+            repeats: &[],
         }
     }
 
@@ -66,14 +93,14 @@ impl Workload {
     pub(crate) fn definition() -> Self {
         Self {
             name: "definition",
-            prepare: |bench| {
+            prepare: Box::new(|bench| {
                 for file in ["crds/gadgets.yaml", "templates/gadget.yaml"] {
                     let path = bench.folder.path().join("web").join(file);
                     let text = std::fs::read_to_string(&path).unwrap();
                     let own = text.replace("fixtures.example.com", &gadget_group(bench));
                     std::fs::write(path, own).unwrap();
                 }
-            },
+            }),
             steps: vec![
                 Step::Apply(json!({"password": "canary", "gadget": true})),
                 Step::Delete,

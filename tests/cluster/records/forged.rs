@@ -1,6 +1,6 @@
 //! Who may write Secrets in a namespace gets nothing applied, run or restored.
 
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::json;
 
 use super::{Forgery, SIGNATURE, overwrite, packed, record_in, secret_of};
@@ -225,5 +225,66 @@ async fn an_operator_that_may_not_keep_its_keys_works_with_one_of_its_own() {
     }
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     assert_eq!(password().await, before);
+    operator.stop().await.unwrap();
+}
+
+/// With `reuseValues` a resource without values has those of its last revision.
+#[tokio::test]
+async fn values_that_others_have_written_are_not_reused() {
+    let Some(bench) = Bench::with_kind("forged").await else {
+        return;
+    };
+    bench.watches(&format!(
+        "- {{group: {}, version: v1, kind: Web, chart: web, reuseValues: true}}\n",
+        bench.group
+    ));
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"password": "canary", "message": "mine"}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench.patch_web("shop", json!({"spec": null})).await;
+    operator.stop().await.unwrap();
+    let name = secret_of("shop", 1);
+    let (secrets, maps) = (bench.secrets(), bench.config_maps());
+    let record = record_in(&secrets.get(&name).await.unwrap());
+
+    // Nobody vouches for them, and they render what is live.
+    overwrite(&bench, &name, &record).await;
+    let patch = json!({"data": {SIGNATURE: null}});
+    secrets
+        .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .unwrap();
+    let operator = bench.ready_operator().await;
+    bench
+        .wait("the signature", &secrets, &name, |secret| {
+            secret["data"].get(SIGNATURE).map(drop)
+        })
+        .await;
+    operator.stop().await.unwrap();
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+
+    // They render what is in the record, and that is not live.
+    let mut forged = record.clone();
+    forged["config"]["message"] = "forged".into();
+    let manifest = record["manifest"].as_str().unwrap();
+    forged["manifest"] = manifest.replace("mine", "forged").into();
+    overwrite(&bench, &name, &forged).await;
+    let operator = bench.ready_operator().await;
+    let (_, reason, message) = bench
+        .wait("the refusal", &bench.webs(), "shop", |web| {
+            condition(web, "Stalled")
+        })
+        .await;
+    assert_eq!(reason, "ErrorGettingReleaseState");
+    assert!(
+        message.contains("the values of revision 1 of release shop are not reused"),
+        "{message}"
+    );
+    let map = maps.get("shop-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "mine");
+    bench.apply_web("shop", json!({"message": "given"})).await;
+    bench.wait_revision("shop", 2).await;
     operator.stop().await.unwrap();
 }

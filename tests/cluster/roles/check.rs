@@ -51,7 +51,8 @@ async fn what_a_user_may_do_everywhere_is_told_from_what_it_may_in_a_namespace()
     define_shops(&bench, &bench.namespace).await;
     let role = format!("poor-{}", bench.namespace);
     bench.user = bench.cluster.user(&role, &[]).unwrap();
-    let flags = ["--no-leader-election", "--name", &role];
+    let own = ["--operator-namespace", bench.namespace.as_str()];
+    let flags = [&own[..], &["--no-leader-election", "--name", &role]].concat();
     let roles = generated(bench.folder.path(), &flags);
     bench.cluster.apply(&roles).await.unwrap();
 
@@ -95,7 +96,8 @@ async fn roles_of_some_namespaces_are_checked_in_these() {
     bench.user = bench.cluster.user(&role, &[]).unwrap();
     let namespaces = format!("{},{other}", bench.namespace);
     let listed = ["--watch-namespace", namespaces.as_str()];
-    let flags = [&listed[..], &["--no-leader-election", "--name", &role]].concat();
+    let own = ["--operator-namespace", bench.namespace.as_str()];
+    let flags = [&listed[..], &own[..], &["--no-leader-election", "--name", &role]].concat();
     let roles = generated(bench.folder.path(), &flags);
     bench.cluster.apply(&roles).await.unwrap();
     bind(&bench, "ClusterRole", &role, None).await;

@@ -43,6 +43,8 @@ async fn roles_are_written_and_bound_by_the_names_that_the_chart_fixes() {
     let flags = [
         "--allow-escalation",
         "--no-leader-election",
+        "--operator-namespace",
+        &bench.namespace,
         "--name",
         &operator_role,
     ];

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Discovery;
 use steersman_model::{Change, ChangeSet, Inputs, ObjectId, RenderedObject};
 
@@ -13,6 +14,7 @@ use super::plan::{Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
 use super::recorder::Recorder;
 use super::session::Session;
 use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun};
+use crate::release::HookJournal;
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
@@ -69,7 +71,8 @@ impl Executor {
         Ok(())
     }
 
-    /// Hooks, objects, what goes, hooks: in this order, up to the first failure.
+    /// Hooks, objects, what goes, hooks: in this order, up to the first failure. The hooks are those of the revision with the
+    /// `journal`; where there is none, none runs.
     ///
     /// # Guarantees
     /// Nothing is deleted before everything is applied.
@@ -80,20 +83,37 @@ impl Executor {
         &self,
         session: &Session,
         plan: &Plan,
+        journal: Option<&HookJournal<'_>>,
     ) -> Result<ChangeSet, ReconcileError> {
         let owner = &session.owner;
-        let hooks = |event| HookRun {
+        self.run_hooks(session, plan, plan.hooks.before, journal).await?;
+        let objects = self.left_to_others(session, plan).await?;
+        let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
+        self.prune(session, &plan.prune, &changes).await?;
+        self.run_hooks(session, plan, plan.hooks.after, journal).await?;
+        Ok(changes)
+    }
+
+    /// Runs the plan's hooks of an event. Without a journal there are none.
+    async fn run_hooks(
+        &self,
+        session: &Session,
+        plan: &Plan,
+        event: HookEvent,
+        journal: Option<&HookJournal<'_>>,
+    ) -> Result<(), ReconcileError> {
+        let Some(journal) = journal else {
+            return Ok(());
+        };
+        let run = HookRun {
             hooks: &plan.hooks.records,
             revision: plan.hooks.revision,
             event,
             timeout: self.settings.releases.hook_timeout,
+            journal,
         };
-        self.applier.run_hooks(owner, hooks(plan.hooks.before)).await?;
-        let objects = self.left_to_others(session, plan).await?;
-        let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
-        self.prune(session, &plan.prune, &changes).await?;
-        self.applier.run_hooks(owner, hooks(plan.hooks.after)).await?;
-        Ok(changes)
+        self.applier.run_hooks(&session.owner, run).await?;
+        Ok(())
     }
 
     /// The plan's objects with what is left to others as it is in the cluster.

@@ -27,6 +27,9 @@ pub struct Snapshot {
     /// The same of hooks; they are deleted with the release.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hook_objects: Vec<ObjectId>,
+    /// The hooks that have run while it was brought into effect, or deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finished_hooks: Vec<FinishedHook>,
     /// Whether it is the first of a history that was lost: the release's objects were there before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
@@ -37,6 +40,16 @@ pub struct Snapshot {
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<bool>,
+}
+
+/// A Job or Pod of a hook that has run to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedHook {
+    /// For which it ran, such as `pre-install`.
+    pub event: String,
+    /// Flattened into the JSON as well.
+    #[serde(flatten)]
+    pub id: ObjectId,
 }
 
 /// What is remembered of an object of the revision, to find it again and to see drift.

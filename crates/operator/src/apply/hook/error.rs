@@ -7,6 +7,7 @@ use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{DocumentsError, ObjectId, RESOURCE_POLICY};
 
 use crate::apply::ownership::PruneError;
+use crate::release::HistoryError;
 
 /// A hook failed.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +108,16 @@ pub enum HookError {
         id: Box<ObjectId>,
         /// What its status says.
         reason: String,
+    },
+    /// The hook ran, and that can't be written down.
+    #[error("{event} hook {path}: failed to write down that it has run")]
+    Journal {
+        /// When it ran.
+        event: &'static str,
+        /// Its template.
+        path: String,
+        /// Why.
+        source: Box<HistoryError>,
     },
     /// The process is to stop; the hook goes on, and the next process waits for it.
     #[error("{event} hook {path}: interrupted, as the operator stops")]

@@ -22,7 +22,7 @@ use steersman_model::{ObjectId, Revision, objects_of_text};
 use super::applier::Applier;
 use crate::apply::address::identify;
 use crate::apply::ownership::Deletion;
-use crate::release::HookRecord;
+use crate::release::{HookJournal, HookRecord};
 use crate::telemetry::step;
 
 /// The pauses between attempts to delete a hook's object. After the last one it stays until the hook runs again, or the
@@ -47,13 +47,15 @@ pub struct HookRun<'a> {
     pub event: HookEvent,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
+    /// What the revision says of those that have run.
+    pub journal: &'a HookJournal<'a>,
 }
 
 impl Applier {
     /// Runs the hooks of an event, one after the other by weight, each to its end.
     ///
-    /// A Job or Pod that was started for this revision, and has not failed, is not started again, whatever its policy:
-    /// the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
+    /// A Job or Pod that has run for this revision and event, as the revision says, does not run again, and one that was
+    /// started and has not failed is not started again, whatever its policy: the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
     /// way, as it can't run again. What is no Job or Pod is made what the chart says.
     ///
     /// # Errors
@@ -76,6 +78,7 @@ impl Applier {
             revision,
             event,
             timeout,
+            journal,
             ..
         }: HookRun<'_>,
     ) -> Result<usize, HookError> {
@@ -84,8 +87,17 @@ impl Applier {
         let mut outcome = Ok(());
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
+                // What is left of it goes with the others.
+                if journal.has_run(run.event, &run.id) {
+                    done.push(run);
+                    continue;
+                }
                 let step = step("hook").object(&run.id);
                 outcome = step.of(self.run_one(owner, &run, revision, timeout)).await;
+                if outcome.is_ok() && run.has_an_end() {
+                    let noted = journal.note(run.event, &run.id).await;
+                    outcome = noted.map_err(|source| run.not_noted(source));
+                }
                 if let Err(error) = &outcome {
                     if matches!(error, HookError::Failed { .. } | HookError::Timeout { .. }) {
                         self.clean_up(owner, &run, FAILED).await;

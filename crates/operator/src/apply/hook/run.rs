@@ -18,7 +18,7 @@ use crate::apply::applier::Applier;
 use crate::apply::ownership::{Deletion, PruneError};
 use crate::apply::repair::mend::mend;
 use crate::apply::request::{Existing, apply_new};
-use crate::release::HookRecord;
+use crate::release::{HistoryError, HookRecord};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// The annotation of a hook's object that says for which revision and event it was started.
@@ -268,6 +268,19 @@ impl Run<'_> {
             attempt,
             id: Box::new(self.id.clone()),
             source,
+        }
+    }
+
+    /// Whether it runs to an end.
+    pub(in crate::apply) fn has_an_end(&self) -> bool {
+        is_waited_for(&self.id)
+    }
+
+    pub(in crate::apply) fn not_noted(&self, source: HistoryError) -> HookError {
+        HookError::Journal {
+            event: self.event,
+            path: self.hook.path.clone(),
+            source: Box::new(source),
         }
     }
 

@@ -52,7 +52,7 @@ impl CorrectDrift<'_> {
         let named = self.executor.identities(session, plan.objects).await?;
         plan.objects = only(named, objects);
         plan.replaced.clone_from(&plan.objects);
-        let changes = self.executor.carry_out(session, &plan).await;
+        let changes = self.executor.carry_out(session, &plan, None).await;
         let changes = changes.map_err(ReconcileError::of_drift)?;
         session.progress.note_corrected(changes.len());
         memory.note_corrected(&changes, Instant::now());

@@ -15,7 +15,7 @@ use crate::reconcile::record::record;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
-use crate::release::{RecordOwner, Snapshot, Stored, Verdict};
+use crate::release::{HookJournal, RecordOwner, Snapshot, Stored, Verdict};
 use crate::status::{EventReason, is_secret_key};
 use crate::telemetry::step;
 
@@ -115,7 +115,11 @@ impl Deploy<'_> {
             first,
         } = pending;
         let inputs = stored.snapshot.inputs.unwrap_or(prepared.inputs);
-        match self.executor.carry_out(session, &plan).await {
+        let journal = HookJournal::new(&session.history, &stored);
+        let done = self.executor.carry_out(session, &plan, Some(&journal)).await;
+        let finished = journal.into_finished();
+        stored.snapshot.finished_hooks = finished;
+        match done {
             Ok(changes) => {
                 let pending = Pending { stored, plan, first };
                 let written = self.conclude(session, memory, pending, inputs, &changes, earlier);

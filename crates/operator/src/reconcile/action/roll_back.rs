@@ -14,7 +14,7 @@ use crate::reconcile::plan::{Plan, inventory, objects_named_by};
 use crate::reconcile::progress::Remedy;
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
-use crate::release::Stored;
+use crate::release::{HookJournal, Stored};
 use crate::status::EventReason;
 
 /// Goes back to what was in effect before a revision failed.
@@ -94,7 +94,8 @@ impl RollBack<'_> {
         if let Some(doing) = plan.decision.underway(session.release.as_str()) {
             self.executor.say(session, doing).await?;
         }
-        let changes = self.executor.carry_out(session, &plan).await?;
+        let journal = HookJournal::new(&session.history, failed);
+        let changes = self.executor.carry_out(session, &plan, Some(&journal)).await?;
         let mut good = good.clone();
         if update_digests(&mut good, &changes) {
             session.history.update(&good, (self.now)()).await?;

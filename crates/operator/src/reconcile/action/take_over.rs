@@ -48,7 +48,7 @@ impl TakeOver<'_> {
                 .await?;
             let applier = &self.executor.applier;
             applier.check(&session.owner, &plan.objects).await?;
-            let changes = self.executor.carry_out(session, plan).await?;
+            let changes = self.executor.carry_out(session, plan, None).await?;
             self.executor.note_changes(session, &changes);
             Snapshot::new(&changes)
         };

@@ -18,7 +18,7 @@ use crate::reconcile::plan::{inventory, objects_named_by};
 use crate::reconcile::recorder::Recorder;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
-use crate::release::{HistoryError, RecordOwner, Stored};
+use crate::release::{FinishedHook, HistoryError, HookJournal, RecordOwner, Stored};
 use crate::status::EventReason;
 use crate::telemetry::step;
 
@@ -173,7 +173,8 @@ impl Uninstall<'_> {
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
-        self.run_hooks(session, Some(last), HookEvent::PreDelete).await?;
+        let finished = self.run_hooks(session, Some(last), HookEvent::PreDelete).await?;
+        last.snapshot.finished_hooks = finished;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
         match session.history.update(last, (self.now)()).await {
@@ -182,23 +183,30 @@ impl Uninstall<'_> {
         }
     }
 
+    /// Runs the hooks of the last revision for an event; what has run of it since it was stored is the answer.
     pub(super) async fn run_hooks(
         &self,
         session: &Session,
         last: Option<&Stored>,
         event: HookEvent,
-    ) -> Result<(), ReconcileError> {
-        let Some(last) = last.filter(|_| !session.controls.uninstall.hooks_disabled) else {
-            return Ok(());
+    ) -> Result<Vec<FinishedHook>, ReconcileError> {
+        let Some(last) = last else {
+            return Ok(Vec::new());
         };
+        let journal = HookJournal::new(&session.history, last);
+        if session.controls.uninstall.hooks_disabled {
+            return Ok(journal.into_finished());
+        }
         let hooks = HookRun {
             hooks: last.hooks(),
             revision: last.record.version,
             event,
             timeout: self.settings.releases.hook_timeout,
+            journal: &journal,
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
-        unless_terminating(session, ran)
+        unless_terminating(session, ran)?;
+        Ok(journal.into_finished())
     }
 
     /// Deletes objects in Helm's order; those that may still be there are the answer. What says itself that it is to be

@@ -1,5 +1,7 @@
 //! Writing revisions: new ones, over what is stored, and over what others stored.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -15,7 +17,7 @@ use crate::release::secret::{
     PackError, Packed, SIGNATURE_KEY, SNAPSHOT_KEY, TimeLabel, pack, packed_signature,
 };
 use crate::release::signature::Signature;
-use crate::release::stored::Stored;
+use crate::release::stored::{Snapshot, Stored};
 
 impl History {
     /// Writes a revision that is not there yet.
@@ -117,6 +119,37 @@ impl History {
             Err(_) => None,
         };
         self.note(&self.key(revision), uid);
+    }
+
+    /// Writes another snapshot beside the record, which stays as it is.
+    ///
+    /// # Errors
+    /// The server refuses it. A revision that somebody has deleted needs none.
+    pub(in crate::release) async fn write_snapshot(
+        &self,
+        stored: &Stored,
+        snapshot: &Snapshot,
+    ) -> Result<(), HistoryError> {
+        let signature = if stored.is_signed() {
+            self.signer
+                .sign(&self.content(&stored.record, snapshot, stored.parts))
+        } else {
+            None
+        };
+        let snapshot = serde_json::to_vec(snapshot).unwrap_or_default();
+        let mut data = BTreeMap::from([(SNAPSHOT_KEY, ByteString(snapshot))]);
+        data.extend(packed_signature(signature).map(|bytes| (SIGNATURE_KEY, ByteString(bytes))));
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(json!({ "data": data }));
+        let name = self.key(stored.record.version);
+        match self.secrets.patch_metadata(&name, &parameters, &patch).await {
+            Ok(secret) => self.confirm(&secret.metadata),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(self.failed("write", error)),
+        }
     }
 
     fn pack(&self, stored: &Stored, time: TimeLabel) -> Result<Packed, HistoryError> {

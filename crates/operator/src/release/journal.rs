@@ -1,0 +1,60 @@
+//! Which hooks of a revision have run, written down as soon as they have.
+
+use std::sync::{Mutex, PoisonError};
+
+use steersman_model::ObjectId;
+
+use super::history::{History, HistoryError};
+use super::stored::{FinishedHook, Snapshot, Stored};
+
+/// The hooks of a revision that have run to their end. A Job that has run may be gone, by its policy or by its time to live, so
+/// that only the revision tells.
+#[derive(Debug)]
+pub struct HookJournal<'a> {
+    history: &'a History,
+    stored: &'a Stored,
+    finished: Mutex<Vec<FinishedHook>>,
+}
+
+impl<'a> HookJournal<'a> {
+    /// What `stored` says of its hooks, and will say.
+    pub fn new(history: &'a History, stored: &'a Stored) -> Self {
+        let finished = Mutex::new(stored.snapshot.finished_hooks.clone());
+        Self {
+            history,
+            stored,
+            finished,
+        }
+    }
+
+    /// Whether the hook has run for this event.
+    pub fn has_run(&self, event: &str, id: &ObjectId) -> bool {
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        finished.iter().any(|hook| hook.event == event && hook.id == *id)
+    }
+
+    /// Writes down that the hook has run for this event.
+    ///
+    /// # Errors
+    /// The server refuses it; then it may run again.
+    pub async fn note(&self, event: &str, id: &ObjectId) -> Result<(), HistoryError> {
+        let finished = {
+            let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+            finished.push(FinishedHook {
+                event: event.to_owned(),
+                id: id.clone(),
+            });
+            finished.clone()
+        };
+        let snapshot = Snapshot {
+            finished_hooks: finished,
+            ..self.stored.snapshot.clone()
+        };
+        self.history.write_snapshot(self.stored, &snapshot).await
+    }
+
+    /// All that have run.
+    pub fn into_finished(self) -> Vec<FinishedHook> {
+        self.finished.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
