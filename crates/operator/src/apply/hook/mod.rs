@@ -87,9 +87,11 @@ impl Applier {
         let mut outcome = Ok(());
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
-                // What is left of it goes with the others.
                 if journal.has_run(run.event, &run.id) {
-                    done.push(run);
+                    // What is left of it goes with the others. A later event may have one of the same name under way.
+                    if self.is_left(&run, revision).await? {
+                        done.push(run);
+                    }
                     continue;
                 }
                 let step = step("hook").object(&run.id);

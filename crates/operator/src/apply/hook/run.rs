@@ -44,7 +44,7 @@ impl Applier {
     ) -> Result<(), HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let deadline = Instant::now() + timeout;
-        let mark = format!("{revision}/{}", run.event);
+        let mark = run.mark(revision);
         if is_waited_for(&run.id) && self.is_under_way(owner, &api, run, &mark).await? {
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             return self.wait_done(&api, run, deadline, timeout).await;
@@ -84,6 +84,20 @@ impl Applier {
             Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
         }
         self.wait_done(&api, run, deadline, timeout).await
+    }
+
+    /// Whether the object is there that was started for this revision and event.
+    pub(in crate::apply) async fn is_left(
+        &self,
+        run: &Run<'_>,
+        revision: Revision,
+    ) -> Result<bool, HookError> {
+        let api = self.api(&run.resource, run.id.namespace.as_deref());
+        let found = api.get_metadata_opt(&run.id.name).await;
+        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        let annotations = found.and_then(|object| object.metadata.annotations);
+        let marked = annotations.as_ref().and_then(|all| all.get(RUN));
+        Ok(marked.is_some_and(|mark| *mark == run.mark(revision)))
     }
 
     /// Makes the object of a hook what `value` says: a new one, or the one with this UID.
@@ -269,6 +283,11 @@ impl Run<'_> {
             id: Box::new(self.id.clone()),
             source,
         }
+    }
+
+    /// What its object says of when it was started.
+    fn mark(&self, revision: Revision) -> String {
+        format!("{revision}/{}", self.event)
     }
 
     /// Whether it runs to an end.
