@@ -170,6 +170,8 @@ fn roles_of_some_namespaces_are_in_these() {
             "RoleBinding manager-role b",
             "Role manager-role-leader-election system",
             "RoleBinding manager-role-leader-election system",
+            "Role manager-role-signing-keys system",
+            "RoleBinding manager-role-signing-keys system",
         ]
     );
 }

@@ -80,7 +80,7 @@ pub struct LastRevision {
     pub revision: Revision,
     /// In Helm's words, as the label of its Secret has it.
     pub status: ReleaseStatus,
-    /// What it was rendered from; `None` when others wrote it.
+    /// What it was rendered from; `None` when it is not signed.
     pub inputs: Option<Inputs>,
     /// Whether it or an earlier one was ever deployed.
     pub deployed_before: bool,
@@ -119,7 +119,7 @@ pub enum ReleaseState {
 /// Why another revision is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Helm or helm-operator wrote the last revision.
+    /// The last revision is not signed: Helm or helm-operator wrote it, or nobody knows who.
     TakenOver,
     /// The last revision is of another custom resource of the same name.
     Identity,

@@ -14,7 +14,7 @@ const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
-    /// What it was rendered from; absent in revisions that others wrote.
+    /// What it was rendered from; absent in revisions that are not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
     /// Its objects, each with the digest of our fields right after it was applied.

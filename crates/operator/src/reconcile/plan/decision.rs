@@ -24,7 +24,7 @@ pub enum Decision {
     Install,
     /// Another revision would follow.
     Upgrade(Revision, Cause),
-    /// The revision, which Helm or helm-operator deployed, would become ours as it is.
+    /// The revision, which is deployed and not signed, would become ours as it is.
     TakeOver(Revision),
     /// The last revision would be brought into effect, from its stored manifest.
     Recover(Revision),
