@@ -32,7 +32,7 @@ impl Digest {
         Self(bytes)
     }
 
-    /// The 32 bytes.
+    /// For those who compare it in a way of their own.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -40,11 +40,11 @@ async fn a_revision_that_others_have_added_is_not_brought_into_effect() {
         bench.revisions().await,
         ["1 superseded", "2 failed", "3 deployed"]
     );
-    assert!(forgery.is_absent(&bench).await);
+    forgery.assert_absent(&bench).await;
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
     assert_eq!(bench.revisions().await, [""; 0]);
-    assert!(forgery.is_absent(&bench).await);
+    forgery.assert_absent(&bench).await;
     operator.stop().await.unwrap();
 }
 
@@ -69,7 +69,7 @@ async fn drift_is_not_corrected_from_a_revision_that_others_have_changed() {
     bench.wait_revision("shop", 2).await;
     let map = maps.get("shop-config").await.unwrap();
     assert_eq!(map.data["data"]["message"], "hello");
-    assert!(forgery.is_absent(&bench).await);
+    forgery.assert_absent(&bench).await;
     operator.stop().await.unwrap();
 }
 
@@ -94,7 +94,7 @@ async fn no_hook_runs_from_a_revision_that_others_have_changed() {
     bench.delete_web("shop").await;
     let operator = bench.ready_operator().await;
     bench.wait_gone(&bench.webs(), "shop").await;
-    assert!(forgery.is_absent(&bench).await);
+    forgery.assert_absent(&bench).await;
     assert_eq!(bench.revisions().await, [""; 0]);
     assert!(bench.deployments().get_opt("shop").await.unwrap().is_none());
     assert!(bench.cluster_roles().get_opt(&role).await.unwrap().is_none());
@@ -124,7 +124,7 @@ async fn a_failed_upgrade_does_not_go_back_to_a_revision_that_others_have_change
         message.ends_with("; revision 1 is not applied again, as the operator has not written it"),
         "{message}"
     );
-    assert!(forgery.is_absent(&bench).await);
+    forgery.assert_absent(&bench).await;
     operator.stop().await.unwrap();
 }
 

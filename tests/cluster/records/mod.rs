@@ -82,8 +82,8 @@ impl Forgery {
             "manifest": self.object("-hook"), "events": events, "last_run": {"phase": ""}}]);
     }
 
-    /// Whether nothing of it was applied.
-    async fn is_absent(&self, bench: &Bench) -> bool {
+    /// Nothing of it was applied.
+    async fn assert_absent(&self, bench: &Bench) {
         let api: Api<DynamicObject> = Api::namespaced_with(
             bench.client.clone(),
             self.namespace,
@@ -96,7 +96,6 @@ impl Forgery {
         let names = found.items.into_iter().filter_map(|object| object.metadata.name);
         let left: Vec<String> = names.filter(|name| name.starts_with(&self.name)).collect();
         assert_eq!(left, [""; 0]);
-        true
     }
 }
 

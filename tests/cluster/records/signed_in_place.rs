@@ -177,8 +177,8 @@ impl Fleet {
                 if !name.contains("shop-") {
                     continue;
                 }
-                let is_ours = kind.contains("clusterroles") && !name.starts_with(&bench.namespace);
-                if is_ours {
+                let is_of_others = kind.contains("clusterroles") && !name.starts_with(&bench.namespace);
+                if is_of_others {
                     continue;
                 }
                 dump.insert(format!("{kind} {name}"), reduced(object));
@@ -211,7 +211,8 @@ fn changes(audit: &AuditLog, bench: &Bench) -> AuditLog {
     })
 }
 
-/// Starts an operator, and checks that it signs all revisions, but for `former` keys, with a write for each and nothing else.
+/// Starts an operator, and checks that it signs all revisions with another key than `former`, with a write for each and nothing
+/// else.
 async fn go_on(fleet: &Fleet, former: &str) -> String {
     let before = fleet.dump().await;
     let mark = fleet.bench.cluster.audit_mark().unwrap();
