@@ -1,5 +1,7 @@
 //! Objects of a record that nobody vouches for, held beside what is live.
 
+use std::collections::BTreeSet;
+
 use steersman_cluster::without_marks;
 use steersman_model::RenderedObject;
 
@@ -36,11 +38,13 @@ impl Proof<'_> {
         let left = self
             .applier
             .leave_to_others(owner, rules, wanted, before, Handover::DryRun);
+        let none_is_new = BTreeSet::new();
         for object in &left.await? {
             let trial = DryRunApply {
                 object,
                 served: &served,
                 is_defined: false,
+                new_namespaces: &none_is_new,
                 former_managers,
                 options: ApplyOptions {
                     conflicts: self.settings.conflicts,
