@@ -242,7 +242,13 @@ impl RenderedObject {
 }
 
 /// Whether a text stands for itself in the path of a request: names of objects become parts of it as they are.
-fn is_part_of_a_path(text: &str) -> bool {
+///
+/// ```
+/// use steersman_model::is_part_of_a_path;
+///
+/// assert!(is_part_of_a_path("system:node-proxier") && !is_part_of_a_path("web/status") && !is_part_of_a_path(".."));
+/// ```
+pub fn is_part_of_a_path(text: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_graphic() && !r#"/%?#\"<>[]^`{|}"#.contains(letter);
     !matches!(text, "." | "..") && text.chars().all(is_plain)
 }
