@@ -19,6 +19,10 @@ pub struct AuditMark(pub(super) u64);
 pub struct Request {
     /// Who asked: the impersonated user where there is one.
     pub user: String,
+    /// Who asked as that user, where it was another one.
+    pub impersonator: Option<String>,
+    /// The groups by which it was judged.
+    pub groups: Vec<String>,
     /// Kubernetes' verb: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for a
     /// request that is not about a resource the HTTP method in lower case.
     pub verb: String,
@@ -69,6 +73,12 @@ impl AuditLog {
     #[must_use]
     pub fn by_user(&self, user: &str) -> Self {
         self.filter(|request| request.user == user)
+    }
+
+    /// Requests that the user of this name sent, whoever it was then.
+    #[must_use]
+    pub fn sent_by(&self, user: &str) -> Self {
+        self.filter(|request| request.impersonator.as_deref().unwrap_or(&request.user) == user)
     }
 
     /// Requests with this verb: `get`, `list`, `watch`, `create`, `patch` and so on.
@@ -218,6 +228,8 @@ struct Event {
 struct EventUser {
     #[serde(default)]
     username: String,
+    #[serde(default)]
+    groups: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -239,8 +251,14 @@ struct ResponseStatus {
 impl From<Event> for Request {
     fn from(event: Event) -> Self {
         let ended = event.stage != "ResponseStarted";
+        let (user, impersonator) = match event.impersonated_user {
+            Some(user) => (user, Some(event.user.username)),
+            None => (event.user, None),
+        };
         Self {
-            user: event.impersonated_user.unwrap_or(event.user).username,
+            user: user.username,
+            impersonator,
+            groups: user.groups,
             verb: event.verb,
             group: event.object_ref.api_group,
             resource: event.object_ref.resource,
@@ -261,7 +279,7 @@ mod tests {
     use super::*;
 
     const WATCH_STARTED: &str = r#"{"kind":"Event","auditID":"1","stage":"ResponseStarted","requestURI":"/api/v1/pods?watch=true","verb":"watch","user":{"username":"operator"},"objectRef":{"resource":"pods","apiVersion":"v1"},"responseStatus":{"code":200},"requestReceivedTimestamp":"2025-01-01T00:00:00.000001Z"}"#;
-    const PATCHED: &str = r#"{"kind":"Event","auditID":"2","stage":"ResponseComplete","requestURI":"/x","verb":"patch","user":{"username":"admin"},"impersonatedUser":{"username":"operator"},"userAgent":"kubectl","objectRef":{"resource":"deployments","namespace":"n","name":"d","apiGroup":"apps","subresource":"status"},"responseStatus":{"code":403},"requestObject":{"a":1},"requestReceivedTimestamp":"2025-01-01T00:00:00.000002Z"}"#;
+    const PATCHED: &str = r#"{"kind":"Event","auditID":"2","stage":"ResponseComplete","requestURI":"/x","verb":"patch","user":{"username":"admin"},"impersonatedUser":{"username":"operator","groups":["system:authenticated"]},"userAgent":"kubectl","objectRef":{"resource":"deployments","namespace":"n","name":"d","apiGroup":"apps","subresource":"status"},"responseStatus":{"code":403},"requestObject":{"a":1},"requestReceivedTimestamp":"2025-01-01T00:00:00.000002Z"}"#;
 
     #[test]
     fn a_watch_is_one_request_before_and_after_it_ends() {
@@ -304,6 +322,9 @@ mod tests {
             .refused();
         assert_eq!(patched.requests[0].body, Some(serde_json::json!({"a": 1})));
         assert!(log.verb("delete").is_empty());
+        let by_others = log.sent_by("admin");
+        assert_eq!((by_others.len(), log.sent_by("operator").len()), (1, 1));
+        assert_eq!(by_others.requests[0].groups, ["system:authenticated"]);
         assert_eq!(
             log.to_string(),
             "     1 operator patch deployments/status\n     1 operator watch pods\n"
