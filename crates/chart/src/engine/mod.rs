@@ -13,6 +13,11 @@ use crate::input::RenderInput;
 /// About how many bytes the parsed templates of a chart may take.
 const MAX_PARSED_BYTES: usize = 64 << 20;
 
+/// Whether the file of this name is in Handlebars.
+pub(crate) fn is_handlebars(name: &str) -> bool {
+    handlebars::is_template(name)
+}
+
 /// All templates of a chart and its subcharts, parsed. Immutable, shared by threads.
 #[derive(Debug)]
 pub(crate) struct Templates {

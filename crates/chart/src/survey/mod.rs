@@ -14,6 +14,7 @@ mod collections;
 mod documents;
 mod enumerated;
 mod evaluate;
+mod expansion;
 mod fields;
 mod handlebars;
 mod hooks;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 use crate::chart::Chart;
 use crate::error::RenderError;
+pub use expansion::expansions;
 use subject::Subject;
 use value::{Abstract, Shape};
 use walk::Walk;
