@@ -48,16 +48,11 @@ pub use digest::{Digest, Inputs, digest_of_json};
 pub use documents::{DocumentsError, objects_of_manifest, objects_of_text, split};
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;
-<<<<<<< HEAD
 pub use error::{chain, old_certificate, one_line};
-pub use object::{ApiKind, DocumentError, FIELD_MANAGER, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep};
-=======
-pub use error::{chain, one_line};
 pub use object::{
     ApiKind, DocumentError, FIELD_MANAGER, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep,
     is_part_of_a_path,
 };
->>>>>>> c94a5c6 (Refuse names that would lead a request to something else, as Helm's client does)
 pub use release_name::{InvalidReleaseName, ReleaseName};
 pub use revision::{ReleaseStatus, Revision};
 pub use suggest::suggest;

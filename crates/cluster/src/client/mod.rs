@@ -4,6 +4,7 @@ mod answers;
 mod deadline;
 mod depth;
 mod fence;
+mod impersonate;
 mod list;
 mod login;
 mod source;
@@ -19,6 +20,8 @@ use deadline::Deadline;
 use depth::Flatten;
 use fence::Fence;
 use hyper::http::uri::Authority;
+use impersonate::OneUser;
+pub use impersonate::ServiceAccount;
 use kube::Client;
 use kube::client::{AuthError, ClientBuilder};
 pub use list::list_all;
@@ -141,12 +144,16 @@ async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, Co
     config.read_timeout = Some(SILENCE);
     let address = address(&config);
     let host = config.cluster_url.authority().map_or_else(String::new, host_of);
+    let is_another = config.auth_info.impersonate.is_some() || config.auth_info.impersonate_groups.is_some();
     let builder = ClientBuilder::try_from(config).map_err(|error| ConnectError::Credentials {
         address: address.clone(),
         reason: certificate_fault(&error, &certificate).unwrap_or_else(|| client_error(&error, &plugin)),
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
-    let builder = builder.with_layer(&Flatten).with_layer(&Deadline(ANSWER));
+    let builder = builder
+        .with_layer(&Flatten)
+        .with_layer(&Deadline(ANSWER))
+        .with_layer(&OneUser { is_another });
     let client = match options {
         Some(ClientOptions { on_answer, tenure }) => {
             let host = host.into();
