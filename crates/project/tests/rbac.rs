@@ -9,7 +9,7 @@
 use expect_test::{Expect, expect};
 use steersman_chart::Chart;
 use steersman_project::CustomKind;
-use steersman_project::rbac::{Granted, Options, RoleOptions, Rules, roles, write};
+use steersman_project::rbac::{ActsAs, Granted, Options, RoleOptions, Rules, roles, write};
 
 fn rules(templates: &[(&str, &str)], options: &Options) -> Rules {
     let mut files = vec![("Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")];
@@ -498,6 +498,110 @@ fn what_a_chart_has_in_other_namespaces_has_a_role_there() {
             "kube-system: get,list,watch,create,patch,delete rolebindings ",
             "kube-system: bind roles extension-apiserver-authentication-reader",
         ]
+    );
+}
+
+#[test]
+fn an_operator_that_acts_as_accounts_has_a_small_role_beside_theirs() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: web\n";
+    let hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: web\n  annotations: {helm.sh/hook: pre-install}\n";
+    let looked_up = r#"{{ $known := lookup "v1" "Endpoints" .Release.Namespace "web" }}"#;
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: web\nrules:\n\
+         - {apiGroups: [''], resources: [pods], verbs: [watch]}\n";
+    let templates = [
+        ("templates/service.yaml", service),
+        ("templates/namespace.yaml", namespace),
+        ("templates/hook.yaml", hook),
+        ("templates/looked.yaml", looked_up),
+        ("templates/role.yaml", role),
+    ];
+    let options = Options {
+        acts_as: Some(ActsAs::Account("deployer".to_owned())),
+        ..Options::default()
+    };
+    let rules = rules(&templates, &options);
+    let text = roles(
+        &[rules],
+        &RoleOptions {
+            name: "web".to_owned(),
+            ..RoleOptions::default()
+        },
+    );
+    let documents = text.split("---\n").flat_map(|document| {
+        let name = document
+            .lines()
+            .find_map(|line| line.strip_prefix("  name: "))
+            .unwrap();
+        let granted = Granted::of_manifests(document).unwrap();
+        granted.into_iter().map(move |granted| {
+            let rule = granted.rule;
+            let names = rule.resource_names.join(",");
+            format!(
+                "{name}: {} {} {names}",
+                rule.verbs.join(","),
+                rule.resources.join(",")
+            )
+        })
+    });
+    expect![[r"
+        web: get,list,watch,create,patch,delete secrets 
+        web: create events 
+        web: get,list,watch,patch webs 
+        web: patch webs/status 
+        web: update webs/finalizers 
+        web: impersonate serviceaccounts deployer
+        web: get namespaces 
+        web: list,watch namespaces 
+        web: list,watch services 
+        web: list,watch roles 
+        web-account-deployer: update webs/finalizers 
+        web-account-deployer: get endpoints 
+        web-account-deployer: get,list,create,patch,delete services 
+        web-account-deployer: get,create,patch,delete jobs 
+        web-account-deployer: get,list,create,patch,delete roles 
+        web-account-deployer: list pods 
+        web-account-deployer: watch pods 
+        web-account-deployer-cluster: get,list,create,patch,delete namespaces 
+    "]]
+    .assert_eq(&(documents.collect::<Vec<_>>().join("\n") + "\n"));
+}
+
+#[test]
+fn bindings_of_accounts_are_where_the_operator_watches() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+    let acting = |acts_as| {
+        let options = Options {
+            acts_as: Some(acts_as),
+            ..Options::default()
+        };
+        let text = roles(
+            &[rules(&[("templates/service.yaml", service)], &options)],
+            &RoleOptions {
+                name: "web".to_owned(),
+                watch_namespaces: ["a".to_owned(), "b".to_owned()].into(),
+                ..RoleOptions::default()
+            },
+        );
+        let bindings = text
+            .split("---\n")
+            .filter(|document| document.contains("kind: RoleBinding\n"));
+        bindings.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let bindings = acting(ActsAs::Account("deployer".to_owned()));
+    assert_eq!(bindings.len(), 2);
+    for (binding, namespace) in bindings.iter().zip(["a", "b"]) {
+        assert!(
+            binding.contains(&format!("  namespace: {namespace}\n  labels:")),
+            "{binding}"
+        );
+        let subject = format!("- kind: ServiceAccount\n  name: deployer\n  namespace: {namespace}\n");
+        assert!(binding.ends_with(&subject), "{binding}");
+    }
+    assert_eq!(
+        acting(ActsAs::AnyAccount),
+        [""; 0],
+        "nobody knows whose they would be"
     );
 }
 

@@ -1,6 +1,6 @@
 //! What the operator needs whatever its charts are.
 
-use super::Rule;
+use super::{ActsAs, Rule};
 use crate::{CustomKind, Scope};
 
 /// What the operator does with Helm's Secrets and events, for any chart.
@@ -81,18 +81,50 @@ pub(super) fn custom_resource(kind: &CustomKind) -> Vec<Rule> {
         }
     };
     let plural = &kind.plural;
-    vec![
+    let mut rules = vec![
         rule(
             plural,
             &["get", "list", "watch", "patch"],
             "the custom resources, and the finalizer on them",
         ),
         rule(&format!("{plural}/status"), &["patch"], "what became of each"),
-        rule(
-            &format!("{plural}/finalizers"),
-            &["update"],
-            "objects name their custom resource as an owner whose deletion waits for theirs",
-        )
-        .held(),
-    ]
+    ];
+    rules.extend(ownership(kind));
+    rules
+}
+
+/// What is needed by whoever writes an object of a release.
+pub(super) fn ownership(kind: &CustomKind) -> Vec<Rule> {
+    let rule = Rule::new(
+        &kind.group,
+        &[&format!("{}/finalizers", kind.plural)],
+        &["update"],
+        "objects name their custom resource as an owner whose deletion waits for theirs",
+    )
+    .held();
+    vec![match kind.scope {
+        Scope::Namespaced => rule,
+        Scope::Cluster => rule.of_cluster(),
+    }]
+}
+
+/// What an operator needs that makes releases as a ServiceAccount.
+pub(super) fn acting(acts_as: &ActsAs) -> Vec<Rule> {
+    let mut impersonate = Rule::new(
+        "",
+        &["serviceaccounts"],
+        &["impersonate"],
+        "releases are made as a ServiceAccount of their namespace",
+    )
+    .held();
+    if let ActsAs::Account(name) = acts_as {
+        impersonate.resource_names.push(name.clone());
+    }
+    let namespaces = Rule::new(
+        "",
+        &["namespaces"],
+        &["get"],
+        "whether a namespace is being deleted whose ServiceAccount may do nothing any more",
+    );
+    vec![impersonate, namespaces]
 }

@@ -1,10 +1,9 @@
 //! Roles as manifests: what `kubectl apply` takes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
-use super::write::{MARKER, base_block, block, block_elsewhere, block_of, items};
-use super::{Reach, Rules, leader_election_rules, metrics_rules, signing_rules};
+use super::write::{MARKER, base_block, block, block_elsewhere, block_of, block_of_account, items};
+use super::{ActsAs, Reach, Rules, leader_election_rules, metrics_rules, signing_rules};
 
 /// Whose roles they are, and where they hold.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +100,54 @@ pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
     let namespace = Some(options.namespace.as_str());
     documents.push(role("Role", &name, namespace, options, &items(&signing_rules())));
     documents.extend(binding("Role", &name, namespace, options));
+    documents.extend(of_accounts(watches, options));
     documents.join("---\n")
+}
+
+/// The roles of the accounts as which releases are made, for each name one, and one more for what is of the whole
+/// cluster.
+fn of_accounts(watches: &[Rules], options: &RoleOptions) -> Vec<String> {
+    let mut accounts: BTreeMap<&ActsAs, Vec<&Rules>> = BTreeMap::new();
+    for rules in watches {
+        if let Some(acts_as) = &rules.acts_as {
+            accounts.entry(acts_as).or_default().push(rules);
+        }
+    }
+    let mut documents = Vec::new();
+    for (acts_as, watches) in accounts {
+        let (name, account) = match acts_as {
+            ActsAs::Account(account) => (format!("{}-account-{account}", options.name), account.as_str()),
+            ActsAs::AnyAccount => (format!("{}-account", options.name), "ACCOUNT"),
+        };
+        let blocks = |reach| -> String {
+            let blocks = watches.iter().map(|rules| block_of_account(rules, reach));
+            blocks.collect()
+        };
+        let of_namespaces = format!(
+            "# Of the accounts as which releases are made. In each namespace with such resources:\n\
+             #   kubectl create rolebinding {name} --clusterrole={name} \\\n\
+             #     --serviceaccount=NAMESPACE:{account} --namespace=NAMESPACE\n{}",
+            role("ClusterRole", &name, None, options, &blocks(Reach::Namespaces))
+        );
+        documents.push(of_namespaces);
+        if let ActsAs::Account(account) = acts_as {
+            for namespace in &options.watch_namespaces {
+                let mut text = head("RoleBinding", &name, Some(namespace), options);
+                text.push_str(&reference("ClusterRole", &name, account, namespace));
+                documents.push(text);
+            }
+        }
+        let of_cluster = blocks(Reach::Cluster);
+        if !of_cluster.is_empty() {
+            let name = format!("{name}-cluster");
+            let text = role("ClusterRole", &name, None, options, &of_cluster);
+            documents.push(format!(
+                "# What charts have and look up in the whole cluster. A ClusterRoleBinding gives it to an account: only to\n\
+                 # one whose resources nobody may write but those who may do all of this.\n{text}"
+            ));
+        }
+    }
+    documents
 }
 
 fn role(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions, rules: &str) -> String {
@@ -111,13 +157,16 @@ fn role(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions, 
 fn binding(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions) -> Option<String> {
     let account = options.service_account.as_ref()?;
     let mut text = head(&format!("{kind}Binding"), name, namespace, options);
-    let _ = write!(
-        text,
-        "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {name}\nsubjects:\n\
-         - kind: ServiceAccount\n  name: {account}\n  namespace: {}\n",
-        options.namespace
-    );
+    text.push_str(&reference(kind, name, account, &options.namespace));
     Some(text)
+}
+
+/// What a binding has besides its head: the role, and the account that gets it.
+fn reference(kind: &str, name: &str, account: &str, namespace: &str) -> String {
+    format!(
+        "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {name}\nsubjects:\n\
+         - kind: ServiceAccount\n  name: {account}\n  namespace: {namespace}\n"
+    )
 }
 
 fn head(kind: &str, name: &str, namespace: Option<&str>, options: &RoleOptions) -> String {

@@ -20,6 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod account;
 mod audit;
 mod base;
 mod chart;
@@ -33,6 +34,7 @@ mod resources;
 mod rule;
 pub mod write;
 
+pub use account::ActsAs;
 pub use audit::Audited;
 pub use base::{SIGNING_KEYS, base_rules, leader_election_rules, metrics_rules, signing_rules};
 pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare, needed};
@@ -56,6 +58,8 @@ pub struct Options {
     pub allow_escalation: bool,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
+    /// As which ServiceAccount releases are made; `None` for the operator itself.
+    pub acts_as: Option<ActsAs>,
     /// Resources of kinds that neither Kubernetes nor the chart defines, by group and kind, as the cluster names them.
     pub known: Known,
 }
@@ -65,8 +69,12 @@ pub struct Options {
 pub struct Rules {
     /// Of the custom resources, as watches.yaml names it.
     pub kind: CustomKind,
-    /// The permissions, in a stable order.
+    /// The operator's permissions, in a stable order.
     pub rules: Vec<Rule>,
+    /// As whom releases are made, where that is not the operator itself.
+    pub acts_as: Option<ActsAs>,
+    /// What that ServiceAccount needs.
+    pub account: Vec<Rule>,
     /// What an operator of some namespaces needs in others, which the chart names for some of its objects and for what
     /// it looks up. All of it is in `rules` as well.
     pub elsewhere: BTreeMap<String, Vec<Rule>>,
@@ -90,15 +98,24 @@ impl Rules {
 
     /// As [`of`](Self::of), for a chart that was surveyed already.
     pub fn of_survey(kind: &CustomKind, survey: &Survey, options: &Options) -> Self {
+        let own = match &options.acts_as {
+            Some(_) => Vec::new(),
+            None => base::custom_resource(kind),
+        };
         let mut rules = Self {
             kind: kind.clone(),
-            rules: base::custom_resource(kind),
+            rules: own,
+            acts_as: options.acts_as.clone(),
+            account: Vec::new(),
             elsewhere: BTreeMap::new(),
             notices: Vec::new(),
         };
         chart::add(survey, options, &mut rules);
         escalation::add(survey, options, &mut rules);
         elsewhere::add(survey, options, &mut rules);
+        if let Some(acts_as) = &options.acts_as {
+            account::split(acts_as, &mut rules);
+        }
         rules
     }
 

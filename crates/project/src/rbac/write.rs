@@ -44,6 +44,16 @@ pub fn block_of(rules: &Rules, reach: Reach) -> String {
     out
 }
 
+/// Those of a watch's ServiceAccount that reach namespaces, or that reach the cluster; empty where there are none.
+pub(super) fn block_of_account(rules: &Rules, reach: Reach) -> String {
+    let found = rules.account.iter().filter(|rule| rule.reach == reach);
+    let text = items(found);
+    if text.is_empty() {
+        return text;
+    }
+    kind_heading(rules) + &text
+}
+
 /// Those [`elsewhere`](Rules::elsewhere) in one namespace.
 pub(super) fn block_elsewhere(rules: &Rules, found: &[Rule]) -> String {
     kind_heading(rules) + &items(found)
