@@ -9,7 +9,8 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde::{Deserialize, Serialize};
 use steersman_chart::{Failure, LookupQuery, Timestamp, World};
 use steersman_gotemplate::{Map, MapType, Value};
-use steersman_model::{ApiKind, Digest, digest_of_json};
+use steersman_model::{ApiKind, Digest, digest_of_json, is_part_of_a_path};
+use steersman_watches::{Confinement, OutOfBounds};
 use tokio::runtime::Handle;
 
 use crate::discovery::{Discovery, DiscoveryError, Resource};
@@ -70,6 +71,17 @@ pub enum LookupError {
     /// An object of a namespace is looked for in none.
     #[error("an empty namespace may not be set when a resource name is provided")]
     NoNamespace,
+    /// A name or namespace that would be another request.
+    #[error("invalid resource name {0:?}: it would be a request for something else")]
+    Name(String),
+    /// The watch does not let templates look this up.
+    #[error("{what} may not be looked up")]
+    OutOfBounds {
+        /// The kind, and the object.
+        what: String,
+        /// By which rule.
+        source: OutOfBounds,
+    },
     /// The server did not answer the request, or refused it.
     #[error("failed to {verb} {what}")]
     Request {
@@ -101,9 +113,33 @@ impl LookupError {
         }
     }
 
-    /// Whether it says something about the server and nothing about the chart.
-    fn is_of_server(&self) -> bool {
-        matches!(self, Self::Discovery(_) | Self::Request { .. })
+    fn out_of_bounds(query: LookupQuery<'_>, source: OutOfBounds) -> Self {
+        let LookupQuery {
+            kind,
+            namespace,
+            name,
+            ..
+        } = query;
+        let what = match (namespace, name) {
+            ("", "") => format!("{kind} of all namespaces"),
+            ("", name) => format!("{kind} {name}"),
+            (namespace, "") => format!("{kind} in namespace {namespace}"),
+            (namespace, name) => format!("{kind} {namespace}/{name}"),
+        };
+        Self::OutOfBounds { what, source }
+    }
+
+    /// Whether it says something about the server, or about the watch, and nothing about the chart.
+    fn is_of_surroundings(&self) -> bool {
+        matches!(
+            self,
+            Self::Discovery(_) | Self::Request { .. } | Self::OutOfBounds { .. }
+        )
+    }
+
+    /// Whether only another chart, other values or another watch help.
+    pub fn is_out_of_bounds(&self) -> bool {
+        matches!(self, Self::OutOfBounds { .. })
     }
 
     /// The text for the template: Helm's own, or the server's for a request.
@@ -120,6 +156,8 @@ pub struct ClusterWorld {
     client: Client,
     discovery: Arc<Discovery>,
     runtime: Handle,
+    /// What may be looked up for a release, and its namespace.
+    bounds: Option<(Confinement, String)>,
     /// For whom the answers are remembered.
     owner: Option<Owner>,
     answers: Mutex<Vec<Answer>>,
@@ -144,12 +182,20 @@ impl ClusterWorld {
             client,
             discovery,
             runtime,
+            bounds: None,
             owner: None,
             answers: Mutex::default(),
             found: None,
             secrets: Mutex::default(),
             failure: Mutex::default(),
         }
+    }
+
+    /// The same world, which answers what a release in `namespace` may look up, where that is limited.
+    #[must_use]
+    pub fn within(mut self, confinement: Option<&Confinement>, namespace: &str) -> Self {
+        self.bounds = confinement.map(|confinement| (confinement.clone(), namespace.to_owned()));
+        self
     }
 
     /// The same world, which gives the same answer to the same question each time.
@@ -224,11 +270,26 @@ impl ClusterWorld {
     }
 
     async fn find(&self, query: LookupQuery<'_>) -> Result<serde_json::Value, LookupError> {
+        let out_of_bounds = |rule| LookupError::out_of_bounds(query, rule);
+        if let Some((confinement, _)) = &self.bounds {
+            confinement.admit_lookup().map_err(out_of_bounds)?;
+        }
+        for segment in [query.namespace, query.name] {
+            if !segment.is_empty() && !is_part_of_a_path(segment) {
+                return Err(LookupError::Name(segment.to_owned()));
+            }
+        }
         let kind = ApiKind::new(query.api_version, query.kind);
         let served = self.discovery.served_with([&kind]).await?;
         let Some(resource) = served.resource(&kind) else {
             return Err(LookupError::UnknownKind(kind));
         };
+        if let Some((confinement, release_namespace)) = &self.bounds {
+            let namespace = Some(query.namespace).filter(|name| resource.namespaced && !name.is_empty());
+            confinement
+                .admit_lookup_in(namespace, release_namespace)
+                .map_err(out_of_bounds)?;
+        }
         let failed = |error| LookupError::request(resource, query, error);
         let api: Api<DynamicObject> = resource.objects(&self.client, Some(query.namespace));
         if query.name.is_empty() {
@@ -299,7 +360,7 @@ impl World for ClusterWorld {
             Ok(found) => found,
             Err(error) => {
                 let words = error.words();
-                if error.is_of_server() {
+                if error.is_of_surroundings() {
                     lock(&self.failure).get_or_insert(error);
                 }
                 return Err(Failure::new(words));

@@ -36,6 +36,9 @@ pub struct Config {
     pub releases: ReleasePolicy,
     /// Whether what would be done is only said.
     pub dry_run: bool,
+    /// As which ServiceAccount, in the namespace of each, releases are made for which watches.yaml names none; `None` is the
+    /// operator itself.
+    pub default_service_account: Option<String>,
     /// Whether events hide the override values of watches.yaml.
     pub suppress_override_values: bool,
     /// The namespaces whose custom resources are reconciled.

@@ -31,17 +31,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod confinement;
 pub mod controls;
 pub mod drift;
 mod error;
 mod load;
+mod names;
 mod policy;
 mod selectors;
 pub mod values;
 mod watch;
 pub mod world;
 
+pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
 pub use error::{Notice, Problem, WatchesError};
+pub use names::is_service_account;
 pub use policy::{ConflictPolicy, CrdPolicy};
 pub use selectors::Selectors;
 pub use watch::{HelmOperatorCompat, Watch, Watches};

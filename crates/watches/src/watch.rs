@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube_core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
+use crate::confinement::Confinement;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
 use crate::policy::{ConflictPolicy, CrdPolicy};
@@ -45,6 +46,11 @@ pub struct Watch {
     pub compat: HelmOperatorCompat,
     /// How many custom resources are reconciled at a time, where the entry says so.
     pub max_concurrent_reconciles: Option<usize>,
+    /// The ServiceAccount as which releases are rendered, applied and deleted, where the entry names one. It is in the
+    /// namespace of the release.
+    pub service_account: Option<String>,
+    /// What releases may have and look up, where that is limited.
+    pub confinement: Option<Confinement>,
     /// The line on which the entry starts.
     pub line: u32,
 }

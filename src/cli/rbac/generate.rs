@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use steersman_cluster::permissions::{custom_kind, known_to, options};
 use steersman_model::Environment;
-use steersman_project::rbac::{Known, RoleOptions, Rules, roles};
+use steersman_project::rbac::{ActsAs, Known, RoleOptions, Rules, roles};
 use steersman_watches::{Watch, Watches};
 
 use crate::cli::cluster::{ClusterFlags, block_on, failed};
@@ -21,7 +21,10 @@ Examples:
   steersman rbac generate --name shop-operator --output config/rbac/role.yaml
 
   # Roles in the two namespaces that the operator watches, with bindings
-  steersman rbac generate --watch-namespace shop,museum --service-account shop-operator";
+  steersman rbac generate --watch-namespace shop,museum --service-account shop-operator
+
+  # A small role for the operator, and one for the accounts as which it makes releases
+  steersman rbac generate --impersonate";
 
 /// Where operator-sdk's projects have their definitions.
 const DEFINITIONS: &str = "config/crd/bases";
@@ -72,6 +75,12 @@ pub(super) struct NeedsFlags {
     /// Let the operator write the charts' roles without having their rules (`escalate`, `bind`)
     #[arg(long)]
     allow_escalation: bool,
+    /// The ServiceAccount of entries that name none, as the flag of `run` has it
+    #[arg(long, value_name = "NAME")]
+    default_service_account: Option<String>,
+    /// Part the rights of entries that name no ServiceAccount, too: those of the operator, and those of an account
+    #[arg(long)]
+    impersonate: bool,
 }
 
 /// Writes the roles.
@@ -130,7 +139,10 @@ impl NeedsFlags {
     }
 
     fn of_watch(&self, watch: &Watch, known: &Known) -> Result<Rules, Failure> {
-        let options = options(watch, known.clone(), self.allow_escalation);
+        let mut options = options(watch, known.clone(), self.allow_escalation);
+        let given = self.default_service_account.clone().map(ActsAs::Account);
+        let given = given.or_else(|| self.impersonate.then_some(ActsAs::AnyAccount));
+        options.acts_as = options.acts_as.or(given);
         let kind = custom_kind(watch, known);
         Rules::of(&kind, &watch.chart, &options).map_err(|error| {
             let error = anyhow!(error).context(format!(

@@ -10,6 +10,7 @@ use steersman_operator::config::{
 };
 use steersman_operator::telemetry::traces::{are_wanted, notice};
 use steersman_operator::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
+use steersman_watches::is_service_account;
 
 use super::flags::Args;
 use crate::cli::style::is_forbidden;
@@ -38,6 +39,7 @@ impl Args {
             leader_election: self.leader_election(environment, &mut problems, &mut notices),
             releases: self.releases(&mut problems),
             dry_run: self.dry_run,
+            default_service_account: self.default_service_account(&mut problems),
             suppress_override_values: self.suppress_override_values,
             namespaces: problems
                 .check(
@@ -75,6 +77,20 @@ impl Args {
         problems
             .check("--reconcile-period", period)
             .filter(|period| !period.is_zero())
+    }
+
+    /// An empty name is a mistake, and no way to say that there is none: rights would be more than was meant.
+    fn default_service_account(&self, problems: &mut Problems) -> Option<String> {
+        let name = self.default_service_account.clone()?;
+        let checked = if is_service_account(&name) {
+            Ok(name)
+        } else {
+            Err(format!(
+                "`{}` is not the name of a ServiceAccount",
+                name.escape_debug()
+            ))
+        };
+        problems.check("--default-service-account", checked)
     }
 
     fn releases(&self, problems: &mut Problems) -> ReleasePolicy {

@@ -136,6 +136,10 @@ pub(in crate::cli) struct Args {
           value_parser = parse_bool)]
     pub(super) rollback_on_failure: bool,
 
+    /// Render, apply and delete releases as this ServiceAccount of their namespace, unless watches.yaml names another
+    #[arg(long, value_name = "NAME")]
+    pub(super) default_service_account: Option<String>,
+
     /// Do not show override values in events
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true,

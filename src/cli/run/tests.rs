@@ -75,6 +75,7 @@ fn the_defaults_are_those_of_helm_operator() {
                 rollback_on_failure: false,
             },
             dry_run: false,
+            default_service_account: None,
             suppress_override_values: false,
             namespaces: All,
             place: Outside,
@@ -128,6 +129,21 @@ fn flags_are_written_as_in_go() {
         &[],
         &expect![[r"
             --hook-timeout: `soon` is not a duration such as `30s`, `1m30s` or `2h`
+        "]],
+    );
+    check(
+        "--default-service-account=deployer",
+        &[],
+        &expect![[r#"
+            default_service_account: Some(
+            "deployer",
+        "#]],
+    );
+    check(
+        "--default-service-account=",
+        &[],
+        &expect![[r"
+            --default-service-account: `` is not the name of a ServiceAccount
         "]],
     );
     check(

@@ -1,6 +1,6 @@
 //! What the releases of a watch need.
 
-use steersman_project::rbac::{Known, Options, ResourceName};
+use steersman_project::rbac::{ActsAs, Known, Options, ResourceName};
 use steersman_project::{CustomKind, Scope};
 use steersman_watches::Watch;
 
@@ -28,6 +28,7 @@ pub fn options(watch: &Watch, known: Known, allow_escalation: bool) -> Options {
     Options {
         allow_escalation,
         ignores_dependents: !watch.watch_dependents,
+        acts_as: watch.service_account.clone().map(ActsAs::Account),
         known,
     }
 }

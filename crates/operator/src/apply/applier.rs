@@ -65,6 +65,15 @@ impl Applier {
         }
     }
 
+    /// The same with the rights of another client.
+    #[must_use]
+    pub fn with_client(&self, client: Client) -> Self {
+        Self {
+            client,
+            ..self.clone()
+        }
+    }
+
     /// Applies `objects` in their order for `owner`.
     ///
     /// Kinds that definitions among `objects` bring are waited for before their objects follow.

@@ -50,10 +50,15 @@ pub(crate) struct Claim {
 /// while it is not served.
 pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
     let Claim {
-        watch,
+        mut watch,
         versions,
         former_selectors,
     } = claim;
+    if watch.service_account.is_none() {
+        watch
+            .service_account
+            .clone_from(&context.config.default_service_account);
+    }
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
         .run_until_cancelled(wait_for_kind(&context, &watch))

@@ -3,6 +3,9 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::Api;
+use steersman_cluster::RequestError;
 use steersman_model::ObjectId;
 use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
@@ -164,7 +167,7 @@ impl Reconciler {
     ) -> Result<ControlFlow<End>, ReconcileError> {
         match (action, prepared) {
             (Action::Uninstall, _) => {
-                let uninstalling = self.uninstall(session, memory);
+                let uninstalling = Box::pin(self.uninstall(session, memory));
                 return step("uninstall").of(uninstalling).await;
             }
             (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
@@ -238,16 +241,36 @@ impl Reconciler {
         session: &mut Session,
         memory: &mut Memory,
     ) -> Result<ControlFlow<End>, ReconcileError> {
+        let blockers = match self.remove_release(session, memory).await {
+            Err(error) if self.goes_with_its_namespace(session, &error).await => {
+                self.uninstallation().leave_to_namespace(session, &error).await?;
+                Vec::new()
+            }
+            removed => removed?,
+        };
+        session.accept_announced();
+        if !blockers.is_empty() {
+            let report = ReleaseReport::Uninstalling(blockers);
+            return Ok(end(report, Next::After(UNINSTALL_POLL)));
+        }
+        if let Some(written) = session.remove_finalizer().await? {
+            session.accept(written);
+        }
+        Ok(ControlFlow::Break(None))
+    }
+
+    /// Deletes the release, or orphans it. What is still there of what goes is the answer.
+    async fn remove_release(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+    ) -> Result<Vec<String>, ReconcileError> {
         let leaving = LeavingRelease::read(session, memory).await?;
         match session.deletion_policy(&leaving.revisions) {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session, memory, leaving).await?;
-                session.accept_announced();
-                if !blockers.is_empty() {
-                    let report = ReleaseReport::Uninstalling(blockers);
-                    return Ok(end(report, Next::After(UNINSTALL_POLL)));
-                }
-                memory.uninstalled = true;
+                memory.uninstalled = blockers.is_empty();
+                Ok(blockers)
             }
             DeletionPolicy::Orphan => {
                 let orphan = OrphanObjects {
@@ -256,13 +279,33 @@ impl Reconciler {
                     recorder: &self.recorder,
                 };
                 orphan.run(session, &leaving).await?;
+                Ok(Vec::new())
             }
-            DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
+            DeletionPolicy::Unclear => Err(ReconcileError::DeletionPolicy),
         }
-        if let Some(written) = session.remove_finalizer().await? {
-            session.accept(written);
+    }
+
+    /// Whether the ServiceAccount was refused something, and the release's namespace is being deleted: the account's
+    /// roles may have gone before the resource, and the namespace would wait for it for ever.
+    async fn goes_with_its_namespace(&self, session: &Session, error: &ReconcileError) -> bool {
+        if self.settings.service_account.is_none() || !error.is_forbidden() {
+            return false;
         }
-        Ok(ControlFlow::Break(None))
+        let namespaces: Api<Namespace> = Api::all(self.shared.client.clone());
+        match namespaces
+            .get_metadata_opt(&session.owner.release_namespace)
+            .await
+        {
+            Ok(found) => found.is_none_or(|found| found.metadata.deletion_timestamp.is_some()),
+            Err(error) => {
+                let error = RequestError::from(error);
+                session.log_error(
+                    "failed to look whether the namespace is being deleted",
+                    &error.to_string(),
+                );
+                false
+            }
+        }
     }
 
     fn observer(&self) -> Observer<'_> {

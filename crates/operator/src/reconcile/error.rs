@@ -6,7 +6,8 @@ use steersman_chart::RenderError;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::lookup::LookupError;
-use steersman_model::{DocumentsError, InvalidReleaseName};
+use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId};
+use steersman_watches::OutOfBounds;
 use steersman_watches::values::ValuesError;
 
 use crate::apply::{ApplyError, CrdError, HookError, PruneError};
@@ -38,6 +39,16 @@ pub enum ReconcileError {
         place: String,
         /// Why.
         source: LookupError,
+    },
+    /// The watch does not let its releases have an object.
+    #[error("{origin}: {id} may not be part of the release")]
+    OutOfBounds {
+        /// The template.
+        origin: String,
+        /// The one that it renders, such as `ConfigMap kube-system/web`.
+        id: Box<ObjectId>,
+        /// By which rule.
+        source: OutOfBounds,
     },
     /// The renderer came to an unexpected end.
     #[error("the renderer stopped unexpectedly")]
@@ -107,6 +118,7 @@ impl ReconcileError {
             Self::Name(_)
             | Self::Renderer
             | Self::DeletionPolicy
+            | Self::OutOfBounds { .. }
             | Self::Documents(_)
             | Self::Crd(_)
             | Self::Apply(_)
@@ -129,9 +141,13 @@ impl ReconcileError {
 
     /// Whether only other inputs help.
     pub fn is_stalled(&self) -> bool {
+        if let Self::Lookup { source, .. } = self {
+            return source.is_out_of_bounds();
+        }
         matches!(
             self,
             Self::Name(_)
+                | Self::OutOfBounds { .. }
                 | Self::Values(_)
                 | Self::Render(_)
                 | Self::Renderer
@@ -148,6 +164,11 @@ impl ReconcileError {
     /// Whether the same may succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
         self.request().is_some_and(RequestError::is_transient)
+    }
+
+    /// Whether a request was refused for want of a permission, or by a policy.
+    pub fn is_forbidden(&self) -> bool {
+        self.request().is_some_and(|request| request.code == 403)
     }
 
     /// Whether what is remembered of the revisions is out of date.

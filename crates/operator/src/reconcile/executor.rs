@@ -10,11 +10,11 @@ use steersman_model::{Change, ChangeSet, Inputs, ObjectId, RenderedObject};
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::memory::Memory;
-use super::plan::{Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
+use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
 use super::recorder::Recorder;
 use super::session::Session;
-use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun};
-use crate::release::HookJournal;
+use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun, PruneError};
+use crate::release::{HookJournal, HookRecord};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
@@ -29,7 +29,7 @@ pub(super) struct Executor {
 
 impl Executor {
     /// Says in the resource's status what a plan does with these inputs, and installs its definitions: the first writes
-    /// of a revision.
+    /// of a revision. Nothing is written where anything of the plan is out of bounds.
     pub(super) async fn begin(
         &self,
         session: &Session,
@@ -37,12 +37,13 @@ impl Executor {
         inputs: Inputs,
         plan: &Plan,
     ) -> Result<(), ReconcileError> {
+        self.admit(session, plan).await?;
         if let Some(doing) = plan.decision.underway(session.release.as_str()) {
             let report = ReleaseReport::Progressing(doing);
             let now = (self.recorder.now)();
             session.announce(memory, Some(inputs), &report, now).await?;
         }
-        self.define(plan).await
+        self.define(session, plan).await
     }
 
     /// Says in the resource's status what is being done after what was said before.
@@ -51,8 +52,50 @@ impl Executor {
         session.announce_more(&report, (self.recorder.now)()).await
     }
 
+    /// Whether the plan is within the bounds that the watch sets.
+    ///
+    /// # Errors
+    /// The first thing that is not. The plan is not carried out then.
+    pub(super) async fn admit(&self, session: &Session, plan: &Plan) -> Result<(), ReconcileError> {
+        let Some(confinement) = &self.settings.confinement else {
+            return Ok(());
+        };
+        let defined = plan.definitions.deciding_kinds();
+        let kinds = plan.objects.iter().map(|object| &object.api).chain(&defined);
+        let served = self.discovery.served_with(kinds).await?;
+        Bounds::new(confinement, &session.owner.release_namespace, &served).admit(plan)
+    }
+
+    /// Those of `hooks` that are within the bounds that the watch sets, and why others are not.
+    pub(super) async fn admitted_hooks(
+        &self,
+        session: &Session,
+        hooks: Vec<&HookRecord>,
+    ) -> Result<(Vec<HookRecord>, Vec<ReconcileError>), ReconcileError> {
+        let mut admitted: Vec<HookRecord> = hooks.into_iter().cloned().collect();
+        let mut refused = Vec::new();
+        if let Some(confinement) = &self.settings.confinement
+            && !admitted.is_empty()
+        {
+            let served = self.discovery.served().await?;
+            let bounds = Bounds::new(confinement, &session.owner.release_namespace, &served);
+            for hook in std::mem::take(&mut admitted) {
+                match bounds.hook(&hook) {
+                    Ok(()) => admitted.push(hook),
+                    Err(error @ ReconcileError::OutOfBounds { .. }) => refused.push(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok((admitted, refused))
+    }
+
     /// Installs the definitions of a plan, and waits until the server acts on them.
-    pub(super) async fn define(&self, plan: &Plan) -> Result<(), ReconcileError> {
+    ///
+    /// # Guarantees
+    /// Nothing is written where anything of the plan is out of bounds.
+    pub(super) async fn define(&self, session: &Session, plan: &Plan) -> Result<(), ReconcileError> {
+        self.admit(session, plan).await?;
         let Plan {
             definitions, objects, ..
         } = plan;
@@ -75,7 +118,7 @@ impl Executor {
     /// `journal`; where there is none, none runs.
     ///
     /// # Guarantees
-    /// Nothing is deleted before everything is applied.
+    /// Nothing is written where anything of the plan is out of bounds. Nothing is deleted before everything is applied.
     ///
     /// # Cancellation
     /// Safe at any await: carrying the same plan out again converges.
@@ -85,6 +128,7 @@ impl Executor {
         plan: &Plan,
         journal: Option<&HookJournal<'_>>,
     ) -> Result<ChangeSet, ReconcileError> {
+        self.admit(session, plan).await?;
         let owner = &session.owner;
         self.run_hooks(session, plan, plan.hooks.before, journal).await?;
         let objects = self.left_to_others(session, plan).await?;
@@ -184,6 +228,29 @@ impl Executor {
             }
         }
         Ok(())
+    }
+
+    /// What became of an object, unless the ServiceAccount was refused it and it is among those that are `labelled` as the
+    /// release's and named by no revision: anybody can put such a label on an object of theirs.
+    pub(super) fn unless_anothers<T>(
+        &self,
+        session: &Session,
+        labelled: &BTreeSet<ObjectId>,
+        id: &ObjectId,
+        done: Result<T, PruneError>,
+    ) -> Result<Option<T>, PruneError> {
+        match done {
+            Err(PruneError::Request { source, .. })
+                if source.code == 403 && self.settings.service_account.is_some() && labelled.contains(id) =>
+            {
+                tracing::warn!(
+                    release = %session.release, object = %id, error = %source,
+                    "left alone, as only its label says that it is of this release"
+                );
+                Ok(None)
+            }
+            done => done.map(Some),
+        }
     }
 
     /// Which objects these are. Those of kinds that nobody serves are left out: nothing of them is there.

@@ -1,12 +1,9 @@
 //! What a chart looks up in the cluster is an input of its release, as far as others write it.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use steersman_chart::Operation;
-use steersman_cluster::lookup::{Answer, ClusterWorld};
+use steersman_cluster::lookup::Answer;
 use steersman_model::{DocumentsError, ReleaseStatus, Revision, objects_of_manifest, objects_of_text};
-use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::ReconcileSettings;
@@ -86,9 +83,7 @@ impl Lookups<'_> {
 
     /// Asks again. What is secret in the answers is masked from now on.
     async fn look_up_again(&self, session: &Session, memory: &mut Memory, answers: &[Answer]) -> Vec<Answer> {
-        let client = self.renderer.client.clone();
-        let discovery = Arc::clone(&self.renderer.discovery);
-        let world = ClusterWorld::new(client, discovery, Handle::current());
+        let world = self.renderer.world(&session.owner.release_namespace);
         let again = world.ask_again(&session.owner, answers).await;
         let secrets = secrets_looked_up(&world.secrets());
         // What can't be read now stays as it was known.

@@ -55,6 +55,7 @@ use reporter::Reporter;
 use session::Session;
 pub use settings::{ReconcileSettings, Shared};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
 
@@ -164,6 +165,7 @@ impl Reconciler {
                 client: shared.client.clone(),
                 discovery: Arc::clone(&shared.discovery),
                 chart: settings.chart.clone(),
+                confinement: settings.confinement.clone(),
             },
             executor: Executor {
                 applier: shared.applier.clone(),
@@ -176,6 +178,25 @@ impl Reconciler {
             settings,
             resource,
         }
+    }
+
+    /// As whom the release of a session is rendered, applied and deleted; `None` for the operator itself.
+    fn account(&self, session: &Session) -> Option<ServiceAccount> {
+        let name = self.settings.service_account.clone()?;
+        Some(ServiceAccount {
+            namespace: session.owner.release_namespace.clone(),
+            name,
+        })
+    }
+
+    /// The same as the account of a session's release, where it has one. What is the operator's own work stays its own:
+    /// the resource's status and finalizer, revisions, events, watches.
+    fn acting_for(&self, session: &Session) -> Option<Box<Self>> {
+        let client = self.account(session)?.client(&self.shared.client);
+        let mut acting = self.clone();
+        acting.executor.applier = self.shared.applier.with_client(client.clone());
+        acting.renderer.client = client;
+        Some(Box::new(acting))
     }
 
     /// Brings the release of `object` to what it says, as far as possible now, and reports it in
@@ -194,11 +215,13 @@ impl Reconciler {
         };
         memory.reset_if_requested(session.controls.reconcile_at.as_deref());
         session.redactor.learn(memory.secrets.redactor());
+        let acting = self.acting_for(&session);
         let Converged {
             session,
             prepared,
             result,
-        } = self.converge(session, memory).await;
+        } = acting.as_deref().unwrap_or(self).converge(session, memory).await;
+        drop(acting);
         let (report, next, is_converged) = match result {
             Ok(Some((report, next))) => {
                 if let Some(pause) = memory.report_pause(&report) {

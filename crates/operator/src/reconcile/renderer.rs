@@ -12,6 +12,7 @@ use steersman_cluster::TRACE;
 use steersman_cluster::discovery::Discovery;
 use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::Revision;
+use steersman_watches::Confinement;
 use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
@@ -26,9 +27,20 @@ pub(super) struct Renderer {
     pub(super) client: Client,
     pub(super) discovery: Arc<Discovery>,
     pub(super) chart: Chart,
+    pub(super) confinement: Option<Confinement>,
 }
 
 impl Renderer {
+    /// What the cluster says to templates of a release in `namespace`.
+    pub(super) fn world(&self, namespace: &str) -> ClusterWorld {
+        ClusterWorld::new(
+            self.client.clone(),
+            Arc::clone(&self.discovery),
+            Handle::current(),
+        )
+        .within(self.confinement.as_ref(), namespace)
+    }
+
     /// Renders the chart for a revision. What is secret in its hooks, and in what it looks up, is masked from now on.
     pub(super) async fn render(
         &self,
@@ -71,19 +83,16 @@ impl Renderer {
             operation,
         };
         let served = self.discovery.served_lately().await?;
-        let client = self.client.clone();
-        let discovery = Arc::clone(&self.discovery);
-        let runtime = Handle::current();
+        let world = self.world(&session.owner.release_namespace);
+        let mut world = world.remembering(session.owner.clone());
+        if twice {
+            world = world.repeating();
+        }
         let span = tracing::info_span!(target: TRACE, "render", chart = chart.name());
-        let owner = session.owner.clone();
         let redactor = session.redactor.snapshot();
         let rendering = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();
             let started = Instant::now();
-            let mut world = ClusterWorld::new(client, discovery, runtime).remembering(owner);
-            if twice {
-                world = world.repeating();
-            }
             let expired = || started.elapsed() > RENDER_TIMEOUT;
             let input = RenderInput {
                 release: &release,

@@ -9,7 +9,7 @@ use kube::core::Selector;
 use steersman_chart::Chart;
 use steersman_cluster::discovery::Discovery;
 use steersman_watches::drift::DriftDetection;
-use steersman_watches::{ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
@@ -96,6 +96,10 @@ pub struct ReconcileSettings {
     pub drift: DriftDetection,
     /// What is done as helm-operator does it, on request.
     pub compat: HelmOperatorCompat,
+    /// As which ServiceAccount, in the namespace of the release, that is done; `None` for the operator itself.
+    pub service_account: Option<String>,
+    /// What releases may have and look up, where that is limited.
+    pub confinement: Option<Confinement>,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// Whether events hide the override values.
@@ -121,6 +125,8 @@ impl ReconcileSettings {
             conflicts: watch.conflicts,
             drift: watch.drift.clone(),
             compat: watch.compat,
+            service_account: watch.service_account.clone(),
+            confinement: watch.confinement.clone(),
             dry_run: false,
             suppress_override_values: false,
             overrides_from_environment: watch.overrides_from_environment.clone(),

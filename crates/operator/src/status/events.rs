@@ -73,6 +73,8 @@ pub enum EventReason {
     ObjectRecreated,
     /// Values of watches.yaml win over the spec. helm-operator's.
     OverrideValuesInUse,
+    /// A hook of a release that is deleted is out of the bounds of its watch, and did not run.
+    HookLeftOut,
     /// A revision can't be read, so something of the release may stay.
     HistoryUnreadable,
     /// A revision of a release that goes is not signed, so no hook of it runs.
@@ -96,6 +98,7 @@ impl EventReason {
         Self::ObjectMended,
         Self::ObjectRecreated,
         Self::OverrideValuesInUse,
+        Self::HookLeftOut,
         Self::HistoryUnreadable,
         Self::HistoryUnsigned,
     ];
@@ -117,6 +120,7 @@ impl EventReason {
             Self::ObjectMended => "ObjectMended",
             Self::ObjectRecreated => "ObjectRecreated",
             Self::OverrideValuesInUse => "OverrideValuesInUse",
+            Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
             Self::HistoryUnsigned => "HistoryUnsigned",
         }
@@ -139,6 +143,7 @@ impl EventReason {
             | Self::ObjectMended
             | Self::ObjectRecreated
             | Self::OverrideValuesInUse
+            | Self::HookLeftOut
             | Self::HistoryUnreadable
             | Self::HistoryUnsigned => EventKind::Warning,
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use steersman_yaml::{Content, Node};
+use steersman_yaml::Node;
 
 use super::fields::{Fields, Findings};
 use crate::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Pattern, Target, parse_selector};
@@ -39,7 +39,7 @@ pub(super) fn read_drift_detection(node: &Node, path: String, findings: &mut Fin
             }
         }
     }
-    let rules = items(&fields, "ignore", "a list of rules", findings);
+    let rules = fields.items("ignore", "rules", findings);
     for (index, item) in rules.iter().enumerate() {
         let path = format!("{}[{index}]", fields.key("ignore"));
         if let Some(rule) = Fields::read(item, path, RULE_FIELDS, findings) {
@@ -51,7 +51,7 @@ pub(super) fn read_drift_detection(node: &Node, path: String, findings: &mut Fin
 
 fn rule_of(fields: &Fields<'_>, findings: &mut Findings) -> IgnoreRule {
     let mut paths = Vec::new();
-    for item in items(fields, "paths", "a list of JSON pointers", findings) {
+    for item in fields.items("paths", "JSON pointers", findings) {
         let key = fields.key("paths");
         match item.as_str() {
             Some(text) => paths.extend(kept(FieldPath::parse(text), item, &key, findings)),
@@ -89,20 +89,6 @@ fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
         name: pattern("name"),
         labels,
         annotations,
-    }
-}
-
-fn items<'a>(fields: &Fields<'a>, field: &str, what: &str, findings: &mut Findings) -> &'a [Node] {
-    match fields.get(field).map(|(_, node)| node) {
-        Some(Node {
-            value: Content::Sequence(items),
-            ..
-        }) => items,
-        Some(node) => {
-            findings.expected(what, node, &fields.key(field));
-            &[]
-        }
-        None => &[],
     }
 }
 

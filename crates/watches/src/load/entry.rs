@@ -7,16 +7,17 @@ use std::time::Duration;
 use kube_core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 use steersman_model::{Environment, chain};
-use steersman_yaml::Node;
+use steersman_yaml::{Content, Node};
 
+use super::confine::read_confinement;
 use super::drift::read_drift_detection;
 use super::expand::Templates;
 use super::fields::{Fields, Findings};
-use super::names::{is_dns_subdomain, is_kind, is_namespace, is_version};
 use super::overrides::OverrideValue;
 use super::selector::read_selector;
 use crate::drift::DriftDetection;
-use crate::{ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use crate::names::{is_dns_subdomain, is_kind, is_namespace, is_service_account, is_version};
+use crate::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -35,6 +36,8 @@ const FIELDS: &[&str] = &[
     "conflicts",
     "reuseValues",
     "manifestInStatus",
+    "serviceAccountName",
+    "confine",
 ];
 
 const WORKING_DIRECTORY: &str = "paths of charts start in the working directory, not beside the file";
@@ -68,6 +71,8 @@ struct Rest {
     drift: DriftDetection,
     reconcile_period: Option<Duration>,
     max_concurrent_reconciles: Option<usize>,
+    service_account: Option<String>,
+    confinement: Option<Confinement>,
 }
 
 impl Draft {
@@ -97,6 +102,8 @@ impl Draft {
             drift: rest.drift,
             reconcile_period: rest.reconcile_period,
             max_concurrent_reconciles: rest.max_concurrent_reconciles,
+            service_account: rest.service_account,
+            confinement: rest.confinement,
             line: self.line,
         })
     }
@@ -135,6 +142,10 @@ impl Loader<'_> {
             Some((_, node)) => read_drift_detection(node, fields.key("driftDetection"), &mut self.findings),
             None => DriftDetection::default(),
         };
+        let confinement = fields
+            .given("confine")
+            .map(|node| read_confinement(node, fields.key("confine"), &mut self.findings));
+        let service_account = self.service_account(&fields);
         let reconcile_period = self.reconcile_period(&fields);
         self.check_dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
@@ -154,6 +165,8 @@ impl Loader<'_> {
             drift,
             reconcile_period,
             max_concurrent_reconciles,
+            service_account,
+            confinement,
         });
         Some(Draft {
             gvk,
@@ -210,6 +223,17 @@ impl Loader<'_> {
         let message = format!("`{}` is not a {field} {example}", name.escape_debug());
         self.findings.problem(node, &fields.key(field), message);
         None
+    }
+
+    /// What says that rights are limited is never nothing: not by an empty value, either.
+    fn service_account(&mut self, fields: &Fields<'_>) -> Option<String> {
+        let field = "serviceAccountName";
+        let node = fields.given(field)?;
+        if node.value == Content::Null {
+            self.findings.expected("a text", node, &fields.key(field));
+            return None;
+        }
+        self.name(fields, field, "such as `deployer`", is_service_account)
     }
 
     fn chart(&mut self, fields: &Fields<'_>) -> Option<(Chart, PathBuf)> {

@@ -121,6 +121,27 @@ impl<'a> Fields<'a> {
         (value.value != Content::Null).then_some((key, value))
     }
 
+    /// The value of a field, if it is there, be it null.
+    pub(super) fn given(&self, field: &str) -> Option<&'a Node> {
+        let found = self.present.iter().find(|(name, _, _)| *name == field);
+        found.map(|(_, _, value)| *value)
+    }
+
+    /// The items of a field that is a list of `what`; none where it is not there.
+    pub(super) fn items(&self, field: &str, what: &str, findings: &mut Findings) -> &'a [Node] {
+        match self.get(field).map(|(_, node)| node) {
+            Some(Node {
+                value: Content::Sequence(items),
+                ..
+            }) => items,
+            Some(node) => {
+                findings.expected(&format!("a list of {what}"), node, &self.key(field));
+                &[]
+            }
+            None => &[],
+        }
+    }
+
     /// The value of a field that is a text.
     pub(super) fn text(&self, field: &str, findings: &mut Findings) -> Option<(String, &'a Node)> {
         let (_, node) = self.get(field)?;

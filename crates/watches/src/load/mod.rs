@@ -1,10 +1,10 @@
 //! From the file to checked watches.
 
+mod confine;
 mod drift;
 mod entry;
 mod expand;
 mod fields;
-mod names;
 mod options;
 mod overrides;
 mod selector;

@@ -6,6 +6,7 @@ use kube_core::{Expression, Selector};
 use steersman_yaml::{Content, Node};
 
 use super::fields::{Fields, Findings, join, scalar_text};
+use crate::names::is_dns_subdomain;
 
 const SELECTOR_FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
 const EXPRESSION_FIELDS: &[&str] = &["key", "operator", "values"];
@@ -158,7 +159,7 @@ fn check_key(node: &Node, key: &str, path: &str, findings: &mut Findings) {
     let (prefix, name) = key
         .split_once('/')
         .map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    if !is_name(name) || prefix.is_some_and(|prefix| !super::names::is_dns_subdomain(prefix)) {
+    if !is_name(name) || prefix.is_some_and(|prefix| !is_dns_subdomain(prefix)) {
         let key = key.escape_debug();
         findings.problem(
             node,

@@ -62,6 +62,12 @@ fn describe(watches: &Watches) -> String {
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
+        if let Some(account) = &watch.service_account {
+            let _ = write!(text, "as {account} ");
+        }
+        if let Some(confinement) = &watch.confinement {
+            let _ = writeln!(text, "{confinement:?}");
+        }
         let limit = watch.max_concurrent_reconciles;
         let _ = writeln!(
             text,
@@ -487,6 +493,65 @@ fn drift_detection_is_read_as_flux_writes_it() {
             DIR/watches.yaml:13:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
             DIR/watches.yaml:13:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
             DIR/watches.yaml:14:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
+        "]],
+    );
+}
+
+#[test]
+fn an_account_and_bounds_are_read() {
+    check(
+        "- {version: v1, kind: Web, chart: CHART, serviceAccountName: deployer, confine: {}}\n",
+        &expect![[r"
+            as deployer Confinement { namespaces: {Release}, cluster_scoped: false, allowed_kinds: None, denied_kinds: [], lookup: Release }
+            1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+        "]],
+    );
+    check(
+        r"
+- version: v1
+  kind: Web
+  chart: CHART
+  confine:
+    namespaces: [release, shared]
+    clusterScoped: true
+    kinds: {allow: [Service, '*.apps'], deny: [Secret]}
+    lookup: none
+",
+        &expect![[r#"
+            Confinement { namespaces: {Release, Named("shared")}, cluster_scoped: true, allowed_kinds: Some([KindPattern { kind: Some("Service"), group: None }, KindPattern { kind: None, group: Some("apps") }]), denied_kinds: [KindPattern { kind: Some("Secret"), group: None }], lookup: None }
+            2 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+        "#]],
+    );
+}
+
+#[test]
+fn bounds_that_are_none_are_problems() {
+    check(
+        "- {version: v1, kind: Web, chart: CHART, serviceAccountName: , confine: }\n",
+        &expect![[r"
+            DIR/watches.yaml:1:76: [0].serviceAccountName: expected a text, found nothing
+            DIR/watches.yaml:1:87: [0].confine: expected a map, found nothing
+        "]],
+    );
+    check(
+        r"
+- version: v1
+  kind: Web
+  chart: CHART
+  serviceAccountName: Deployer
+  confine:
+    namespaces: [release, Shared]
+    clusterScoped: 'no'
+    kinds: {allow: [Service, 7], deny: Secret, forbid: []}
+    lookup: some
+",
+        &expect![[r"
+            DIR/watches.yaml:5:23: [0].serviceAccountName: `Deployer` is not a serviceAccountName such as `deployer`
+            DIR/watches.yaml:7:27: [0].confine.namespaces: `Shared` is neither `release` nor the name of a namespace
+            DIR/watches.yaml:8:20: [0].confine.clusterScoped: expected true or false, found the text `no`
+            DIR/watches.yaml:9:30: [0].confine.kinds.allow: expected a text, found the number `7`
+            DIR/watches.yaml:9:40: [0].confine.kinds.deny: expected a list of kinds, found the text `Secret`
+            DIR/watches.yaml:10:13: [0].confine.lookup: `some` is none of `release`, `none`, `all`
         "]],
     );
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 pub use error::HookError;
 pub use event::event_name;
-pub use order::hooks_in_order;
-use order::{FAILED, SUCCEEDED, has_policy, is_ours_to_run};
+use order::{FAILED, SUCCEEDED, has_policy};
+pub use order::{hooks_in_order, is_ours_to_run};
 use run::Run;
 use steersman_chart::HookEvent;
 use steersman_cluster::Owner;

@@ -13,7 +13,7 @@ pub(in crate::apply) const SUCCEEDED: &str = "hook-succeeded";
 pub(in crate::apply) const FAILED: &str = "hook-failed";
 
 /// Whether the operator runs the hook at any time.
-pub(in crate::apply) fn is_ours_to_run(hook: &HookRecord) -> bool {
+pub fn is_ours_to_run(hook: &HookRecord) -> bool {
     hook.events.iter().any(|name| is_run(name))
 }
 

@@ -42,7 +42,7 @@ impl CorrectDrift<'_> {
         };
         session.redactor.learn(secrets_of([&stored], &[]));
         let mut plan = Plan::keep(self.settings, &stored)?;
-        self.executor.define(&plan).await?;
+        self.executor.define(session, &plan).await?;
         let is_affected = |id: &ObjectId, object: &RenderedObject| {
             id.group == object.api.group && id.kind == object.api.kind
         };

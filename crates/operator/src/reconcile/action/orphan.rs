@@ -41,10 +41,12 @@ impl OrphanObjects<'_> {
         } else {
             self.dependents.owned(&owner.uid)
         };
-        let named = named.into_iter().map(|(id, _)| id);
-        let ids: BTreeSet<ObjectId> = named.chain(marked.into_iter().map(|(id, _)| id)).collect();
-        for id in &ids {
-            applier.orphan(owner, id).await?;
+        let named: BTreeSet<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
+        let marked = marked.into_iter().map(|(id, _)| id);
+        let labelled: BTreeSet<ObjectId> = marked.filter(|id| !named.contains(id)).collect();
+        for id in named.union(&labelled) {
+            let orphaned = applier.orphan(owner, id).await;
+            self.executor.unless_anothers(session, &labelled, id, orphaned)?;
         }
         self.orphan_hooks(session, &leaving.revisions).await?;
         session.history.orphan().await?;

@@ -1,5 +1,7 @@
 //! Undoing what a failed revision has done, where the user wants that.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use steersman_chart::HookEvent;
 use steersman_model::{ReleaseStatus, chain};
@@ -125,7 +127,7 @@ impl RollBack<'_> {
         let objects = inventory(named, &abandoned.collect::<Vec<_>>());
         let gone = objects.into_iter().filter(|(_, kept)| !kept);
         let deleted = uninstall
-            .delete_all(session, gone.map(|(id, _)| id).collect())
+            .delete_all(session, gone.map(|(id, _)| id).collect(), &BTreeSet::new())
             .await?;
         let blockers = uninstall.wait_until_gone(session, deleted).await?;
         if !blockers.is_empty() {

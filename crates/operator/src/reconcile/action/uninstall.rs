@@ -8,7 +8,7 @@ use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
-use crate::apply::{Deletion, HookError, HookRun};
+use crate::apply::{Deletion, HookError, HookRun, hooks_in_order};
 use crate::dependents::Dependents;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -85,7 +85,14 @@ impl Uninstall<'_> {
         self.run_hooks_before(session, &mut revisions).await?;
         let named = objects_named_by(&revisions);
         let named = self.executor.identities(session, named).await?;
+        let mut labelled: BTreeSet<ObjectId> = marked.iter().map(|(id, _)| id.clone()).collect();
+        for (id, _) in &named {
+            labelled.remove(id);
+        }
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
+        for id in abandoned.clone() {
+            labelled.remove(id);
+        }
         let unnamed = abandoned.chain(marked.iter().map(|(id, _)| id)).cloned();
         let objects = inventory(named, &unnamed.collect::<Vec<_>>()).into_iter();
         let (kept, gone): (Vec<_>, Vec<_>) = objects.partition(|(_, kept)| *kept);
@@ -94,7 +101,7 @@ impl Uninstall<'_> {
         }
         let delete = step("delete").objects(gone.len());
         let gone = gone.into_iter().map(|(id, _)| id).collect();
-        let deleted = delete.of(self.delete_all(session, gone)).await?;
+        let deleted = delete.of(self.delete_all(session, gone, &labelled)).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
             Vec::new()
         } else {
@@ -129,6 +136,50 @@ impl Uninstall<'_> {
         tracing::warn!(release = %session.release, "{message}");
         self.recorder
             .event(session, EventReason::HistoryUnsigned, &message);
+    }
+
+    /// Leaves the release to the deletion of its namespace. What it has elsewhere stays, as nobody is left who may
+    /// delete it; the log names that.
+    pub(crate) async fn leave_to_namespace(
+        &self,
+        session: &Session,
+        error: &ReconcileError,
+    ) -> Result<(), ReconcileError> {
+        let owner = &session.owner;
+        let (revisions, _) = match session.history.load_readable().await {
+            Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
+            loaded => loaded?,
+        };
+        let mut left: BTreeSet<ObjectId> = self
+            .dependents
+            .owned(&owner.uid)
+            .into_iter()
+            .filter(|(_, live)| !live.kept)
+            .map(|(id, _)| id)
+            .collect();
+        let named = self
+            .executor
+            .identities(session, objects_named_by(&revisions))
+            .await?;
+        left.extend(
+            named
+                .into_iter()
+                .filter(|(_, object)| !object.is_kept())
+                .map(|(id, _)| id),
+        );
+        for stored in &revisions {
+            left.extend(stored.snapshot.abandoned.iter().cloned());
+            left.extend(stored.snapshot.hook_objects.iter().cloned());
+        }
+        left.retain(|id| id.namespace.as_ref() != Some(&owner.release_namespace));
+        let left: Vec<String> = left.iter().map(ToString::to_string).collect();
+        tracing::warn!(
+            release = %session.release,
+            error = session.redactor.mask(&chain(error)),
+            stays = left.join(", "),
+            "the release goes with its namespace, as its ServiceAccount may not delete it any more"
+        );
+        Ok(())
     }
 
     /// Some revisions can't be read: what is found by its mark goes nevertheless, and the rest is
@@ -197,8 +248,16 @@ impl Uninstall<'_> {
         if session.controls.uninstall.hooks_disabled {
             return Ok(journal.into_finished());
         }
+        let due = hooks_in_order(last.hooks(), event);
+        let (hooks, refused) = self.executor.admitted_hooks(session, due).await?;
+        for error in refused {
+            // A deletion does not wait for what was made before the watch had bounds.
+            let message = format!("left out: {}", session.redactor.mask(&chain(&error)));
+            tracing::warn!(release = %session.release, "{message}");
+            self.recorder.event(session, EventReason::HookLeftOut, &message);
+        }
         let hooks = HookRun {
-            hooks: last.hooks(),
+            hooks: &hooks,
             revision: last.record.version,
             event,
             timeout: self.settings.releases.hook_timeout,
@@ -210,24 +269,26 @@ impl Uninstall<'_> {
     }
 
     /// Deletes objects in Helm's order; those that may still be there are the answer. What says itself that it is to be
-    /// kept loses our marks instead.
+    /// kept loses our marks instead. Of `labelled` only their label says that they are the release's.
     pub(super) async fn delete_all(
         &self,
         session: &Session,
         mut ids: Vec<ObjectId>,
+        labelled: &BTreeSet<ObjectId>,
     ) -> Result<Vec<ObjectId>, ReconcileError> {
         let applier = &self.executor.applier;
         ids.sort_by(|a, b| steersman_chart::manifest::uninstall_order(&a.kind, &b.kind));
         let mut waiting = Vec::new();
         for id in ids {
-            match applier.delete(&session.owner, &id).await? {
-                Deletion::Gone | Deletion::Applied => {}
-                Deletion::Accepted => waiting.push(id),
-                Deletion::Kept => {
+            let deleted = applier.delete(&session.owner, &id).await;
+            match self.executor.unless_anothers(session, labelled, &id, deleted)? {
+                Some(Deletion::Gone | Deletion::Applied) | None => {}
+                Some(Deletion::Accepted) => waiting.push(id),
+                Some(Deletion::Kept) => {
                     applier.orphan(&session.owner, &id).await?;
                     tracing::info!(release = %session.release, object = %id, "kept, as the object itself says");
                 }
-                Deletion::NotOurs(reason) => {
+                Some(Deletion::NotOurs(reason)) => {
                     tracing::warn!(release = %session.release, object = %id, reason, "left alone, as it is not ours");
                 }
             }

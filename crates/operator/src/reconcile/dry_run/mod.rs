@@ -60,7 +60,9 @@ impl Reconciler {
     /// The chart can't be rendered with the values of the object, or the cluster does not answer.
     pub async fn dry_run(&self, object: DynamicObject) -> Result<DryRun, ReconcileError> {
         let session = Session::new(&self.shared, &self.settings, &self.resource, object);
-        self.dry_run_of(&session.map_err(|(_, error)| error)?).await
+        let session = session.map_err(|(_, error)| error)?;
+        let acting = self.acting_for(&session);
+        acting.as_deref().unwrap_or(self).dry_run_of(&session).await
     }
 
     /// What a reconcile of the session's resource would do. Its redactor knows what may not be shown of an error.
@@ -73,6 +75,9 @@ impl Reconciler {
         let known = KnownRelease::new(&revisions);
         let action = self.next_action_of(session, &prepared, &known).await?;
         let (decision, plan) = self.plan(session, &prepared, &known, &revisions, action).await?;
+        if let Some(plan) = &plan {
+            self.executor.admit(session, plan).await?;
+        }
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
         let mut secrets = secrets_of([], planned.unwrap_or_default());
         for hook in plan.iter().flat_map(|plan| &plan.hooks.records) {

@@ -1,5 +1,7 @@
 //! The definitions in the `crds/` folders of a chart, as a plan has them.
 
+use std::collections::BTreeSet;
+
 use steersman_chart::CrdFile;
 use steersman_cluster::discovery::Served;
 use steersman_model::{ApiKind, DocumentsError, RenderedObject, kinds_defined_by, objects_of_text};
@@ -49,6 +51,14 @@ impl Definitions {
             policy,
             extent: Extent::Missing,
         })
+    }
+
+    /// The kinds that decide by being served whether something is written.
+    pub(crate) fn deciding_kinds(&self) -> BTreeSet<ApiKind> {
+        match (self.policy, self.extent) {
+            (CrdPolicy::Create, Extent::All) => kinds_defined_by(&self.objects),
+            _ => BTreeSet::new(),
+        }
     }
 
     /// Those that are written for a release of `objects`, judged by what is served: one that is there and

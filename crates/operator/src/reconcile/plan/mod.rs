@@ -9,11 +9,13 @@
 //! A plan is pure. What the server alone decides is no part of it: whether an object differs, can't be changed in place,
 //! is somebody else's, or is there at all. A dry run asks for that; carrying the plan out finds it.
 
+mod bounds;
 mod decision;
 mod definitions;
 mod planner;
 mod prune;
 
+pub(crate) use bounds::Bounds;
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{Adoption, NewRevision, PlannedUpgrade, Planner};

@@ -1,7 +1,7 @@
 //! Which texts can be groups, versions, kinds and namespaces.
 
 /// Whether a text is a DNS subdomain (RFC 1123) of at most 253 characters: an API group.
-pub(super) fn is_dns_subdomain(text: &str) -> bool {
+pub(crate) fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253
         && text
             .split('.')
@@ -9,18 +9,29 @@ pub(super) fn is_dns_subdomain(text: &str) -> bool {
 }
 
 /// Whether a text can be a version of a custom resource: a DNS label that starts with a letter (RFC 1035).
-pub(super) fn is_version(text: &str) -> bool {
+pub(crate) fn is_version(text: &str) -> bool {
     text.len() <= 63 && is_dns_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 /// Whether a text can be a kind: in lower case, what a version can be.
-pub(super) fn is_kind(text: &str) -> bool {
+pub(crate) fn is_kind(text: &str) -> bool {
     text.is_ascii() && is_version(&text.to_ascii_lowercase())
 }
 
 /// Whether a text can be the name of a namespace: a DNS label.
-pub(super) fn is_namespace(text: &str) -> bool {
+pub(crate) fn is_namespace(text: &str) -> bool {
     text.len() <= 63 && is_dns_label(text)
+}
+
+/// Whether a text can be the name of a ServiceAccount: a DNS subdomain.
+///
+/// ```
+/// use steersman_watches::is_service_account;
+///
+/// assert!(is_service_account("deployer") && !is_service_account("Deployer") && !is_service_account(""));
+/// ```
+pub fn is_service_account(text: &str) -> bool {
+    is_dns_subdomain(text)
 }
 
 fn is_dns_label(label: &str) -> bool {
