@@ -181,6 +181,8 @@ fn watched(watch: &Watch) -> Watched {
         overrides: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
         release_namespace: watch.release_namespace.clone(),
         ignores_dependents: !watch.watch_dependents,
+        service_account: watch.service_account.clone(),
+        is_confined: watch.confinement.is_some(),
         line: watch.line,
     }
 }

@@ -217,6 +217,29 @@ fn what_counts_is_what_is_deployed() {
 }
 
 #[test]
+fn values_that_become_templates_are_warned_of_unless_releases_are_confined() {
+    let project = project();
+    project.write(
+        "charts/web/templates/text.yaml",
+        "{{- with .Values.text }}\n{{ tpl . $ }}\n{{- end }}\n",
+    );
+    let entry = "- group: example.com\n  version: v1\n  kind: Web\n  chart: charts/web\n";
+    project.write("watches.yaml", entry);
+    let text = found(&project, &["--strict"], 1);
+    let warning = "watches.yaml:1: warning: the chart of example.com/v1 Web gives texts that values may have decided to tpl \
+                   (web/templates/text.yaml:2): who may write such a resource can read and change whatever the operator can\n";
+    assert!(
+        text.contains(warning) && text.contains("hint: `confine: {}` keeps"),
+        "{text}"
+    );
+    for limit in ["confine: {}", "serviceAccountName: deployer"] {
+        project.write("watches.yaml", &format!("{entry}  {limit}\n"));
+        let ended = project.run(&["check"]);
+        assert!(!ended.stdout.contains(" to tpl "), "{limit}: {}", ended.stdout);
+    }
+}
+
+#[test]
 fn what_is_wrong_with_watches_is_told_with_its_line() {
     let project = project();
     project.write(

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! charts       lint, dependencies, rendering with the defaults and with each sample, kinds that Kubernetes gives up
+//! confinement  whether the author of a resource can reach whatever the operator can
 //! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
 //! deployed     definitions and roles are those that the project's kustomization has
 //! roles        hold what the operator needs for the charts
@@ -9,6 +10,7 @@
 //! ```
 
 mod charts;
+mod confinement;
 mod definitions;
 mod deployed;
 mod finding;
@@ -71,6 +73,10 @@ pub struct Watched {
     pub release_namespace: Option<String>,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
+    /// The ServiceAccount as which releases are made, if the entry names one.
+    pub service_account: Option<String>,
+    /// Whether the entry says what releases may have and look up (`confine`).
+    pub is_confined: bool,
     /// The line of the entry.
     pub line: u32,
 }
@@ -100,6 +106,8 @@ pub struct Watched {
 ///     overrides: Values::new(),
 ///     release_namespace: None,
 ///     ignores_dependents: false,
+///     service_account: None,
+///     is_confined: false,
 ///     line: 1,
 /// };
 /// let project = Project {
@@ -118,6 +126,7 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for watched in project.watches {
         charts::check(project, watched, &mut findings);
+        confinement::check(watched, watches_file, &mut findings);
         definitions::check(project, watched, watches_file, &mut findings);
         deployed::check(project, watched, &mut findings);
         samples::check(project, watched, &mut findings);

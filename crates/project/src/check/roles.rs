@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use steersman_chart::survey::Survey;
 
-use crate::rbac::{Granted, Needs, Options, Rule};
+use crate::rbac::{ActsAs, Granted, Needs, Options, Rule};
 
 use super::manifests::Document;
 use super::{Finding, Project, Watched, definitions, deployed};
@@ -20,6 +20,7 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
     };
     let options = Options {
         ignores_dependents: watched.ignores_dependents,
+        acts_as: watched.service_account.clone().map(ActsAs::Account),
         ..Options::default()
     };
     // What is wrong with the templates is said of the chart.
