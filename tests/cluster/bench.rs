@@ -102,10 +102,12 @@ impl Bench {
         });
         self.cluster.apply(&definition.to_string()).await.unwrap();
         let name = format!("crd/{plural}.{group}");
-        self.cluster
-            .kubectl(&["wait", "--for=condition=Established", &name])
-            .await
-            .unwrap();
+        let begun = Instant::now();
+        // kubectl gives up at once on a definition that has no conditions yet.
+        let wait = ["wait", "--for=condition=Established", &name];
+        while let Err(error) = self.cluster.kubectl(&wait).await {
+            assert!(begun.elapsed() < PATIENCE, "{error}");
+        }
     }
 
     /// Starts the operator.

@@ -379,3 +379,36 @@ async fn a_lookup_that_is_forbidden_names_what_to_allow() {
     bench.wait_revision("shop", 1).await;
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_lookup_is_no_request_for_something_else() {
+    let Some(bench) = Bench::with_kind("lookups").await else {
+        return;
+    };
+    let vault = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vault", "namespace": bench.namespace},
+        "stringData": {"key": "canary"}});
+    bench.cluster.apply(&vault.to_string()).await.unwrap();
+    bench.add_template(
+        "found.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: found}\ndata:\n  found: {{ lookup \"v1\" \"ConfigMap\" (printf \
+         .Values.namespace .Release.Namespace) .Values.name | toJson | quote }}\n",
+    );
+    let operator = bench.ready_operator().await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    for (name, namespace, looked_up) in [
+        ("namespace", "%s/secrets/vault?", "x"),
+        ("name", "%s", "../secrets/vault"),
+        ("part", "%s", "kube-root-ca.crt/status"),
+    ] {
+        let values = json!({"namespace": namespace, "name": looked_up});
+        bench.apply_web(name, values).await;
+        let (_, _, message) = bench.wait_failed(name, "Stalled").await;
+        assert!(message.contains("invalid resource name"), "{message}");
+    }
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let asked = audit
+        .by_user(bench.user.name())
+        .filter(|request| request.uri.contains("vault") || request.uri.contains("kube-root-ca"));
+    assert!(asked.is_empty(), "{asked}");
+    operator.stop().await.unwrap();
+}

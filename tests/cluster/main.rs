@@ -60,6 +60,7 @@ mod starting;
 mod status;
 mod takeover;
 mod template;
+mod tenants;
 mod traces;
 mod uninstall;
 mod values;
