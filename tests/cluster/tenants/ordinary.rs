@@ -158,10 +158,7 @@ async fn cost(by: Option<By>) -> Option<Vec<String>> {
     });
     let described = |request: &Request| {
         let Request {
-            verb,
-            resource,
-            name,
-            ..
+            verb, resource, name, ..
         } = request;
         format!("{verb} {resource} {name}")
     };

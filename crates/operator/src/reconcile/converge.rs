@@ -269,7 +269,7 @@ impl Reconciler {
         match session.deletion_policy(&leaving.revisions) {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session, memory, leaving).await?;
-                memory.uninstalled = blockers.is_empty();
+                memory.uninstalled |= blockers.is_empty();
                 Ok(blockers)
             }
             DeletionPolicy::Orphan => {
