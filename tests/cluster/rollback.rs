@@ -4,6 +4,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
+use crate::hooks::finish_job_of;
 
 /// A bench whose Deployment can be given a selector, which no later revision may change.
 async fn bench(test: &str) -> Option<Bench> {
@@ -240,5 +241,48 @@ async fn a_rollback_leaves_hooks_out_where_upgrades_do() {
     assert_eq!(message_of(&bench).await, "good");
     let hook = bench.config_maps().get_opt("before").await.unwrap();
     assert!(hook.is_none());
+    operator.stop().await.unwrap();
+}
+
+/// A hook that has run before a failure says nothing of what is there after that was undone.
+#[tokio::test]
+async fn hooks_of_a_revision_that_was_undone_run_again() {
+    let Some(bench) = Bench::with_kind("rollback").await else {
+        return;
+    };
+    let job = |name: &str, event: &str| {
+        format!(
+            "---\napiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}-job, annotations: {{helm.sh/hook: {event}}}}}\n\
+             spec: {{backoffLimit: 0, template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: \
+             registry.example.com/a:1}}]}}}}}}\n"
+        )
+    };
+    let hooks = job("before", "pre-upgrade") + &job("after", "post-upgrade");
+    bench.add_template("jobs.yaml", &hooks);
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("shop", json!({"message": "good"})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", json!({"message": "better"})).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let mut seen = [None, None];
+    for outcome in ["Failed", "Complete"] {
+        for (turn, (name, ends)) in [("before", "Complete"), ("after", outcome)].into_iter().enumerate() {
+            let uid = bench
+                .wait("another job", &jobs, &format!("{name}-job"), |job| {
+                    let uid = job.pointer("/metadata/uid").and_then(Value::as_str)?;
+                    (seen[turn].as_deref() != Some(uid)).then(|| uid.to_owned())
+                })
+                .await;
+            seen[turn] = Some(uid);
+            finish_job_of(&bench, name, ends).await;
+        }
+        if outcome == "Failed" {
+            let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+            assert!(message.ends_with("; rolled back to revision 1"), "{message}");
+            assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+        }
+    }
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
     operator.stop().await.unwrap();
 }

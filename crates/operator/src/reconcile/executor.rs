@@ -151,7 +151,6 @@ impl Executor {
         };
         let run = HookRun {
             hooks: &plan.hooks.records,
-            revision: plan.hooks.revision,
             event,
             timeout: self.settings.releases.hook_timeout,
             journal,

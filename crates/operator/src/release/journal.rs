@@ -27,6 +27,16 @@ impl<'a> HookJournal<'a> {
         }
     }
 
+    /// What the object of a hook carries that was started for this event: the revision and the event, and which attempt it is
+    /// after the first.
+    pub fn mark(&self, event: &str) -> String {
+        let revision = self.stored.record.version;
+        match self.stored.snapshot.undone {
+            0 => format!("{revision}/{event}"),
+            undone => format!("{revision}/{event}/{}", undone + 1),
+        }
+    }
+
     /// Whether the hook has run for this event.
     pub fn has_run(&self, event: &str, id: &ObjectId) -> bool {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);

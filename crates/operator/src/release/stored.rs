@@ -30,6 +30,9 @@ pub struct Snapshot {
     /// The hooks that have run while it was brought into effect, or deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished_hooks: Vec<FinishedHook>,
+    /// How often it was undone after it had failed: its hooks run again then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub undone: u32,
     /// Whether it is the first of a history that was lost: the release's objects were there before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
@@ -40,6 +43,11 @@ pub struct Snapshot {
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<bool>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A Job or Pod of a hook that has run to its end.

@@ -17,7 +17,7 @@ use run::Run;
 use steersman_chart::HookEvent;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::{ObjectId, Revision, objects_of_text};
+use steersman_model::{ObjectId, objects_of_text};
 
 use super::applier::Applier;
 use crate::apply::address::identify;
@@ -41,13 +41,11 @@ const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
 pub struct HookRun<'a> {
     /// All of the revision's; those of other events are left out.
     pub hooks: &'a [HookRecord],
-    /// A Job or Pod that was started for it is not started again.
-    pub revision: Revision,
     /// The one that happens: hooks of others do not run.
     pub event: HookEvent,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
-    /// What the revision says of those that have run.
+    /// What the revision says of those that have run. A Job or Pod that was started for it is not started again.
     pub journal: &'a HookJournal<'a>,
 }
 
@@ -75,7 +73,6 @@ impl Applier {
         owner: &Owner,
         due: &[&HookRecord],
         HookRun {
-            revision,
             event,
             timeout,
             journal,
@@ -83,19 +80,20 @@ impl Applier {
         }: HookRun<'_>,
     ) -> Result<usize, HookError> {
         let timeout = timeout.unwrap_or(FOREVER);
+        let mark = journal.mark(event_name(event));
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
                 if journal.has_run(run.event, &run.id) {
                     // What is left of it goes with the others. A later event may have one of the same name under way.
-                    if self.is_left(&run, revision).await? {
+                    if self.is_left(&run, &mark).await? {
                         done.push(run);
                     }
                     continue;
                 }
                 let step = step("hook").object(&run.id);
-                outcome = step.of(self.run_one(owner, &run, revision, timeout)).await;
+                outcome = step.of(self.run_one(owner, &run, &mark, timeout)).await;
                 if outcome.is_ok() && run.has_an_end() {
                     let noted = journal.note(run.event, &run.id).await;
                     outcome = noted.map_err(|source| run.not_noted(source));

@@ -7,7 +7,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{Owner, Ownership, RequestError};
-use steersman_model::{ObjectId, RenderedObject, Revision};
+use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 use tokio::time::Instant;
 
@@ -21,7 +21,7 @@ use crate::apply::request::{Existing, apply_new};
 use crate::release::{HistoryError, HookRecord};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// The annotation of a hook's object that says for which revision and event it was started.
+/// The annotation of a hook's object that says for what it was started.
 const RUN: &str = "steersman.dev/hook-run";
 
 /// One hook about to run.
@@ -34,18 +34,17 @@ pub(in crate::apply) struct Run<'a> {
 }
 
 impl Applier {
-    /// Runs one hook to its end.
+    /// Runs one hook to its end. Its object carries `mark`: one that does, and has not failed, was started before.
     pub(in crate::apply) async fn run_one(
         &self,
         owner: &Owner,
         run: &Run<'_>,
-        revision: Revision,
+        mark: &str,
         timeout: Duration,
     ) -> Result<(), HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let deadline = Instant::now() + timeout;
-        let mark = run.mark(revision);
-        if is_waited_for(&run.id) && self.is_under_way(owner, &api, run, &mark).await? {
+        if is_waited_for(&run.id) && self.is_under_way(owner, &api, run, mark).await? {
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             return self.wait_done(&api, run, deadline, timeout).await;
         }
@@ -86,18 +85,14 @@ impl Applier {
         self.wait_done(&api, run, deadline, timeout).await
     }
 
-    /// Whether the object is there that was started for this revision and event.
-    pub(in crate::apply) async fn is_left(
-        &self,
-        run: &Run<'_>,
-        revision: Revision,
-    ) -> Result<bool, HookError> {
+    /// Whether the object is there that carries `mark`.
+    pub(in crate::apply) async fn is_left(&self, run: &Run<'_>, mark: &str) -> Result<bool, HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = api.get_metadata_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
         let annotations = found.and_then(|object| object.metadata.annotations);
         let marked = annotations.as_ref().and_then(|all| all.get(RUN));
-        Ok(marked.is_some_and(|mark| *mark == run.mark(revision)))
+        Ok(marked.is_some_and(|found| found == mark))
     }
 
     /// Makes the object of a hook what `value` says: a new one, or the one with this UID.
@@ -147,7 +142,7 @@ impl Applier {
         }
     }
 
-    /// Whether this hook was started for this revision and has not failed.
+    /// Whether this hook was started with this mark and has not failed.
     async fn is_under_way(
         &self,
         owner: &Owner,
@@ -283,11 +278,6 @@ impl Run<'_> {
             id: Box::new(self.id.clone()),
             source,
         }
-    }
-
-    /// What its object says of when it was started.
-    fn mark(&self, revision: Revision) -> String {
-        format!("{revision}/{}", self.event)
     }
 
     /// Whether it runs to an end.

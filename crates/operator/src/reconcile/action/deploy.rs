@@ -126,20 +126,17 @@ impl Deploy<'_> {
                 step("store").of(written).await
             }
             Err(error) => {
-                if stored.record.info.status != ReleaseStatus::Failed
-                    && !error.is_transient()
-                    && !error.is_interruption()
-                {
-                    stored.record.info.status = ReleaseStatus::Failed;
-                    stored.record.info.description = session.redactor.mask(&chain(&error));
-                    if let Err(unwritten) = session.history.update(&stored, (self.now)()).await {
-                        let cause = session.redactor.mask(&chain(&unwritten));
-                        session.log_error("failed to mark the revision as failed", &cause);
-                    } else {
-                        memory.note_pending(&stored, inputs);
-                    }
+                let is_undone = self.is_to_be_undone(session, &error);
+                if is_undone {
+                    // Written first: should the process end in between, its hooks run once more rather than never.
+                    stored.snapshot.undone = stored.snapshot.undone.saturating_add(1);
+                    stored.snapshot.finished_hooks.clear();
                 }
-                if self.is_to_be_undone(session, &error) {
+                let is_new = stored.record.info.status != ReleaseStatus::Failed;
+                if is_undone || (is_new && is_final(&error)) {
+                    self.mark_failed(session, memory, &mut stored, inputs, &error).await;
+                }
+                if is_undone {
                     // What an adoption has found was there before it.
                     let removes = first && !stored.snapshot.adopted;
                     self.roll_back
@@ -151,11 +148,29 @@ impl Deploy<'_> {
         }
     }
 
+    /// Writes down that the revision has failed; where that can't be done, it is tried again as it is.
+    async fn mark_failed(
+        &self,
+        session: &Session,
+        memory: &mut Memory,
+        stored: &mut Stored,
+        inputs: Inputs,
+        error: &ReconcileError,
+    ) {
+        stored.record.info.status = ReleaseStatus::Failed;
+        stored.record.info.description = session.redactor.mask(&chain(error));
+        match session.history.update(stored, (self.now)()).await {
+            Ok(()) => memory.note_pending(stored, inputs),
+            Err(unwritten) => {
+                let cause = session.redactor.mask(&chain(&unwritten));
+                session.log_error("failed to mark the revision as failed", &cause);
+            }
+        }
+    }
+
     fn is_to_be_undone(&self, session: &Session, error: &ReconcileError) -> bool {
         let wanted = session.controls.rollback_on_failure;
-        wanted.unwrap_or(self.settings.releases.rollback_on_failure)
-            && !error.is_transient()
-            && !error.is_interruption()
+        wanted.unwrap_or(self.settings.releases.rollback_on_failure) && is_final(error)
     }
 
     /// The revision is deployed, and the one before it superseded.
@@ -255,6 +270,11 @@ impl Deploy<'_> {
         );
         self.recorder.event(session, reason, &message);
     }
+}
+
+/// Whether the revision has failed, and is not to be gone on with as it is.
+fn is_final(error: &ReconcileError) -> bool {
+    !error.is_transient() && !error.is_interruption()
 }
 
 /// Whether an earlier revision of ours was left in the middle: the process ended, and then another one was wanted.

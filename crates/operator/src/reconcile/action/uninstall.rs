@@ -258,7 +258,6 @@ impl Uninstall<'_> {
         }
         let hooks = HookRun {
             hooks: &hooks,
-            revision: last.record.version,
             event,
             timeout: self.settings.releases.hook_timeout,
             journal: &journal,

@@ -137,7 +137,6 @@ mod tests {
             decision: Decision::Install,
             definitions: Definitions::all(&[file], CrdPolicy::Create).unwrap(),
             hooks: Hooks {
-                revision: Revision::FIRST,
                 before: HookEvent::PreInstall,
                 after: HookEvent::PostInstall,
                 records: vec![hook],

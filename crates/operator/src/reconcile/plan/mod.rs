@@ -56,8 +56,6 @@ pub(crate) struct Plan {
 /// The hooks of a revision that run.
 #[derive(Debug)]
 pub(crate) struct Hooks {
-    /// The revision that they run for: a hook that has run for it does not run again.
-    pub(crate) revision: Revision,
     pub(crate) before: HookEvent,
     pub(crate) after: HookEvent,
     pub(crate) records: Vec<HookRecord>,
@@ -65,9 +63,8 @@ pub(crate) struct Hooks {
 
 impl Hooks {
     /// No hook runs: there are no records for `before` and `after`.
-    pub(crate) fn none(revision: Revision) -> Self {
+    pub(crate) fn none() -> Self {
         Self {
-            revision,
             before: HookEvent::PreUpgrade,
             after: HookEvent::PostUpgrade,
             records: Vec::new(),
@@ -75,7 +72,7 @@ impl Hooks {
     }
 
     /// Those of a first revision, or of another one, unless the resource wants none.
-    fn of_revision(revision: Revision, first: bool, records: Vec<HookRecord>, controls: &Controls) -> Self {
+    fn of_revision(first: bool, records: Vec<HookRecord>, controls: &Controls) -> Self {
         let (before, after, operation) = if first {
             (HookEvent::PreInstall, HookEvent::PostInstall, &controls.install)
         } else {
@@ -87,7 +84,6 @@ impl Hooks {
             records
         };
         Self {
-            revision,
             before,
             after,
             records,
@@ -155,9 +151,9 @@ impl Plan {
             decision: Decision::Recover(revision),
             definitions: Definitions::missing(&settings.chart.crds(), settings.crds)?,
             hooks: if stored.snapshot.adopted {
-                Hooks::none(revision)
+                Hooks::none()
             } else {
-                Hooks::of_revision(revision, first, hooks, controls)
+                Hooks::of_revision(first, hooks, controls)
             },
             replaced: replaced(earlier),
             objects,
@@ -175,7 +171,7 @@ impl Plan {
         Ok(Self {
             decision: Decision::Keep(revision),
             definitions: Definitions::missing(&settings.chart.crds(), settings.crds)?,
-            hooks: Hooks::none(revision),
+            hooks: Hooks::none(),
             replaced: objects.clone(),
             objects,
             former_managers: None,
@@ -204,7 +200,6 @@ impl Plan {
             decision: Decision::RollBack(good.record.version),
             definitions: Definitions::none(),
             hooks: Hooks {
-                revision: failed.record.version,
                 before: HookEvent::PreRollback,
                 after: HookEvent::PostRollback,
                 records,
@@ -231,7 +226,6 @@ impl Plan {
             decision: Decision::Uninstall,
             definitions: Definitions::none(),
             hooks: Hooks {
-                revision: last.map_or(Revision::FIRST, |stored| stored.record.version),
                 before: HookEvent::PreDelete,
                 after: HookEvent::PostDelete,
                 records: records.unwrap_or_default(),
@@ -256,7 +250,7 @@ impl Plan {
         Ok(Self {
             decision: Decision::TakeOver(revision),
             definitions: Definitions::missing(&rendered.crds, settings.crds)?,
-            hooks: Hooks::none(revision),
+            hooks: Hooks::none(),
             replaced: objects.clone(),
             objects,
             former_managers: Some(stored.former_managers()),

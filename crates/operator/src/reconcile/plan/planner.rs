@@ -97,7 +97,7 @@ impl Planner<'_> {
         let plan = Plan {
             decision,
             definitions: Definitions::all(&rendered.crds, settings.crds)?,
-            hooks: Hooks::of_revision(revision, first, hook_records(&rendered), controls),
+            hooks: Hooks::of_revision(first, hook_records(&rendered), controls),
             objects,
             replaced: Vec::new(),
             former_managers: Some(Vec::new()),
@@ -127,7 +127,7 @@ impl Planner<'_> {
         let installation = self.new_revision_of(session, rendering, revision, true, None)?;
         Ok(NewRevision {
             plan: Plan {
-                hooks: Hooks::none(revision),
+                hooks: Hooks::none(),
                 ..installation.plan
             },
             adopts: true,
