@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
+use futures::stream::BoxStream;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
@@ -13,6 +14,75 @@ use tempfile::TempDir;
 
 /// How long anything may take. The machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// An object as it changes.
+pub(crate) struct Watched<'a> {
+    api: &'a Api<DynamicObject>,
+    field: String,
+    seen: Value,
+    /// From where its changes are to be told.
+    from: Option<String>,
+    changes: Option<BoxStream<'a, kube::Result<WatchEvent<DynamicObject>>>>,
+}
+
+impl<'a> Watched<'a> {
+    pub(crate) fn new(api: &'a Api<DynamicObject>, name: &str) -> Self {
+        Self {
+            api,
+            field: format!("metadata.name={name}"),
+            seen: Value::Null,
+            from: None,
+            changes: None,
+        }
+    }
+
+    /// The object as it is, at first at once, and then after its next change, or `within` this time without one; null where it
+    /// is not there.
+    pub(crate) async fn look(&mut self, within: Duration) -> &Value {
+        if self.from.is_none() {
+            self.list().await;
+            return &self.seen;
+        }
+        let changes = match (&mut self.changes, &self.from) {
+            (Some(changes), _) => changes,
+            (none, from) => {
+                let parameters = WatchParams::default().fields(&self.field).disable_bookmarks();
+                let changes = self.api.watch(&parameters, from.as_deref().unwrap_or("0")).await;
+                none.insert(changes.unwrap().boxed())
+            }
+        };
+        match tokio::time::timeout(within, changes.next()).await {
+            Err(_) => {}
+            Ok(Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)))) => {
+                self.seen = serde_json::to_value(object).unwrap();
+            }
+            Ok(Some(Ok(WatchEvent::Deleted(_)))) => self.seen = Value::Null,
+            // The watch has ended, or broken.
+            Ok(_) => {
+                (self.changes, self.from) = (None, None);
+                self.list().await;
+            }
+        }
+        &self.seen
+    }
+
+    async fn list(&mut self) {
+        let found = self.api.list(&ListParams::default().fields(&self.field)).await;
+        let found = match found {
+            Ok(list) => {
+                self.from = list.metadata.resource_version;
+                list.items.into_iter().next()
+            }
+            // The kind is not defined.
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                None
+            }
+            Err(error) => panic!("{error}"),
+        };
+        self.seen = found.map_or(Value::Null, |object| serde_json::to_value(object).unwrap());
+    }
+}
 
 /// A namespace, a kind, a folder with watches.yaml and the chart, and a user for the operator.
 pub(crate) struct Bench {
@@ -256,45 +326,16 @@ impl Bench {
         done: impl Fn(&Value) -> Option<T>,
     ) -> T {
         let begun = Instant::now();
-        let field = format!("metadata.name={name}");
+        let mut watched = Watched::new(api, name);
         loop {
-            let (mut found, from) = match api.list(&ListParams::default().fields(&field)).await {
-                Ok(list) => (list.items.into_iter().next(), list.metadata.resource_version),
-                // The kind is not defined.
-                Err(kube::Error::Api(status)) if status.code == 404 => (None, None),
-                Err(error) => panic!("{error}"),
-            };
-            let parameters = WatchParams::default().fields(&field).disable_bookmarks();
-            let mut changes = None;
-            loop {
-                let seen = found
-                    .as_ref()
-                    .map_or(Value::Null, |object| serde_json::to_value(object).unwrap());
-                if let Some(done) = done(&seen) {
-                    return done;
-                }
-                assert!(
-                    begun.elapsed() < PATIENCE,
-                    "{what} of {name} did not come; last seen: {seen:#}"
-                );
-                let Some(from) = &from else {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    break;
-                };
-                let changes = match &mut changes {
-                    Some(changes) => changes,
-                    none => none.insert(api.watch(&parameters, from).await.unwrap().boxed()),
-                };
-                match tokio::time::timeout(Duration::from_millis(500), changes.next()).await {
-                    Err(_) => {}
-                    Ok(Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)))) => {
-                        found = Some(object);
-                    }
-                    Ok(Some(Ok(WatchEvent::Deleted(_)))) => found = None,
-                    // The watch has ended, or broken.
-                    Ok(_) => break,
-                }
+            let seen = watched.look(Duration::from_millis(500)).await;
+            if let Some(done) = done(seen) {
+                return done;
             }
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{what} of {name} did not come; last seen: {seen:#}"
+            );
         }
     }
 

@@ -75,8 +75,7 @@ fn resources(audit: &AuditLog, user: &str, namespace: &str, verbs: &[&str]) -> V
             || request.subresource == "status"
             || request.name.starts_with("sh.helm.release")
             || request
-                .body
-                .as_ref()
+                .body()
                 .is_some_and(|body| body["type"] == "helm.sh/release.v1");
         !is_of_operator && verbs.contains(&request.verb.as_str())
     });

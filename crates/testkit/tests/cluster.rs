@@ -68,7 +68,7 @@ async fn the_audit_log_tells_users_apart_and_keeps_what_they_sent() {
         ("patch", "mine", Some(201))
     );
     assert!(request.uri.contains("fieldManager=tester"), "{}", request.uri);
-    assert_eq!(request.body.as_ref().unwrap()["data"]["a"], "1");
+    assert_eq!(request.body().unwrap()["data"]["a"], "1");
     assert_eq!(
         audit.by_user("admin").writes().resource("configmaps").len(),
         1,

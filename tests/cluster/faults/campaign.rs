@@ -4,9 +4,10 @@
 //! `STEERSMAN_FAULTS=TEXT` those whose line has the text.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::pin::pin;
 
-use kube::api::{ListParams, Patch, PatchParams};
+use futures::StreamExt as _;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::wanted_faults;
 use tokio::sync::{Barrier, Mutex};
@@ -197,27 +198,40 @@ impl Kubelet {
     fn finish_jobs_of(&mut self, bench: &Bench) {
         let jobs = bench.api("batch", "v1", "Job", "jobs");
         self.0 = Some(tokio::spawn(async move {
+            // A watch ends now and then.
             loop {
-                let found = jobs.list(&ListParams::default()).await.unwrap().items;
-                for job in found {
-                    let status = &job.data["status"];
-                    let Some(start) = status.get("startTime").filter(|_| status["conditions"].is_null())
-                    else {
-                        continue;
-                    };
-                    let entry =
-                        |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": start});
-                    let done: Value = json!({"active": 0, "ready": 0, "succeeded": 1, "completionTime": start,
-                        "conditions": [entry("SuccessCriteriaMet"), entry("Complete")], "uncountedTerminatedPods": {}});
-                    let patch = Patch::Merge(json!({ "status": done }));
-                    let name = job.metadata.name.unwrap();
-                    // It may be gone, or be somebody else's turn to write it.
-                    let _ = jobs.patch_status(&name, &PatchParams::default(), &patch).await;
+                let found = jobs.list(&ListParams::default()).await.unwrap();
+                for job in found.items {
+                    finish(&jobs, job).await;
                 }
-                tokio::time::sleep(Duration::from_millis(100)).await;
+                let from = found.metadata.resource_version.unwrap_or_default();
+                let changes = jobs.watch(&WatchParams::default(), &from).await.unwrap();
+                let mut changes = pin!(changes);
+                while let Some(Ok(change)) = changes.next().await {
+                    match change {
+                        WatchEvent::Added(job) | WatchEvent::Modified(job) => finish(&jobs, job).await,
+                        WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
+                        WatchEvent::Error(_) => break,
+                    }
+                }
             }
         }));
     }
+}
+
+/// Says that a job is done, if it was started.
+async fn finish(jobs: &Api<DynamicObject>, job: DynamicObject) {
+    let status = &job.data["status"];
+    let Some(start) = status.get("startTime").filter(|_| status["conditions"].is_null()) else {
+        return;
+    };
+    let entry = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": start});
+    let done: Value = json!({"active": 0, "ready": 0, "succeeded": 1, "completionTime": start,
+        "conditions": [entry("SuccessCriteriaMet"), entry("Complete")], "uncountedTerminatedPods": {}});
+    let patch = Patch::Merge(json!({ "status": done }));
+    let name = job.metadata.name.unwrap();
+    // It may be gone; where somebody else has written it, that is told, too.
+    let _ = jobs.patch_status(&name, &PatchParams::default(), &patch).await;
 }
 
 impl Drop for Kubelet {

@@ -1,6 +1,7 @@
 //! What is there and what was done, without what differs between two runs that are the same.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -24,48 +25,71 @@ pub(crate) fn unmasked(text: &str, bench: &Bench, name: &str) -> String {
     text.replace(NAMESPACE, &bench.namespace).replace(NAME, name)
 }
 
-/// The custom resource of this name, and everything in the cluster that is named after it.
+/// The custom resource of this name, and everything that is named after it where a chart of the tests puts objects.
 pub(crate) async fn dump(bench: &Bench, name: &str) -> Dump {
     let gadgets = gadget_group(bench);
-    let kinds = [
-        (bench.group.as_str(), "v1", "Web", "webs"),
-        ("", "v1", "ConfigMap", "configmaps"),
-        ("", "v1", "Secret", "secrets"),
-        ("", "v1", "Service", "services"),
-        ("apps", "v1", "Deployment", "deployments"),
-        ("batch", "v1", "Job", "jobs"),
-        ("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles"),
-        (&gadgets, "v1", "Gadget", "gadgets"),
+    let (own, elsewhere) = (bench.namespace.as_str(), "kube-public");
+    let kinds: [(&str, &str, &str, &[&str]); 8] = [
+        (&bench.group, "Web", "webs", &[own]),
+        ("", "ConfigMap", "configmaps", &[own, elsewhere]),
+        ("", "Secret", "secrets", &[own, elsewhere]),
+        ("", "Service", "services", &[own]),
+        ("apps", "Deployment", "deployments", &[own]),
+        ("batch", "Job", "jobs", &[own]),
+        ("rbac.authorization.k8s.io", "ClusterRole", "clusterroles", &[""]),
+        (&gadgets, "Gadget", "gadgets", &[own]),
     ];
     let mut dump = Dump::new();
-    for (group, version, kind, plural) in kinds {
-        let resource =
-            ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
-        let api: Api<DynamicObject> = Api::all_with(bench.client.clone(), &resource);
-        let found = match api.list(&ListParams::default()).await {
-            Ok(found) => found.items,
-            // The kind is not served yet, or no longer.
-            Err(kube::Error::Api(status)) if status.code == 404 => continue,
-            Err(error) => panic!("{plural} can't be listed: {error}"),
-        };
-        for object in found {
-            let namespace = object.metadata.namespace.clone().unwrap_or_default();
-            let id = format!(
-                "{kind} {namespace}/{}",
-                object.metadata.name.clone().unwrap_or_default()
-            );
-            let is_elsewhere = !namespace.is_empty() && namespace != bench.namespace;
-            let ours = if is_elsewhere || namespace.is_empty() {
-                id.contains(&format!("{}-{name}", bench.namespace))
-            } else {
-                id.contains(name)
-            };
-            if ours {
-                dump.insert(masked(&id, bench, name), reduced(kind, &object, bench, name));
-            }
+    for (group, kind, plural, namespaces) in kinds {
+        for namespace in namespaces {
+            let found = list(bench, (group, kind, plural), namespace).await;
+            dump.extend(found.into_iter().filter_map(|object| {
+                let id = format!(
+                    "{kind} {namespace}/{}",
+                    object.metadata.name.clone().unwrap_or_default()
+                );
+                let is_ours = if *namespace == own {
+                    id.contains(name)
+                } else {
+                    id.contains(&format!("{own}-{name}"))
+                };
+                is_ours.then(|| (masked(&id, bench, name), reduced(kind, &object, bench, name)))
+            }));
         }
     }
     dump
+}
+
+/// The objects of a kind in a namespace, or in none where that is empty. All that are in no namespace are too many to read
+/// them whole each time.
+async fn list(
+    bench: &Bench,
+    (group, kind, plural): (&str, &str, &str),
+    namespace: &str,
+) -> Vec<DynamicObject> {
+    let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
+    let api: Api<DynamicObject> = if namespace.is_empty() {
+        Api::all_with(bench.client.clone(), &resource)
+    } else {
+        Api::namespaced_with(bench.client.clone(), namespace, &resource)
+    };
+    let everything = ListParams::default();
+    if !namespace.is_empty() {
+        return match api.list(&everything).await {
+            Ok(found) => found.items,
+            // The kind is not served yet, or no longer.
+            Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
+            Err(error) => panic!("{plural} can't be listed: {error}"),
+        };
+    }
+    let mut found = Vec::new();
+    for object in api.list_metadata(&everything).await.unwrap() {
+        let name = object.metadata.name.unwrap_or_default();
+        if name.contains(&bench.namespace) {
+            found.extend(api.get_opt(&name).await.unwrap());
+        }
+    }
+    found
 }
 
 /// What must be the same in every run.
@@ -102,11 +126,14 @@ fn reduced(kind: &str, object: &DynamicObject, bench: &Bench, name: &str) -> Val
 
 /// A text without what is another one in each run.
 pub(crate) fn masked(text: &str, bench: &Bench, name: &str) -> String {
-    let uid = Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap();
-    let time = Regex::new(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z").unwrap();
+    static UID: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap());
+    static TIME: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?Z").unwrap()
+    });
     let text = text.replace(&bench.namespace, NAMESPACE).replace(name, NAME);
-    let text = uid.replace_all(&text, "UID");
-    time.replace_all(&text, "TIME").into_owned()
+    let text = UID.replace_all(&text, "UID");
+    TIME.replace_all(&text, "TIME").into_owned()
 }
 
 /// Where two dumps differ, on one line.
@@ -177,14 +204,13 @@ pub(crate) fn faults_of(writes: &AuditLog) -> Vec<String> {
         .collect();
     let mut faults = Vec::new();
     let is_hold = |request: &&Request, held: bool| {
-        let finalizers = request
-            .body
+        let body = request.body().filter(|_| request.resource == "webs");
+        let finalizers = body
             .as_ref()
             .and_then(|body| body.pointer("/metadata/finalizers"));
-        request.resource == "webs"
-            && finalizers
-                .and_then(Value::as_array)
-                .is_some_and(|list| list.is_empty() != held)
+        finalizers
+            .and_then(Value::as_array)
+            .is_some_and(|list| list.is_empty() != held)
     };
     let position = |found: &dyn Fn(&&Request) -> bool| done.iter().position(found);
     let first_create = position(&|request| request.code == Some(201));
@@ -205,8 +231,12 @@ pub(crate) fn faults_of(writes: &AuditLog) -> Vec<String> {
         }
     }
     for request in done.iter().filter(|request| request.verb == "delete") {
-        let body = request.body.as_ref();
-        if body.and_then(|body| body.pointer("/preconditions/uid")).is_none() {
+        let body = request.body();
+        if body
+            .as_ref()
+            .and_then(|body| body.pointer("/preconditions/uid"))
+            .is_none()
+        {
             faults.push(format!(
                 "NODEL: {} {} was deleted whatever its UID",
                 request.resource, request.name

@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 use super::judge::{Dump, counts, difference, dump, faults_of, masked, unmasked, writes_about};
 use super::lane::Lane;
 use super::workload::{Step, Workload};
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, PATIENCE, Watched, condition};
 
 /// A request of a workload, the same in every run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -202,16 +202,17 @@ async fn reach(
 ) -> Result<Dump, String> {
     let begun = Instant::now();
     let mut last = Dump::new();
+    let webs = lane.bench.webs();
+    let mut watched = Watched::new(&webs, name);
     loop {
         lane.keep_alive().await;
-        let web = lane.bench.webs().get_opt(name).await.unwrap();
-        let web = web.map_or(Value::Null, |web| serde_json::to_value(web).unwrap());
+        let web = watched.look(Duration::from_millis(100)).await;
         let is_due = match step {
             Step::Delete => web.is_null(),
             Step::Apply(_) => {
                 web.pointer("/status/revision").and_then(Value::as_u64) == Some(revision as u64)
                     && web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation")
-                    && condition(&web, "ReleaseFailed").is_none()
+                    && condition(web, "ReleaseFailed").is_none()
             }
         };
         if is_due {
@@ -233,7 +234,6 @@ async fn reach(
             };
             return Err(format!("CONV: not reached within {PATIENCE:?}: {how}"));
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

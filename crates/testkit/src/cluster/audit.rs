@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
+use memchr::{memchr, memchr_iter, memmem};
 use serde::Deserialize;
 
 use super::error::{ControlPlaneError, io_failed};
@@ -44,11 +45,18 @@ pub struct Request {
     pub code: Option<u16>,
     /// When it came in, as RFC 3339 with microseconds.
     pub received: String,
-    /// The object sent, for writes of users of their own.
-    pub body: Option<serde_json::Value>,
+    /// The line of the log.
+    line: Vec<u8>,
 }
 
 impl Request {
+    /// The object sent, for writes of users of their own. It is read here, as most are never asked for.
+    #[must_use]
+    pub fn body(&self) -> Option<serde_json::Value> {
+        let sent: Sent = serde_json::from_slice(&self.line).ok()?;
+        sent.request_object
+    }
+
     /// Whether it asked for a change, whatever came of it. Reviews are questions, which the API has in the form of
     /// objects that are created and kept nowhere.
     #[must_use]
@@ -158,47 +166,85 @@ impl fmt::Display for AuditLog {
     }
 }
 
-/// Reads the log from a mark to its end.
-pub(super) fn read(path: &Path, mark: AuditMark) -> Result<AuditLog, ControlPlaneError> {
-    let mut file = File::open(path).map_err(io_failed("open", path))?;
-    // The byte before the mark tells whether a line begins there.
-    file.seek(SeekFrom::Start(mark.0.saturating_sub(1)))
-        .map_err(io_failed("read", path))?;
-    let mut text = Vec::new();
-    file.read_to_end(&mut text).map_err(io_failed("read", path))?;
-    let begin = if mark.0 == 0 { 0 } else { begin_of_line(&text) };
-    parse(&text[begin..]).map_err(|source| ControlPlaneError::Audit {
-        path: path.to_path_buf(),
-        source,
-    })
+/// The log from a mark on, as it is written.
+#[derive(Debug)]
+pub(super) struct AuditReader<'a> {
+    path: &'a Path,
+    mark: AuditMark,
+    file: File,
+    text: Vec<u8>,
+    /// What is looked for does not begin before this place.
+    searched: usize,
+}
+
+impl<'a> AuditReader<'a> {
+    pub(super) fn open(path: &'a Path, mark: AuditMark) -> Result<Self, ControlPlaneError> {
+        let mut file = File::open(path).map_err(io_failed("open", path))?;
+        // The byte before the mark tells whether a line begins there.
+        file.seek(SeekFrom::Start(mark.0.saturating_sub(1)))
+            .map_err(io_failed("read", path))?;
+        Ok(Self {
+            path,
+            mark,
+            file,
+            text: Vec::new(),
+            searched: 0,
+        })
+    }
+
+    /// Reads what has been written meanwhile; whether the line of a request to `uri` is there whole.
+    pub(super) fn has_come(&mut self, uri: &str) -> Result<bool, ControlPlaneError> {
+        self.file
+            .read_to_end(&mut self.text)
+            .map_err(io_failed("read", self.path))?;
+        let wanted = format!("\"requestURI\":\"{uri}\"");
+        let tail = &self.text[self.searched..];
+        let found = memmem::find(tail, wanted.as_bytes());
+        // It may begin at the end of what is there.
+        self.searched += found.unwrap_or_else(|| tail.len().saturating_sub(wanted.len()));
+        Ok(found.is_some() && memchr(b'\n', &self.text[self.searched..]).is_some())
+    }
+
+    /// The requests of all whole lines.
+    pub(super) fn log(self) -> Result<AuditLog, ControlPlaneError> {
+        let begin = if self.mark.0 == 0 {
+            0
+        } else {
+            begin_of_line(&self.text)
+        };
+        parse(&self.text[begin..]).map_err(|source| ControlPlaneError::Audit {
+            path: self.path.to_path_buf(),
+            source,
+        })
+    }
 }
 
 /// Where the first line begins that is whole. A mark set while a long event was being written is inside its line,
 /// and that event is of a request that was answered before the mark.
 fn begin_of_line(text: &[u8]) -> usize {
-    text.iter()
-        .position(|byte| *byte == b'\n')
-        .map_or(text.len(), |end| end + 1)
+    memchr(b'\n', text).map_or(text.len(), |end| end + 1)
 }
 
 /// A request that stays open has an event when it starts and another when it ends: the later one is taken.
 fn parse(text: &[u8]) -> Result<AuditLog, serde_json::Error> {
+    let (mut begin, mut events) = (0, Vec::new());
     // The last line may be half written.
-    let whole = text
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1);
-    let mut events = text[..whole]
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty())
-        .map(serde_json::from_slice::<Event>)
-        .collect::<Result<Vec<_>, _>>()?;
+    for end in memchr_iter(b'\n', text) {
+        let line = &text[begin..end];
+        begin = end + 1;
+        if !line.is_empty() {
+            events.push((serde_json::from_slice::<Event>(line)?, line));
+        }
+    }
     let mut seen = BTreeSet::new();
     events.reverse();
-    events.retain(|event| seen.insert(event.audit_id.clone()));
+    events.retain(|(event, _)| seen.insert(event.audit_id.clone()));
     events.reverse();
     Ok(AuditLog {
-        requests: events.into_iter().map(Request::from).collect(),
+        requests: events
+            .into_iter()
+            .map(|(event, line)| Request::new(event, line))
+            .collect(),
     })
 }
 
@@ -220,8 +266,14 @@ struct Event {
     #[serde(default)]
     object_ref: ObjectRef,
     response_status: Option<ResponseStatus>,
-    request_object: Option<serde_json::Value>,
     request_received_timestamp: String,
+}
+
+/// The part of an event that may be large.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Sent {
+    request_object: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize, Default)]
@@ -248,8 +300,8 @@ struct ResponseStatus {
     code: u16,
 }
 
-impl From<Event> for Request {
-    fn from(event: Event) -> Self {
+impl Request {
+    fn new(event: Event, line: &[u8]) -> Self {
         let ended = event.stage != "ResponseStarted";
         let (user, impersonator) = match event.impersonated_user {
             Some(user) => (user, Some(event.user.username)),
@@ -269,7 +321,7 @@ impl From<Event> for Request {
             user_agent: event.user_agent,
             code: event.response_status.map(|status| status.code).filter(|_| ended),
             received: event.request_received_timestamp,
-            body: event.request_object,
+            line: line.to_vec(),
         }
     }
 }
@@ -301,7 +353,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let first = format!("{PATCHED}\n");
         std::fs::write(file.path(), format!("{first}{WATCH_STARTED}\n")).unwrap();
-        let from = |mark| read(file.path(), AuditMark(mark)).unwrap();
+        let from = |mark| {
+            let mut reader = AuditReader::open(file.path(), AuditMark(mark)).unwrap();
+            assert!(!reader.has_come("/nobody-asked").unwrap());
+            reader.log().unwrap()
+        };
         assert_eq!(from(0).len(), 2);
         for inside in [1, 40, first.len() as u64 - 1, first.len() as u64] {
             assert_eq!(from(inside).requests[0].uri, "/api/v1/pods?watch=true");
@@ -320,7 +376,7 @@ mod tests {
             .resource("deployments")
             .namespace("n")
             .refused();
-        assert_eq!(patched.requests[0].body, Some(serde_json::json!({"a": 1})));
+        assert_eq!(patched.requests[0].body(), Some(serde_json::json!({"a": 1})));
         assert!(log.verb("delete").is_empty());
         let by_others = log.sent_by("admin");
         assert_eq!((by_others.len(), log.sent_by("operator").len()), (1, 1));

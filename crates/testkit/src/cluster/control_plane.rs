@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use kube::Client;
 
 use super::assets::Assets;
-use super::audit::{self, AuditLog, AuditMark};
+use super::audit::{AuditLog, AuditMark, AuditReader};
 use super::certificates::Authority;
 use super::component::{self, Component, Ports};
 use super::error::{ControlPlaneError, io_failed};
@@ -167,14 +167,13 @@ impl ControlPlane {
         // An event is written shortly after its answer was sent, so a request of our own is waited for.
         let last = format!("/version?audit={number}");
         readiness::get(&self.client().await?, &last).await?;
-        loop {
-            let mut log = audit::read(&path, mark)?;
-            if let Some(position) = log.requests.iter().position(|request| request.uri == last) {
-                log.requests.remove(position);
-                return Ok(log);
-            }
+        let mut reader = AuditReader::open(&path, mark)?;
+        while !reader.has_come(&last)? {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+        let mut log = reader.log()?;
+        log.requests.retain(|request| request.uri != last);
+        Ok(log)
     }
 
     /// `kubectl` as a user, ready to get arguments and be run.
