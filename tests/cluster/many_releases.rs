@@ -13,7 +13,9 @@ const OBJECT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Re
 /// Requests about Secrets of an operator since a mark.
 async fn of_secrets(bench: &Bench, mark: AuditMark) -> AuditLog {
     let audit = bench.cluster.audit_since(mark).await.unwrap();
-    audit.by_user(bench.user.name()).resource("secrets")
+    let of_secrets = audit.by_user(bench.user.name()).resource("secrets");
+    // The keys are read once.
+    of_secrets.filter(|request| request.name != "steersman-signing-keys")
 }
 
 /// Waits until as many of something are there, in a time that grows with the number of releases.
@@ -90,7 +92,7 @@ async fn no_list_of_secrets_is_made_for_each_release() {
         let lists = requests.verb("list");
         let of_a_release = lists.filter(|request| request.uri.contains("name%3D"));
         assert!(of_a_release.is_empty(), "{of_a_release:#?}");
-        assert!(lists.len() <= 1 + releases / 250, "{requests}");
+        assert!(lists.len() <= 1 + releases / 250, "{lists:#?}");
     }
     operator.stop().await.unwrap();
     say(&format!(

@@ -265,7 +265,11 @@ impl Reconciler {
         session: &Session,
         memory: &mut Memory,
     ) -> Result<Vec<String>, ReconcileError> {
-        let leaving = LeavingRelease::read(session, memory).await?;
+        // Only the finalizer could not be taken off.
+        if memory.uninstalled {
+            return Ok(Vec::new());
+        }
+        let leaving = LeavingRelease::read(session).await?;
         match session.deletion_policy(&leaving.revisions) {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session, memory, leaving).await?;

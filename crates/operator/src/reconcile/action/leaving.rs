@@ -1,7 +1,6 @@
 //! What is stored of a release that goes.
 
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::session::Session;
 use crate::release::{HistoryError, Stored};
 
@@ -12,12 +11,10 @@ pub(crate) struct LeavingRelease {
     pub(crate) revisions: Vec<Stored>,
     /// Why others can't.
     pub(crate) unreadable: Vec<HistoryError>,
-    /// Whether all of it went before, and only the finalizer could not be taken off.
-    uninstalled: bool,
 }
 
 impl LeavingRelease {
-    pub(crate) async fn read(session: &Session, memory: &Memory) -> Result<Self, ReconcileError> {
+    pub(crate) async fn read(session: &Session) -> Result<Self, ReconcileError> {
         let (revisions, unreadable) = match session.history.load_readable().await {
             // The release is another resource's; this one never had any.
             Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
@@ -26,12 +23,11 @@ impl LeavingRelease {
         Ok(Self {
             revisions,
             unreadable,
-            uninstalled: memory.uninstalled,
         })
     }
 
     /// Whether the revisions may not name every object: some can't be read, or all were lost.
     pub(crate) fn is_incomplete(&self) -> bool {
-        !self.unreadable.is_empty() || (self.revisions.is_empty() && !self.uninstalled)
+        !self.unreadable.is_empty() || self.revisions.is_empty()
     }
 }
