@@ -2,6 +2,7 @@
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PropagationPolicy};
 use serde_json::{Value, json};
+use steersman_testkit::cluster::Fault;
 
 use crate::bench::{Bench, condition};
 use crate::developer::{Developer, contains_all};
@@ -99,8 +100,6 @@ async fn what_the_chart_keeps_outlives_a_deletion_in_the_foreground() {
 /// The annotation is written in the moment of the deletion, and its event comes late.
 #[tokio::test]
 async fn what_is_kept_at_the_last_moment_stays() {
-    use steersman_testkit::cluster::Fault;
-
     let Some(lane) = crate::faults::Lane::ready("what_is_kept_at_the_last_moment").await else {
         return;
     };
@@ -108,12 +107,12 @@ async fn what_is_kept_at_the_last_moment_stays() {
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
     let watch = Fault::on("watch", "configmaps").name("shop-config");
-    let late = lane.proxy.inject(watch.hold_event("MODIFIED"));
+    let held = lane.proxy.inject(watch.hold_event("MODIFIED"));
     let maps = bench.config_maps();
     let uid = keep(&maps, "shop-config").await;
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
-    lane.proxy.take_back(late);
+    lane.proxy.take_back(held);
     is_free(bench, &maps, "shop-config", uid.as_deref()).await;
     lane.stop().await;
 }

@@ -188,7 +188,7 @@ impl Moments {
                 let run = job.pointer("/metadata/annotations/steersman.dev~1hook-run")?;
                 let uid = job.pointer("/metadata/uid")?.as_str()?;
                 let is_open = job.pointer("/status/conditions").is_none();
-                let is_it = run.as_str()?.ends_with(&format!("/{event}"));
+                let is_it = run.as_str()?.split('/').nth(1) == Some(event);
                 (is_open && is_it && former != Some(uid)).then(|| uid.to_owned())
             })
             .await
@@ -369,8 +369,8 @@ async fn failures_are_told_of_at_once_and_a_release_outlasts_some() {
     moments.at("a field can't be changed").await;
     // The next tries say nothing new.
     let tries = || requests(&moments.lane, "deployments", "shop");
-    let (said, tried) = (requests(&moments.lane, "webs/status", "shop"), tries());
-    wait_until("two more tries", || tries().len() > tried.len() + 1).await;
+    let (said, before) = (requests(&moments.lane, "webs/status", "shop"), tries().len());
+    wait_until("two more tries", || tries().len() > before + 1).await;
     assert_eq!(requests(&moments.lane, "webs/status", "shop"), said);
     moments.at("a field can't be changed").await;
     moments.apply(json!({"replicas": 0})).await;
@@ -447,19 +447,19 @@ async fn what_others_have_begun_or_made_is_told_of_when_it_is_taken_up() {
     let values = ["--set", "replicas=0,password=canary"];
     bench.cluster.helm(&[&helm[..], &values].concat()).await.unwrap();
     let proxy = &moments.lane.proxy;
-    let held = Fault::on("patch", "configmaps").name("taken-config").hold();
-    let held = proxy.inject(held);
+    let first_write = Fault::on("patch", "configmaps").name("taken-config");
+    let first_write = proxy.inject(first_write.hold());
     bench
         .apply_web("taken", json!({"replicas": 0, "password": "canary"}))
         .await;
-    wait_until("the first object", || proxy.struck(held) == 1).await;
+    wait_until("the first object", || proxy.struck(first_write) == 1).await;
     moments
         .told("taken", "Reconciling", "is being taken over as it is")
         .await;
     moments
         .at_of("taken", "a release of Helm is being taken over")
         .await;
-    proxy.take_back(held);
+    proxy.take_back(first_write);
     moments.at_of("taken", "deployed and ready").await;
     moments.lane.stop().await;
 }

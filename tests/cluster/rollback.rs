@@ -266,7 +266,10 @@ async fn hooks_of_a_revision_that_was_undone_run_again() {
     let jobs = bench.api("batch", "v1", "Job", "jobs");
     let mut seen = [None, None];
     for outcome in ["Failed", "Complete"] {
-        for (turn, (name, ends)) in [("before", "Complete"), ("after", outcome)].into_iter().enumerate() {
+        for (turn, (name, ends)) in [("before", "Complete"), ("after", outcome)]
+            .into_iter()
+            .enumerate()
+        {
             let uid = bench
                 .wait("another job", &jobs, &format!("{name}-job"), |job| {
                     let uid = job.pointer("/metadata/uid").and_then(Value::as_str)?;
@@ -280,6 +283,8 @@ async fn hooks_of_a_revision_that_was_undone_run_again() {
             let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
             assert!(message.ends_with("; rolled back to revision 1"), "{message}");
             assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+            let again = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": "now"}}});
+            bench.patch_web("shop", again).await;
         }
     }
     bench.wait_revision("shop", 2).await;

@@ -497,6 +497,8 @@ fn what_a_chart_has_in_other_namespaces_has_a_role_there() {
             "default: get endpoints ",
             "kube-system: get,list,watch,create,patch,delete rolebindings ",
             "kube-system: bind roles extension-apiserver-authentication-reader",
+            ": get secrets steersman-signing-keys",
+            ": create secrets ",
         ]
     );
 }
@@ -535,16 +537,16 @@ fn an_operator_that_acts_as_accounts_has_a_small_role_beside_theirs() {
             .unwrap();
         let granted = Granted::of_manifests(document).unwrap();
         granted.into_iter().map(move |granted| {
-            let rule = granted.rule;
-            let names = rule.resource_names.join(",");
+            let allowed = granted.rule;
+            let names = allowed.resource_names.join(",");
             format!(
                 "{name}: {} {} {names}",
-                rule.verbs.join(","),
-                rule.resources.join(",")
+                allowed.verbs.join(","),
+                allowed.resources.join(",")
             )
         })
     });
-    expect![[r"
+    expect![[r#"
         web: get,list,watch,create,patch,delete secrets 
         web: create events 
         web: get,list,watch,patch webs 
@@ -555,6 +557,8 @@ fn an_operator_that_acts_as_accounts_has_a_small_role_beside_theirs() {
         web: list,watch namespaces 
         web: list,watch services 
         web: list,watch roles 
+        web-signing-keys: get secrets steersman-signing-keys
+        web-signing-keys: create secrets 
         web-account-deployer: update webs/finalizers 
         web-account-deployer: get endpoints 
         web-account-deployer: get,list,create,patch,delete services 
@@ -563,7 +567,7 @@ fn an_operator_that_acts_as_accounts_has_a_small_role_beside_theirs() {
         web-account-deployer: list pods 
         web-account-deployer: watch pods 
         web-account-deployer-cluster: get,list,create,patch,delete namespaces 
-    "]]
+    "#]]
     .assert_eq(&(documents.collect::<Vec<_>>().join("\n") + "\n"));
 }
 

@@ -351,6 +351,8 @@ fn a_leader_needs_the_name_of_a_lease() {
             id: "new",
             namespace: Some(
             "ops",
+            own_namespace: Some(
+            "ops",
             notices: [
             "OPERATOR_NAME is deprecated and ignored; use `--leader-election-id`",
             ],

@@ -16,16 +16,42 @@ pub(super) struct Attempt {
     pub(super) forbidden: &'static str,
 }
 
-/// A ConfigMap with what a lookup has found.
-fn copied(lookup: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: copied}}\ndata:\n  found: {{{{ lookup {lookup} | toJson | quote }}}}\n"
-    )
-}
-
 /// An object of a kind, with what else stands in its metadata.
 fn object(api: &str, kind: &str, metadata: &str, rest: &str) -> String {
     format!("apiVersion: {api}\nkind: {kind}\nmetadata: {{{metadata}}}\n{rest}\n")
+}
+
+/// A hook in the namespace of another tenant.
+fn hook(other: &str, name: &'static str, events: &str) -> Attempt {
+    let metadata =
+        format!("name: planted-{name}, namespace: {other}, annotations: {{helm.sh/hook: '{events}'}}");
+    Attempt {
+        name,
+        text: object("v1", "ConfigMap", &metadata, ""),
+        object: format!("ConfigMap {other}/planted-{name}"),
+        rule: "`confine.namespaces`",
+        forbidden: "cannot get resource \"configmaps\"",
+    }
+}
+
+/// A `ConfigMap` with what a lookup has found; one without a name asks for all of them.
+fn looks_up(name: &'static str, kind: &str, (namespace, of): (&str, &str), object: String) -> Attempt {
+    let lookup = format!(r#""v1" "{kind}" "{namespace}" "{of}""#);
+    let forbidden = match (kind, of) {
+        ("Namespace", _) => "cannot get resource \"namespaces\"",
+        (_, "") => "cannot list resource \"secrets\"",
+        _ => "cannot get resource \"secrets\"",
+    };
+    Attempt {
+        name,
+        text: format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: copied}}\ndata:\n  found: {{{{ lookup {lookup} | toJson | \
+             quote }}}}\n"
+        ),
+        object,
+        rule: "`confine.lookup`",
+        forbidden,
+    }
 }
 
 /// The values that tenant A writes: rows of the matrix.
@@ -42,64 +68,17 @@ pub(super) fn attempts(tenants: &Tenants) -> Vec<Attempt> {
             rule: "`confine.namespaces`",
             forbidden: "cannot patch resource \"configmaps\"",
         },
-        Attempt {
-            name: "hook",
-            text: object(
-                "v1",
-                "ConfigMap",
-                &format!(
-                    "{}, annotations: {{helm.sh/hook: pre-install}}",
-                    in_other("planted-hook")
-                ),
-                "",
-            ),
-            object: format!("ConfigMap {other}/planted-hook"),
-            rule: "`confine.namespaces`",
-            forbidden: "cannot get resource \"configmaps\"",
-        },
-        Attempt {
-            name: "later-hook",
-            text: object(
-                "v1",
-                "ConfigMap",
-                &format!(
-                    "{}, annotations: {{helm.sh/hook: 'post-install,pre-delete'}}",
-                    in_other("planted-later")
-                ),
-                "",
-            ),
-            object: format!("ConfigMap {other}/planted-later"),
-            rule: "`confine.namespaces`",
-            forbidden: "cannot get resource \"configmaps\"",
-        },
-        Attempt {
-            name: "lookup",
-            text: copied(&format!("\"v1\" \"Secret\" \"{other}\" \"vault\"")),
-            object: format!("{other}/vault"),
-            rule: "`confine.lookup`",
-            forbidden: "cannot get resource \"secrets\"",
-        },
-        Attempt {
-            name: "lookup-all",
-            text: copied("\"v1\" \"Secret\" \"\" \"\""),
-            object: "ecret".to_owned(),
-            rule: "`confine.lookup`",
-            forbidden: "cannot list resource \"secrets\"",
-        },
-        Attempt {
-            name: "lookup-cluster",
-            text: copied(&format!("\"v1\" \"Namespace\" \"{a}\" \"{other}\"")),
-            object: other.clone(),
-            rule: "`confine.lookup`",
-            forbidden: "cannot get resource \"namespaces\"",
-        },
-        Attempt {
-            name: "lookup-operator",
-            text: copied(&format!("\"v1\" \"Secret\" \"{own}\" \"vault\"")),
-            object: format!("{own}/vault"),
-            rule: "`confine.lookup`",
-            forbidden: "cannot get resource \"secrets\"",
-        },
+        hook(other, "hook", "pre-install"),
+        hook(other, "later-hook", "post-install,pre-delete"),
+        looks_up("lookup", "Secret", (other, "vault"), format!("{other}/vault")),
+        looks_up("lookup-all", "Secret", ("", ""), "ecret".to_owned()),
+        looks_up("lookup-cluster", "Namespace", (a, other), other.clone()),
+        looks_up(
+            "lookup-operator",
+            "Secret",
+            (own, "vault"),
+            format!("{own}/vault"),
+        ),
         Attempt {
             name: "operator",
             text: object("v1", "ConfigMap", &format!("name: planted, namespace: {own}"), ""),

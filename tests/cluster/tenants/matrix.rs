@@ -174,10 +174,10 @@ async fn a_dry_run_refuses_what_a_reconcile_refuses() {
         return;
     };
     let (a, b) = (&tenants.bench.namespace, &tenants.other);
-    let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: planted, namespace: {b}}}\n");
+    let planted = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: planted, namespace: {b}}}\n");
     let operator = tenants.operator(&["--dry-run"]).await;
     let mark = tenants.bench.cluster.audit_mark().unwrap();
-    tenants.apply(a, "object", json!({ "text": text })).await;
+    tenants.apply(a, "object", json!({ "text": planted })).await;
     tenants.apply(a, "honest", json!({})).await;
     let summary = |web: &Value| {
         let summary = web.pointer("/status/dryRun/summary")?;
@@ -205,7 +205,7 @@ async fn a_dry_run_refuses_what_a_reconcile_refuses() {
     operator.stop().await.unwrap();
 
     let web = json!({"apiVersion": format!("{}/v1", tenants.bench.group), "kind": "Web",
-        "metadata": {"name": "object", "namespace": a}, "spec": {"text": text}});
+        "metadata": {"name": "object", "namespace": a}, "spec": {"text": planted}});
     let folder = tenants.bench.folder.path();
     std::fs::write(folder.join("object.json"), web.to_string()).unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_steersman"))

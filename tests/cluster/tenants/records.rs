@@ -74,7 +74,9 @@ async fn check_record(by: By, status: &str, then: Then, change: impl Fn(&mut Rel
     let account = Tenants::account(&a);
     let settled = |web: &Value| {
         let is_refused = by == By::Both && web.pointer("/status/conditions")?.to_string().contains(&account);
-        let is_upgraded = web.pointer("/status/revision").and_then(Value::as_u64) == Some(2);
+        // What nobody vouches for may have become a revision of its own before.
+        let revision = web.pointer("/status/revision").and_then(Value::as_u64);
+        let is_upgraded = revision.is_some_and(|revision| revision > 1);
         (is_refused || is_upgraded).then_some(())
     };
     let api = tenants.bench.webs();
@@ -96,10 +98,8 @@ async fn check_record(by: By, status: &str, then: Then, change: impl Fn(&mut Rel
 #[tokio::test]
 async fn a_manifest_that_a_tenant_has_written_reaches_no_other_one() {
     let with_object = |record: &mut ReleaseRecord, other: &str| {
-        record.manifest.push_str(&format!(
-            "---\n# Source: web/templates/web.yaml\n{}",
-            planted(other, "")
-        ));
+        record.manifest += "---\n# Source: web/templates/web.yaml\n";
+        record.manifest += &planted(other, "");
     };
     for by in [By::Confinement, By::Both] {
         for then in [Then::Upgraded, Then::Deleted] {
@@ -112,10 +112,8 @@ async fn a_manifest_that_a_tenant_has_written_reaches_no_other_one() {
 async fn a_failed_revision_that_a_tenant_has_written_reaches_no_other_one() {
     let with_object = |record: &mut ReleaseRecord, other: &str| {
         record.info.status = steersman_model::ReleaseStatus::Failed;
-        record.manifest.push_str(&format!(
-            "---\n# Source: web/templates/web.yaml\n{}",
-            planted(other, "")
-        ));
+        record.manifest += "---\n# Source: web/templates/web.yaml\n";
+        record.manifest += &planted(other, "");
     };
     for by in [By::Confinement, By::Both] {
         check_record(by, "failed", Then::Upgraded, with_object).await;
@@ -138,10 +136,7 @@ async fn a_hook_that_a_tenant_has_written_is_left_out_of_the_deletion() {
     };
     for by in [By::Confinement, By::Both] {
         let log = check_record(by, "deployed", Then::Deleted, with_hook).await;
-        assert!(
-            log.is_empty() || log.contains("left out: web/templates/web.yaml"),
-            "{log}"
-        );
+        assert!(log.is_empty() || log.contains("so no hook of it runs"), "{log}");
     }
 }
 

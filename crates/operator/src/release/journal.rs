@@ -27,17 +27,17 @@ impl<'a> HookJournal<'a> {
         }
     }
 
-    /// What the object of a hook carries that was started for this event: the revision and the event, and which attempt it is
-    /// after the first.
+    /// What the object of a hook carries that was started for this event: the revision, the event, and how often the revision
+    /// was undone.
     pub fn mark(&self, event: &str) -> String {
         let revision = self.stored.record.version;
         match self.stored.snapshot.undone {
             0 => format!("{revision}/{event}"),
-            undone => format!("{revision}/{event}/{}", undone + 1),
+            undone => format!("{revision}/{event}/{undone}"),
         }
     }
 
-    /// Whether the hook has run for this event.
+    /// Whether the revision says so of the hook that makes this object.
     pub fn has_run(&self, event: &str, id: &ObjectId) -> bool {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         finished.iter().any(|hook| hook.event == event && hook.id == *id)

@@ -22,7 +22,7 @@ pub(super) const RELEASE_KEY: &str = "release";
 pub(super) const SNAPSHOT_KEY: &str = "steersman";
 /// The key under which stands how many parts there are.
 pub(super) const PARTS_KEY: &str = "steersman-parts";
-/// The key under which the signature is.
+/// The key under which we vouch for both.
 pub(super) const SIGNATURE_KEY: &str = "steersman-signature";
 /// The API server's limit for a Secret's data.
 pub(super) const MAX_SECRET_BYTES: usize = 1024 * 1024;

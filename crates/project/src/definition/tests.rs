@@ -681,7 +681,7 @@ fn a_large_definition_loses_descriptions_and_then_depth() {
     }
     let definition = definition(&[("values.yaml", &values)]);
     assert!(definition.value().to_string().len() < 256 * 1024);
-    expect!["spec: the definition would be 485 KiB, more than `kubectl apply` can handle: descriptions end at a depth of 1"].assert_eq(&definition.notices()[0].to_string());
+    expect!["spec: the definition would be 486 KiB, more than `kubectl apply` can handle: descriptions end at a depth of 1"].assert_eq(&definition.notices()[0].to_string());
     let deep = &spec(&definition)["properties"]["group1"]["properties"]["key1"];
     expect![[r#"{"nullable":true,"type":"string"}"#]].assert_eq(&deep.to_string());
 }

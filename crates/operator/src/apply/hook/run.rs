@@ -280,7 +280,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether it runs to an end.
+    /// Whether its kind is waited for: a Job or a Pod.
     pub(in crate::apply) fn has_an_end(&self) -> bool {
         is_waited_for(&self.id)
     }

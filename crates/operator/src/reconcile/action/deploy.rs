@@ -134,7 +134,8 @@ impl Deploy<'_> {
                 }
                 let is_new = stored.record.info.status != ReleaseStatus::Failed;
                 if is_undone || (is_new && is_final(&error)) {
-                    self.mark_failed(session, memory, &mut stored, inputs, &error).await;
+                    self.mark_failed(session, memory, &mut stored, inputs, &error)
+                        .await;
                 }
                 if is_undone {
                     // What an adoption has found was there before it.

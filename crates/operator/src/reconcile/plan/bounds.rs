@@ -109,7 +109,7 @@ mod tests {
     use expect_test::{Expect, expect};
     use serde_json::json;
     use steersman_chart::{CrdFile, HookEvent};
-    use steersman_model::{Revision, chain, objects_of_manifest};
+    use steersman_model::{chain, objects_of_manifest};
     use steersman_watches::{AllowedNamespace, ConflictPolicy, CrdPolicy};
 
     use super::*;

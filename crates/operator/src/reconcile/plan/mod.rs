@@ -23,7 +23,7 @@ pub(crate) use prune::{PruneCandidate, PruneScope, inventory, objects_named_by, 
 use std::collections::BTreeSet;
 
 use steersman_chart::{HookEvent, Rendered};
-use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, objects_of_manifest};
+use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, objects_of_manifest};
 use steersman_watches::ConflictPolicy;
 use steersman_watches::controls::Controls;
 

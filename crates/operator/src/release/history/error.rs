@@ -73,7 +73,7 @@ pub enum HistoryError {
     OtherChart {
         /// By its name, which is the resource's.
         release: String,
-        /// The one in which it is.
+        /// Where its Secrets are.
         namespace: String,
         /// By its name, as the record has it.
         chart: String,
@@ -88,7 +88,7 @@ pub enum HistoryError {
     Values {
         /// By its name, which is the resource's.
         release: String,
-        /// The one that has them.
+        /// That of which values would be taken.
         revision: Revision,
     },
     /// A part of a revision is not there.
