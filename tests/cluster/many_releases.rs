@@ -92,7 +92,9 @@ async fn no_list_of_secrets_is_made_for_each_release() {
         let lists = requests.verb("list");
         let of_a_release = lists.filter(|request| request.uri.contains("name%3D"));
         assert!(of_a_release.is_empty(), "{of_a_release:#?}");
-        assert!(lists.len() <= 1 + releases / 250, "{lists:#?}");
+        // Other tests may have releases for more than one page.
+        let begun = lists.filter(|request| !request.uri.contains("continue="));
+        assert!(begun.len() <= 1, "{begun:#?}");
     }
     operator.stop().await.unwrap();
     say(&format!(

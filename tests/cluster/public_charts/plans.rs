@@ -178,11 +178,12 @@ pub(super) async fn done_since(bench: &Bench, mark: AuditMark) -> Happening {
     all
 }
 
-/// What a release needs beside its objects: the resource itself, its revisions, events and the lease.
+/// What a release needs beside its objects: the resource itself, its revisions, events, the lease, the keys.
 fn is_about_the_release(bench: &Bench, request: &Request) -> bool {
     request.group == bench.group
         || request.resource == "events"
         || request.resource == "leases"
+        || request.name == "steersman-signing-keys"
         || request.resource == "secrets" && request.name.starts_with("sh.helm.release.v1.")
 }
 

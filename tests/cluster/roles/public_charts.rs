@@ -95,9 +95,15 @@ async fn run(bench: &Bench, subject: &Subject, chart: &str) -> Outcome {
     fs::write(folder.join("watches.yaml"), watches).unwrap();
     bench.define(&kind, &plural).await;
     let role = format!("role-of-{name}");
-    let roles = generated(&folder, &["--no-leader-election", "--name", &role]);
+    let own = bench.namespace.as_str();
+    let account = ["--operator-namespace", own, "--service-account", &role];
+    let flags = ["--no-leader-election", "--name", &role];
+    let roles = generated(&folder, &[&flags[..], &account].concat());
     bench.cluster.apply(&roles).await.unwrap();
-    let user = bench.cluster.user(&role, &[]).unwrap();
+    let user = bench
+        .cluster
+        .user(&format!("system:serviceaccount:{own}:{role}"), &[])
+        .unwrap();
     bench.cluster.grant_cluster_role(&user, &role).await.unwrap();
 
     let mark = bench.cluster.audit_mark().unwrap();
@@ -105,7 +111,7 @@ async fn run(bench: &Bench, subject: &Subject, chart: &str) -> Outcome {
         binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
         folder: &folder,
         kubeconfig: user.kubeconfig(),
-        arguments: &[],
+        arguments: &[&format!("--leader-election-namespace={own}")],
         environment: &[],
         log: &folder.join("operator.log"),
     })
