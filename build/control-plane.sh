@@ -247,6 +247,10 @@ fi
 command -v go >/dev/null || fail "go is not installed, and" $missing "must be built with it:" \
     "install Go $(sed -n 's/^go //p' "$modules/go.mod") or newer$([ "$folder_name" != control-plane ] || echo ", or set KUBEBUILDER_ASSETS to a folder that has them")"
 
+# Go's compiler and linker collect less garbage where there is room for it: a fifth less of the processor.
+memory=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null || true)
+[ "${memory:-0}" -lt 8 ] || export GOGC="${GOGC:-400}"
+
 mkdir -p "$assets"
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP

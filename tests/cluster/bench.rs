@@ -170,14 +170,22 @@ impl Bench {
                 "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": kind.to_lowercase()},
             },
         });
-        self.cluster.apply(&definition.to_string()).await.unwrap();
-        let name = format!("crd/{plural}.{group}");
-        let begun = Instant::now();
-        // kubectl gives up at once on a definition that has no conditions yet.
-        let wait = ["wait", "--for=condition=Established", &name];
-        while let Err(error) = self.cluster.kubectl(&wait).await {
-            assert!(begun.elapsed() < PATIENCE, "{error}");
-        }
+        let name = format!("{plural}.{group}");
+        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let definitions = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
+        let definitions = Api::<DynamicObject>::all_with(self.client.clone(), &definitions);
+        let parameters = PatchParams::apply("test").force();
+        let patch = Patch::Apply(&definition);
+        definitions.patch(&name, &parameters, &patch).await.unwrap();
+        let is_established = |definition: &Value| {
+            let conditions = definition.pointer("/status/conditions")?.as_array()?;
+            let mut conditions = conditions.iter();
+            conditions
+                .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+                .then_some(())
+        };
+        self.wait("the definition", &definitions, &name, is_established)
+            .await;
     }
 
     /// Starts the operator.

@@ -221,7 +221,15 @@ impl ControlPlane {
     ///
     /// `kubectl` refuses them.
     pub async fn apply(&self, yaml: &str) -> Result<String, ControlPlaneError> {
-        let arguments = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+        // The server judges; kubectl would read a description of all kinds first.
+        let arguments = [
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--validate=false",
+            "-f",
+            "-",
+        ];
         super::command::run(self.kubectl_command(&self.admin), &arguments, yaml).await
     }
 
