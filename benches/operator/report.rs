@@ -59,8 +59,7 @@ const ROWS: [Row; 19] = [
         "requests for each install",
         |f, n| f.requests_installing as f64 / n,
         1,
-        // One of them says in the status what is about to be done.
-        Bound::Most(9.0),
+        Bound::Most(8.0),
     ),
     row(
         "CPU ms for each install",
