@@ -279,7 +279,6 @@ impl Reconciler {
             DeletionPolicy::Orphan => {
                 let orphan = OrphanObjects {
                     executor: &self.executor,
-                    dependents: &self.shared.dependents,
                     recorder: &self.recorder,
                 };
                 orphan.run(session, &leaving).await?;

@@ -168,7 +168,7 @@ impl Applier {
         Ok(())
     }
 
-    /// The objects of `hooks`, the newest first, that are to go with the release.
+    /// The objects of `hooks`, the newest first, that are to go and that no garbage collector reaches when the owner goes.
     ///
     /// # Errors
     /// The server does not say what it serves.
@@ -177,10 +177,14 @@ impl Applier {
         owner: &Owner,
         hooks: &[&HookRecord],
     ) -> Result<Vec<ObjectId>, DiscoveryError> {
+        let Some(namespace) = &owner.namespace else {
+            return Ok(Vec::new());
+        };
         let mut decided = BTreeSet::new();
         let runs = self.readable(owner, hooks).await?.into_iter();
         let newest = runs.filter(|run| decided.insert(run.id.clone()));
-        Ok(newest.filter(Run::is_to_go).map(|run| run.id).collect())
+        let left = newest.filter(Run::is_to_go).map(|run| run.id);
+        Ok(left.filter(|id| id.namespace.as_ref() != Some(namespace)).collect())
     }
 
     /// The objects of `hooks`, whatever is to become of them.

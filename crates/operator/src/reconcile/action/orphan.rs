@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use steersman_model::{ObjectId, chain};
 
 use super::leaving::LeavingRelease;
-use crate::dependents::Dependents;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
@@ -20,7 +19,6 @@ use crate::status::EventReason;
 /// Another resource of the same name, Helm, or helm-operator can take the release over.
 pub(crate) struct OrphanObjects<'a> {
     pub(crate) executor: &'a Executor,
-    pub(crate) dependents: &'a Dependents,
     pub(crate) recorder: &'a Recorder,
 }
 
@@ -36,11 +34,8 @@ impl OrphanObjects<'_> {
         if let Some(error) = leaving.unreadable.first() {
             tracing::warn!(release = %session.release, error = %chain(error), "not every revision can be read");
         }
-        let marked = if leaving.is_incomplete() {
-            applier.all_marked(owner).await?
-        } else {
-            self.dependents.owned(&owner.uid)
-        };
+        // Among these is what hooks of revisions have left that are stored no more.
+        let marked = applier.all_marked(owner).await?;
         let named: BTreeSet<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
         let marked = marked.into_iter().map(|(id, _)| id);
         let labelled: BTreeSet<ObjectId> = marked.filter(|id| !named.contains(id)).collect();
