@@ -184,7 +184,9 @@ impl Applier {
         let runs = self.readable(owner, hooks).await?.into_iter();
         let newest = runs.filter(|run| decided.insert(run.id.clone()));
         let left = newest.filter(Run::is_to_go).map(|run| run.id);
-        Ok(left.filter(|id| id.namespace.as_ref() != Some(namespace)).collect())
+        Ok(left
+            .filter(|id| id.namespace.as_ref() != Some(namespace))
+            .collect())
     }
 
     /// The objects of `hooks`, whatever is to become of them.
