@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{DocumentError, RenderedObject};
+use crate::{DocumentError, RenderedObject, in_words, weight_of};
 
 /// A text that does not hold objects.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,16 @@ pub enum DocumentsError {
     /// A document is no object.
     #[error(transparent)]
     Document(#[from] DocumentError),
+    /// Together they take too much memory.
+    #[error("{origin}: the objects up to here take {} of memory, and have {}", in_words(*taken), in_words(*allowed))]
+    TooLarge {
+        /// The template or file.
+        origin: String,
+        /// So many bytes.
+        taken: usize,
+        /// No more bytes than these.
+        allowed: usize,
+    },
 }
 
 /// The objects of a release's stored manifest, in its order.
@@ -23,16 +33,63 @@ pub enum DocumentsError {
 /// # Errors
 /// A document is not an object.
 pub fn objects_of_manifest(manifest: &str) -> Result<Vec<RenderedObject>, DocumentsError> {
+    objects_within(manifest, usize::MAX)
+}
+
+/// [`objects_of_manifest`], of which all together take no more than `allowed` bytes of memory.
+///
+/// # Errors
+/// As there, and where they take more.
+pub fn objects_within(manifest: &str, allowed: usize) -> Result<Vec<RenderedObject>, DocumentsError> {
     let mut objects = Vec::new();
+    let mut taken = 0_usize;
     for document in split(manifest) {
-        let source = document
-            .lines()
-            .find_map(|line| line.strip_prefix("# Source: "))
-            .unwrap_or("the stored manifest")
-            .trim();
-        objects.extend(RenderedObject::from_document(source, &parse(source, document)?)?);
+        let source = source_of(document);
+        let document = parse(source, document)?;
+        taken = taken.saturating_add(weight_of(&document));
+        if taken > allowed {
+            return Err(too_large(source, taken, allowed));
+        }
+        objects.extend(RenderedObject::from_document(source, &document)?);
     }
     Ok(objects)
+}
+
+/// Whether the objects of a manifest take no more than `allowed` bytes of memory; nothing of it is kept. What is not YAML
+/// takes nothing, as nothing can be made of it.
+///
+/// # Errors
+/// They take more.
+pub fn check_weight(manifest: &str, allowed: usize) -> Result<(), DocumentsError> {
+    if most_weight(manifest) <= allowed {
+        return Ok(());
+    }
+    let mut taken = 0_usize;
+    for document in split(manifest) {
+        let source = source_of(document);
+        taken = taken.saturating_add(parse(source, document).map_or(0, |value| weight_of(&value)));
+        if taken > allowed {
+            return Err(too_large(source, taken, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// No less than what the objects of a text take, without reading it: each value that is not text needs a character that
+/// says so. What aliases stand for can't be known.
+fn most_weight(text: &str) -> usize {
+    const IN_MAP: usize = 800;
+    const IN_LIST: usize = 256;
+    let mut most = text.len();
+    for byte in text.bytes() {
+        most = most.saturating_add(match byte {
+            b':' | b'?' => IN_MAP,
+            b',' | b'-' | b'[' | b'{' | b'\n' => IN_LIST,
+            b'*' | b'&' => return usize::MAX,
+            _ => 0,
+        });
+    }
+    most
 }
 
 /// The objects of a file that names no templates.
@@ -45,6 +102,20 @@ pub fn objects_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, 
         objects.extend(RenderedObject::from_document(source, &parse(source, document)?)?);
     }
     Ok(objects)
+}
+
+/// The template that a document of a manifest comes from.
+fn source_of(document: &str) -> &str {
+    let named = document.lines().find_map(|line| line.strip_prefix("# Source: "));
+    named.unwrap_or("the stored manifest").trim()
+}
+
+fn too_large(source: &str, taken: usize, allowed: usize) -> DocumentsError {
+    DocumentsError::TooLarge {
+        origin: source.to_owned(),
+        taken,
+        allowed,
+    }
 }
 
 fn parse(source: &str, document: &str) -> Result<Value, DocumentsError> {
@@ -96,5 +167,28 @@ mod tests {
             [("web/templates/a.yaml", "a"), ("the stored manifest", "b")]
         );
         assert_eq!(objects[1].value["data"]["x"], "--- no\n");
+    }
+
+    #[test]
+    fn objects_take_no_more_than_they_may() {
+        let zeros = "0,".repeat(1000);
+        let one = |name: &str| {
+            format!(
+                "---\n# Source: web/templates/{name}.yaml\n\
+                 {{apiVersion: v1, kind: A, metadata: {{name: {name}}}, data: [{zeros}]}}\n"
+            )
+        };
+        let manifest = one("a") + &one("b");
+        assert!(check_weight(&manifest, 300_000).is_ok() && check_weight(&manifest, 100_000).is_err());
+        let objects = objects_of_manifest(&manifest).unwrap();
+        let weight: usize = objects.iter().map(|object| weight_of(&object.value)).sum();
+        assert!(most_weight(&manifest) >= weight);
+        assert_eq!(objects_within(&manifest, 300_000).unwrap().len(), 2);
+        let error = objects_within(&manifest, 100_000).unwrap_err().to_string();
+        assert!(
+            error.starts_with("web/templates/b.yaml: the objects up to here take 1")
+                && error.ends_with("and have 98 KiB"),
+            "{error}"
+        );
     }
 }

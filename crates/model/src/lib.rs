@@ -41,11 +41,14 @@ mod release_name;
 mod revision;
 mod suggest;
 pub mod version;
+mod weight;
 
 pub use change::{Applied, Change, ChangeSet};
 pub use definition::{is_definition, kinds_defined_by};
 pub use digest::{Digest, Inputs, digest_of_json};
-pub use documents::{DocumentsError, objects_of_manifest, objects_of_text, split};
+pub use documents::{
+    DocumentsError, check_weight, objects_of_manifest, objects_of_text, objects_within, split,
+};
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;
 pub use error::{chain, old_certificate, one_line};
@@ -56,3 +59,4 @@ pub use object::{
 pub use release_name::{InvalidReleaseName, ReleaseName};
 pub use revision::{ReleaseStatus, Revision};
 pub use suggest::suggest;
+pub use weight::{Weight, in_words, weight_of};

@@ -38,6 +38,11 @@ pub fn parse(text: &str) -> Result<Node, Error> {
     reader::first_document(text)
 }
 
+/// Lets documents take no more than so many bytes of memory while they are read, in the whole process; without that, 64 MiB.
+pub fn limit_documents(bytes: usize) {
+    reader::limit_documents(bytes);
+}
+
 /// [`parse`] of bytes, which may be UTF-8 or, with a byte order mark, UTF-16.
 ///
 /// # Errors

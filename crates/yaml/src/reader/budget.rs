@@ -1,11 +1,18 @@
 //! How much a document may become in memory, and how much of that by its anchors and aliases.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::cursor::Mark;
 use crate::{Error, Node};
 
 /// How many bytes of nodes and text one document may become: a list of numbers takes twenty times as much as its
 /// text. What is copied for anchors and aliases counts, too: in Go copies share their text.
-const MAX_BYTES: usize = 64 << 20;
+static MAX_BYTES: AtomicUsize = AtomicUsize::new(64 << 20);
+
+/// Lets documents become no more than so many bytes from now on, in the whole process: memory is the process', too.
+pub(crate) fn limit(bytes: usize) {
+    MAX_BYTES.store(bytes, Ordering::Relaxed);
+}
 
 /// What a node costs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,10 +74,11 @@ impl Budget {
     /// Counts the memory of a node, with what is in it.
     pub(super) fn count_bytes(&mut self, size: Size, place: Mark) -> Result<(), Error> {
         self.bytes = self.bytes.saturating_add(size.bytes);
-        if self.bytes <= MAX_BYTES {
+        let allowed = MAX_BYTES.load(Ordering::Relaxed);
+        if self.bytes <= allowed {
             return Ok(());
         }
-        let problem = format!("document needs more than {MAX_BYTES} bytes");
+        let problem = format!("document needs more than {allowed} bytes");
         Err(Error::content(problem, place.line + 1))
     }
 

@@ -13,6 +13,7 @@ mod tree;
 
 use crate::resolve::Words;
 use crate::{Error, Node};
+pub(crate) use budget::limit as limit_documents;
 use grammar::Grammar;
 use input::Input;
 use tree::Tree;
