@@ -1,6 +1,7 @@
 //! The world of a rendering in the operator: the clock, the system's randomness, the cluster.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -9,10 +10,11 @@ use kube::api::{Api, DynamicObject, ListParams};
 use serde::{Deserialize, Serialize};
 use steersman_chart::{Failure, LookupQuery, Timestamp, World};
 use steersman_gotemplate::{Map, MapType, Value};
-use steersman_model::{ApiKind, Digest, digest_of_json, is_part_of_a_path};
+use steersman_model::{ApiKind, Digest, digest_of_json, in_words, is_part_of_a_path, weight_of};
 use steersman_watches::{Confinement, OutOfBounds};
 use tokio::runtime::Handle;
 
+use crate::client::{is_too_large, weight_of_cut};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::{Owner, Ownership, RequestError};
 
@@ -82,6 +84,14 @@ pub enum LookupError {
         /// By which rule.
         source: OutOfBounds,
     },
+    /// The answer takes more memory than there is for it.
+    #[error("{what} take more than {} of memory", in_words(*allowed))]
+    TooLarge {
+        /// The kind, and the objects.
+        what: String,
+        /// No more bytes than these.
+        allowed: usize,
+    },
     /// The server did not answer the request, or refused it.
     #[error("failed to {verb} {what}")]
     Request {
@@ -114,32 +124,28 @@ impl LookupError {
     }
 
     fn out_of_bounds(query: LookupQuery<'_>, source: OutOfBounds) -> Self {
-        let LookupQuery {
-            kind,
-            namespace,
-            name,
-            ..
-        } = query;
-        let what = match (namespace, name) {
-            ("", "") => format!("{kind} of all namespaces"),
-            ("", name) => format!("{kind} {name}"),
-            (namespace, "") => format!("{kind} in namespace {namespace}"),
-            (namespace, name) => format!("{kind} {namespace}/{name}"),
-        };
-        Self::OutOfBounds { what, source }
+        Self::OutOfBounds {
+            what: in_words_of_user(query),
+            source,
+        }
     }
 
     /// Whether it says something about the server, or about the watch, and nothing about the chart.
     fn is_of_surroundings(&self) -> bool {
         matches!(
             self,
-            Self::Discovery(_) | Self::Request { .. } | Self::OutOfBounds { .. }
+            Self::Discovery(_) | Self::Request { .. } | Self::OutOfBounds { .. } | Self::TooLarge { .. }
         )
     }
 
     /// Whether only another chart, other values or another watch help.
     pub fn is_out_of_bounds(&self) -> bool {
         matches!(self, Self::OutOfBounds { .. })
+    }
+
+    /// Whether more memory helps.
+    pub fn is_about_memory(&self) -> bool {
+        matches!(self, Self::TooLarge { .. })
     }
 
     /// The text for the template: Helm's own, or the server's for a request.
@@ -158,6 +164,9 @@ pub struct ClusterWorld {
     runtime: Handle,
     /// What may be looked up for a release, and its namespace.
     bounds: Option<(Confinement, String)>,
+    /// How many bytes everything may take that is looked up, and how many it takes.
+    allowed: usize,
+    taken: AtomicUsize,
     /// For whom the answers are remembered.
     owner: Option<Owner>,
     answers: Mutex<Vec<Answer>>,
@@ -183,6 +192,8 @@ impl ClusterWorld {
             discovery,
             runtime,
             bounds: None,
+            allowed: usize::MAX,
+            taken: AtomicUsize::new(0),
             owner: None,
             answers: Mutex::default(),
             found: None,
@@ -195,6 +206,13 @@ impl ClusterWorld {
     #[must_use]
     pub fn within(mut self, confinement: Option<&Confinement>, namespace: &str) -> Self {
         self.bounds = confinement.map(|confinement| (confinement.clone(), namespace.to_owned()));
+        self
+    }
+
+    /// The same world, in which everything that is looked up takes no more than so many bytes.
+    #[must_use]
+    pub fn allowing(mut self, bytes: usize) -> Self {
+        self.allowed = bytes;
         self
     }
 
@@ -243,6 +261,8 @@ impl ClusterWorld {
                     lock(&self.failure).get_or_insert(error);
                 }
             }
+            // Nothing but the digest is kept.
+            self.taken.store(0, Ordering::Relaxed);
             again.push(answer);
         }
         again
@@ -293,35 +313,61 @@ impl ClusterWorld {
         let failed = |error| LookupError::request(resource, query, error);
         let api: Api<DynamicObject> = resource.objects(&self.client, Some(query.namespace));
         if query.name.is_empty() {
-            return self.list(&api, query).await.map_err(failed);
+            return self.list(&api, resource, query).await;
         }
         if resource.namespaced && query.namespace.is_empty() {
             return Err(LookupError::NoNamespace);
         }
         Ok(match api.get_opt(query.name).await.map_err(failed)? {
-            Some(object) => serde_json::to_value(object).unwrap_or_default(),
+            Some(object) => self.admitted(object, query)?,
             None => serde_json::json!({}),
         })
+    }
+
+    /// An object, if there is room for it.
+    fn admitted(
+        &self,
+        object: DynamicObject,
+        query: LookupQuery<'_>,
+    ) -> Result<serde_json::Value, LookupError> {
+        let is_cut = weight_of_cut(&object.data).is_some();
+        let object = serde_json::to_value(object).unwrap_or_default();
+        let weight = weight_of(&object);
+        let before = self.taken.fetch_add(weight, Ordering::Relaxed);
+        if is_cut || before.saturating_add(weight) > self.allowed {
+            return Err(LookupError::TooLarge {
+                what: in_words_of_user(query),
+                allowed: self.allowed,
+            });
+        }
+        Ok(object)
     }
 
     async fn list(
         &self,
         api: &Api<DynamicObject>,
+        resource: &Resource,
         query: LookupQuery<'_>,
-    ) -> Result<serde_json::Value, kube::Error> {
+    ) -> Result<serde_json::Value, LookupError> {
         let mut parameters = ListParams::default().limit(PAGE);
         let mut items = Vec::new();
         loop {
-            let page = api.list(&parameters).await?;
+            let page = match api.list(&parameters).await {
+                Err(error) if is_too_large(&error) && parameters.limit > Some(1) => {
+                    parameters.limit = parameters.limit.map(|limit| limit.div_ceil(10));
+                    continue;
+                }
+                page => page.map_err(|error| LookupError::request(resource, query, error))?,
+            };
             let token = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-            items.extend(page.items.into_iter().map(|mut object| {
+            for mut object in page.items {
                 // Items of a list name no type; Helm's do.
                 object.types.get_or_insert_with(|| kube::core::TypeMeta {
                     api_version: query.api_version.to_owned(),
                     kind: query.kind.to_owned(),
                 });
-                serde_json::to_value(object).unwrap_or_default()
-            }));
+                items.push(self.admitted(object, query)?);
+            }
             match token {
                 Some(token) => parameters.continue_token = Some(token),
                 None => break,
@@ -399,6 +445,22 @@ impl World for ShiftedClock<'_> {
 
     fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
         self.0.lookup(query)
+    }
+}
+
+/// What is looked up, as people say it.
+fn in_words_of_user(query: LookupQuery<'_>) -> String {
+    let LookupQuery {
+        kind,
+        namespace,
+        name,
+        ..
+    } = query;
+    match (namespace, name) {
+        ("", "") => format!("{kind} of all namespaces"),
+        ("", name) => format!("{kind} {name}"),
+        (namespace, "") => format!("{kind} in namespace {namespace}"),
+        (namespace, name) => format!("{kind} {namespace}/{name}"),
     }
 }
 

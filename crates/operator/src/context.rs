@@ -7,6 +7,7 @@ use steersman_watches::Selectors;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::Budget;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::release::Signer;
@@ -27,6 +28,8 @@ pub struct Context {
     pub readiness: Readiness,
     /// What the API server lets the operator do.
     pub permissions: Arc<Permissions>,
+    /// The memory that reconciles may take.
+    pub budget: Arc<Budget>,
     /// Vouches for the revisions of releases.
     pub signer: Arc<Signer>,
     /// Under which selectors those held custom resources that were the leader before.

@@ -27,6 +27,7 @@
 //! ```
 
 pub mod apply;
+pub mod budget;
 pub mod config;
 pub mod context;
 pub mod controller;

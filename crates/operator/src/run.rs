@@ -13,6 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Budget, Shares, memory_limit};
 use crate::config::{Config, LeaderElection, MetricsAccess, Place};
 use crate::context::Context;
 use crate::leader::{Elector, new_identity};
@@ -120,9 +121,11 @@ where
     let on_answer: OnAnswer =
         Arc::new(move |code: &str, method: &str, host: &str| counted.answered(code, method, host));
     let tenure = Tenure::default();
+    let budget = budget();
     let options = ClientOptions {
         on_answer,
         tenure: tenure.clone(),
+        limits: budget.shares().answers,
     };
     let connecting = client::connect(config.kubeconfig.as_deref(), environment, Some(options));
     let Some(client) = shutdown.run_until_cancelled(connecting).await.transpose()? else {
@@ -158,6 +161,7 @@ where
         .map(|most| Arc::new(Semaphore::new(most.get())));
     let context = Context {
         client,
+        budget: Arc::new(budget),
         signer: Arc::new(signer),
         permissions: Arc::new(Permissions::new(config.namespaces.names())),
         workers_in_all,
@@ -176,6 +180,15 @@ where
         elector.release().await;
     }
     result
+}
+
+/// The memory that there is, divided.
+fn budget() -> Budget {
+    let limit = memory_limit();
+    let shares = Shares::of(limit);
+    steersman_yaml::limit_documents(shares.document);
+    tracing::debug!(limit, reconciles = shares.reconciles, "Memory");
+    Budget::new(shares)
 }
 
 /// The signer of releases, with the keys of the operator's namespace. Where it may not have these, as its role is from before

@@ -204,6 +204,7 @@ fn share(context: &Context, interests: Interests, stop: CancellationToken) -> Sh
     let namespaces = context.config.namespaces.names();
     let signer = Arc::clone(&context.signer);
     Shared::new(context.client.clone(), signer, interests, namespaces, stop)
+        .within(Arc::clone(&context.budget))
 }
 
 fn interests(watches: &Watches) -> Interests {

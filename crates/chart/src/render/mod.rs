@@ -228,7 +228,8 @@ impl Arrangement {
         Ok(files)
     }
 
-    /// Executes each template, whatever becomes of the others and whatever schemas say.
+    /// Executes each template, whatever becomes of the others and whatever schemas say. Together they print no more than a
+    /// rendering may.
     pub(crate) fn salvage(&self, input: &RenderInput<'_>) -> Salvage {
         let (Ok(fit), Ok(templates)) = (self.coalesce(input.values, &mut Vec::new()), &self.templates) else {
             return Salvage::default();
@@ -237,10 +238,15 @@ impl Arrangement {
         let mut texts = Vec::new();
         collect_templates(&self.chart, &self.chart.name, &mut texts);
         let mut salvage = Salvage::default();
+        let mut left = input.limits.output_bytes;
         for (name, text) in texts.iter().filter(|(name, _)| self.order.contains(name)) {
-            match templates.rendering(input).execute(name, &contexts.dot(name)) {
-                Ok(output) => salvage.outputs.push(output.text().into_owned()),
-                Err(_) => salvage.lacks_secrets |= mentions_secret(text),
+            let output = templates.rendering(input).execute(name, &contexts.dot(name));
+            match output {
+                Ok(output) if output.len() <= left => {
+                    left -= output.len();
+                    salvage.outputs.push(output.text().into_owned());
+                }
+                _ => salvage.lacks_secrets |= mentions_secret(text),
             }
         }
         salvage

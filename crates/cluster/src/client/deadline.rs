@@ -78,7 +78,7 @@ where
     }
 }
 
-fn is_watch(request: &Request<Body>) -> bool {
+pub(super) fn is_watch(request: &Request<Body>) -> bool {
     let query = request.uri().query().unwrap_or_default();
     query
         .split('&')

@@ -1,6 +1,8 @@
 //! The way to the API server.
 
 mod answers;
+mod bounded;
+mod cut;
 mod deadline;
 mod depth;
 mod fence;
@@ -16,6 +18,8 @@ use std::time::Duration;
 
 use answers::AnswerLayer;
 pub use answers::OnAnswer;
+use bounded::Bounded;
+pub use bounded::{AnswerLimits, is_too_large, weight_of_cut};
 use deadline::Deadline;
 use depth::Flatten;
 use fence::Fence;
@@ -109,12 +113,15 @@ impl ConnectError {
     }
 }
 
-/// What a client does besides sending requests: it reports answers, and writes only while the lease is held.
+/// What a client does besides sending requests: it reports answers, gives those up that are too large, and writes only while
+/// the lease is held.
 pub struct ClientOptions {
     /// Called for every answer.
     pub on_answer: OnAnswer,
     /// Until when anything may be written.
     pub tenure: Tenure,
+    /// How large answers may be.
+    pub limits: AnswerLimits,
 }
 
 impl std::fmt::Debug for ClientOptions {
@@ -150,19 +157,26 @@ async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, Co
         reason: certificate_fault(&error, &certificate).unwrap_or_else(|| client_error(&error, &plugin)),
     })?;
     // Inside of what counts answers: one that does not come is counted as an error.
-    let builder = builder
-        .with_layer(&Flatten)
-        .with_layer(&Deadline(ANSWER))
-        .with_layer(&OneUser { is_another });
+    let builder = builder.with_layer(&Flatten);
     let client = match options {
-        Some(ClientOptions { on_answer, tenure }) => {
+        Some(ClientOptions {
+            on_answer,
+            tenure,
+            limits,
+        }) => {
             let host = host.into();
             builder
+                .with_layer(&Bounded::new(limits))
+                .with_layer(&Deadline(ANSWER))
+                .with_layer(&OneUser { is_another })
                 .with_layer(&AnswerLayer { host, on_answer })
                 .with_layer(&Fence(tenure))
                 .build()
         }
-        None => builder.build(),
+        None => builder
+            .with_layer(&Deadline(ANSWER))
+            .with_layer(&OneUser { is_another })
+            .build(),
     };
     match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
         Ok(Ok(version)) => {

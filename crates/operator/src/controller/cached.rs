@@ -1,11 +1,15 @@
 //! A custom resource as it was seen last, kept small.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::DynamicObject;
+use kube::api::{Api, DynamicObject, ListParams};
+use steersman_cluster::RequestError;
 use steersman_model::Digest;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::period::period_of;
+use super::period::{period_annotation, period_of};
+use crate::budget::Budget;
 use crate::reconcile::has_finalizer;
 
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
@@ -16,25 +20,40 @@ pub(super) struct CachedResource {
     version: Option<u64>,
     /// Of everything that makes a reconcile necessary when it changes.
     matter: Digest,
-    json: Box<[u8]>,
+    has_finalizer: bool,
+    /// What its annotation says of its period.
+    period: Option<Box<str>>,
+    /// Absent where there is no room for it: it is read again when it is needed.
+    text: Option<Text>,
+}
+
+/// The text of a resource, with the room that it takes.
+#[derive(Debug)]
+struct Text {
+    json: Arc<[u8]>,
+    _room: OwnedSemaphorePermit,
 }
 
 impl CachedResource {
-    /// The resource without what it says of its managers, which nothing here needs.
-    pub(super) fn new(mut object: DynamicObject) -> Self {
+    /// The resource without what it says of its managers, which nothing here needs. Its text is kept where `budget` has room.
+    pub(super) fn new(mut object: DynamicObject, budget: &Budget) -> Self {
         object.metadata.managed_fields = None;
+        // What was read as JSON can be written as JSON.
+        let json: Arc<[u8]> = serde_json::to_vec(&object).unwrap_or_default().into();
+        let room = budget.room_for_text(json.len());
         Self {
             uid: object.metadata.uid.clone(),
             version: version(&object),
             matter: matter(&object),
-            // What was read as JSON can be written as JSON.
-            json: serde_json::to_vec(&object).unwrap_or_default().into(),
+            has_finalizer: has_finalizer(&object.metadata),
+            period: period_annotation(&object.metadata).map(Into::into),
+            text: room.map(|room| Text { json, _room: room }),
         }
     }
 
-    /// The resource. `None` is not to be expected: it was read in this form before.
-    pub(super) fn object(&self) -> Option<DynamicObject> {
-        serde_json::from_slice(&self.json).ok()
+    /// Its text, if that is kept.
+    pub(super) fn text(&self) -> Option<Arc<[u8]>> {
+        self.text.as_ref().map(|text| Arc::clone(&text.json))
     }
 
     pub(super) fn uid(&self) -> Option<&str> {
@@ -53,17 +72,32 @@ impl CachedResource {
 
     /// Whether it has our finalizer.
     pub(super) fn has_finalizer(&self) -> bool {
-        self.object()
-            .is_some_and(|object| has_finalizer(&object.metadata))
+        self.has_finalizer
     }
 
-    /// How often to look at it without a change.
-    pub(super) fn period(&self, default: Option<Duration>) -> Option<Duration> {
-        match self.object() {
-            Some(object) => period_of(&object, default),
-            None => default,
-        }
+    /// How often to look at it without a change; `name` is for the log.
+    pub(super) fn period(&self, name: &str, default: Option<Duration>) -> Option<Duration> {
+        period_of(self.period.as_deref(), name, default)
     }
+}
+
+/// A resource as it is needed for its reconcile: from its text, or from the server where that was not kept. `None` is a
+/// resource that is gone.
+///
+/// # Errors
+/// The server does not answer.
+pub(super) async fn read(
+    text: Option<&[u8]>,
+    api: &Api<DynamicObject>,
+    name: &str,
+) -> Result<Option<DynamicObject>, RequestError> {
+    if let Some(object) = text.and_then(|text| serde_json::from_slice(text).ok()) {
+        return Ok(Some(object));
+    }
+    // As a list: in one, a resource that is too large is cut, and can be told from others.
+    let alone = ListParams::default().fields(&format!("metadata.name={name}"));
+    let mut found = api.list(&alone).await?.items;
+    Ok(found.pop())
 }
 
 fn version(object: &DynamicObject) -> Option<u64> {
@@ -89,6 +123,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::budget::Shares;
 
     fn object(version: &str, status: &str, generation: i64) -> DynamicObject {
         serde_json::from_value(json!({"apiVersion": "a/v1", "kind": "A",
@@ -98,12 +133,16 @@ mod tests {
         .unwrap()
     }
 
+    fn cached(object: DynamicObject) -> CachedResource {
+        CachedResource::new(object, &Budget::default())
+    }
+
     #[test]
     fn a_status_alone_is_no_reason_to_reconcile() {
-        let seen = CachedResource::new(object("1", "old", 1));
-        assert!(!CachedResource::new(object("2", "new", 1)).differs_from(&seen));
-        assert!(CachedResource::new(object("2", "old", 2)).differs_from(&seen));
-        let seen = CachedResource::new(object("10", "", 1));
+        let seen = cached(object("1", "old", 1));
+        assert!(!cached(object("2", "new", 1)).differs_from(&seen));
+        assert!(cached(object("2", "old", 2)).differs_from(&seen));
+        let seen = cached(object("10", "", 1));
         assert!(seen.is_newer_than(&object("9", "", 1)));
         assert!(!seen.is_newer_than(&object("10", "", 1)));
     }
@@ -111,10 +150,27 @@ mod tests {
     #[test]
     fn it_comes_back_as_it_was() {
         let original = object("1", "x", 1);
-        let back = CachedResource::new(original.clone()).object().unwrap();
+        let text = cached(original.clone()).text().unwrap();
+        let back: DynamicObject = serde_json::from_slice(&text).unwrap();
         assert_eq!(back.data, original.data);
         assert_eq!(back.types, original.types);
         assert_eq!(back.metadata.name, original.metadata.name);
         assert_eq!(back.metadata.managed_fields, None);
+    }
+
+    #[test]
+    fn without_room_the_text_is_not_kept() {
+        let budget = Budget::new(Shares::of(Some(1 << 20)));
+        let large = |name: &str| {
+            let mut object = object("1", &"x".repeat(40_000), 1);
+            object.metadata.name = Some(name.to_owned());
+            CachedResource::new(object, &budget)
+        };
+        let first = large("a");
+        assert!(first.text().is_some());
+        let second = large("b");
+        assert!(second.text().is_none() && second.uid() == Some("u"));
+        drop(first);
+        assert!(large("c").text().is_some());
     }
 }

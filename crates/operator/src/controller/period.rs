@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube::api::DynamicObject;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use steersman_model::parse_duration;
 
 const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
@@ -13,14 +13,15 @@ pub(super) fn default_period(watch: Option<Duration>, flag: Option<Duration>) ->
     watch.or(flag).filter(|period| !period.is_zero())
 }
 
-/// How often to look at a resource without a change: its annotation overrides `default`.
-pub(super) fn period_of(object: &DynamicObject, default: Option<Duration>) -> Option<Duration> {
-    let Some(text) = object
-        .metadata
-        .annotations
-        .as_ref()
-        .and_then(|all| all.get(PERIOD_ANNOTATION))
-    else {
+/// What a resource says of its period.
+pub(super) fn period_annotation(metadata: &ObjectMeta) -> Option<&str> {
+    let text = metadata.annotations.as_ref()?.get(PERIOD_ANNOTATION);
+    text.map(String::as_str)
+}
+
+/// How often to look at the resource `name` without a change: its `annotation` overrides `default`.
+pub(super) fn period_of(annotation: Option<&str>, name: &str, default: Option<Duration>) -> Option<Duration> {
+    let Some(text) = annotation else {
         return default;
     };
     match parse_duration(text) {
@@ -28,7 +29,6 @@ pub(super) fn period_of(object: &DynamicObject, default: Option<Duration>) -> Op
         Ok(period) if period.is_zero() => None,
         Ok(period) => Some(period.max(Duration::from_secs(1))),
         Err(error) => {
-            let name = object.metadata.name.as_deref().unwrap_or_default();
             tracing::warn!(name, %error, "annotation {PERIOD_ANNOTATION} is ignored");
             default
         }
@@ -37,13 +37,7 @@ pub(super) fn period_of(object: &DynamicObject, default: Option<Duration>) -> Op
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn object(value: serde_json::Value) -> DynamicObject {
-        serde_json::from_value(value).unwrap()
-    }
 
     #[test]
     fn a_watch_sets_the_period_before_the_flag() {
@@ -57,16 +51,19 @@ mod tests {
 
     #[test]
     fn the_annotation_sets_the_period() {
-        let with_nothing = || object(json!({"apiVersion": "a/v1", "kind": "A", "metadata": {"name": "a"}}));
-        let with = |text: &str| {
-            object(json!({"apiVersion": "a/v1", "kind": "A",
-                "metadata": {"name": "a", "annotations": {PERIOD_ANNOTATION: text}}}))
-        };
         let default = Some(Duration::from_mins(1));
-        assert_eq!(period_of(&with_nothing(), default), default);
-        assert_eq!(period_of(&with("30s"), default), Some(Duration::from_secs(30)));
-        assert_eq!(period_of(&with("1ns"), default), Some(Duration::from_secs(1)));
-        assert_eq!(period_of(&with("0s"), default), None);
-        assert_eq!(period_of(&with("soon"), default), default);
+        let of = |annotation| period_of(annotation, "a", default);
+        assert_eq!(of(None), default);
+        assert_eq!(of(Some("30s")), Some(Duration::from_secs(30)));
+        assert_eq!(of(Some("1ns")), Some(Duration::from_secs(1)));
+        assert_eq!(of(Some("0s")), None);
+        assert_eq!(of(Some("soon")), default);
+        let annotations = [(PERIOD_ANNOTATION.to_owned(), "5s".to_owned())];
+        let metadata = ObjectMeta {
+            annotations: Some(annotations.into()),
+            ..ObjectMeta::default()
+        };
+        assert_eq!(period_annotation(&metadata), Some("5s"));
+        assert_eq!(period_annotation(&ObjectMeta::default()), None);
     }
 }

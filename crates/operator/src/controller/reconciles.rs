@@ -1,13 +1,15 @@
 //! Reconciles: when one begins, and what follows from how it ended.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use steersman_cluster::TRACE;
+use steersman_model::Weight;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use super::cached::CachedResource;
+use super::cached::{CachedResource, read};
 use super::{Controller, Key};
 use crate::metrics::ResultLabel;
 use crate::reconcile::{Memory, Next, ReconcileOutcome};
@@ -32,16 +34,18 @@ impl Controller {
             let Some((key, due)) = self.queue.take(now) else {
                 break;
             };
-            let known = self.known.get_mut(&key);
-            let Some((known, object)) =
-                known.and_then(|known| known.cached.object().map(|object| (known, object)))
-            else {
+            let Some(known) = self.known.get_mut(&key) else {
                 self.queue.done(&key);
                 continue;
             };
+            let (text, uid) = (known.cached.text(), known.cached.uid().map(str::to_owned));
             let mut memory = known.memory.take().unwrap_or_default();
             let is_unselected = known.is_unselected;
             let reconciler = self.reconciler.clone();
+            let api = self
+                .resource
+                .objects(&self.context.client, key.namespace.as_deref());
+            let (budget, name) = (Arc::clone(&self.context.budget), key.name.clone());
             let busy = self
                 .context
                 .metrics
@@ -55,13 +59,26 @@ impl Controller {
             );
             self.tasks.spawn(async move {
                 let started = Instant::now();
-                let uid = object.metadata.uid.clone();
                 // A task of its own: a panic is the end of this reconcile and of nothing else.
                 let work = async move {
-                    let outcome = if is_unselected {
-                        Box::pin(reconciler.release_unselected(object, &mut memory)).await
-                    } else {
-                        Box::pin(reconciler.reconcile(object, &mut memory)).await
+                    let share = Arc::new(budget.share(text.as_deref().map_or(0, Weight::of)));
+                    if share.is_large() {
+                        share.take().await;
+                    }
+                    let read = read(text.as_deref(), &api, &name).await;
+                    drop(text);
+                    let outcome = match read {
+                        Ok(Some(object)) if is_unselected => {
+                            Box::pin(reconciler.release_unselected(object, share, &mut memory)).await
+                        }
+                        Ok(Some(object)) => Box::pin(reconciler.reconcile(object, share, &mut memory)).await,
+                        // The watch tells of it, too.
+                        Ok(None) => ReconcileOutcome::of(Next::Never),
+                        Err(error) => {
+                            memory.failures = memory.failures.saturating_add(1);
+                            tracing::warn!(name, %error, "failed to read the resource, trying again");
+                            ReconcileOutcome::of(Next::Retry(error.retry_after()))
+                        }
                     };
                     (memory, outcome)
                 };
@@ -131,7 +148,7 @@ impl Controller {
             Next::After(pause) => Some(pause),
             Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
             Next::Period => {
-                let period = known.cached.period(self.period);
+                let period = known.cached.period(&key.name, self.period);
                 period.map(|period| spread(period, jitter()))
             }
         };
@@ -155,7 +172,7 @@ impl Controller {
             && object.metadata.uid == uid
             && !known.cached.is_newer_than(&object)
         {
-            known.cached = CachedResource::new(object);
+            known.cached = CachedResource::new(object, &self.context.budget);
         }
         if is_unselected && outcome.next == Next::Never {
             if known.is_unselected {

@@ -153,7 +153,7 @@ impl Controller {
         }
         let is_selected_again = std::mem::take(&mut known.is_unselected);
         let uid = object.metadata.uid.clone();
-        let cached = CachedResource::new(object);
+        let cached = CachedResource::new(object, &self.context.budget);
         let matters = is_selected_again || cached.differs_from(&known.cached);
         known.cached = cached;
         if is_selected_again {
@@ -179,7 +179,7 @@ impl Controller {
             .resource_created(&self.watch.gvk, namespace, &key.name, created as f64);
         let known = KnownResource {
             route: self.route(&key, object.metadata.uid.clone()),
-            cached: CachedResource::new(object),
+            cached: CachedResource::new(object, &self.context.budget),
             memory: Some(Memory::default()),
             listed: true,
             is_unselected: false,
@@ -231,7 +231,7 @@ impl Controller {
             return;
         }
         let known = KnownResource {
-            cached: CachedResource::new(object),
+            cached: CachedResource::new(object, &self.context.budget),
             memory: Some(Memory::default()),
             listed: true,
             is_unselected: true,

@@ -7,12 +7,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{Selector, SelectorExt};
 use steersman_cluster::RequestError;
+use steersman_cluster::client::is_too_large;
 use tokio::sync::mpsc;
 
 use crate::reconcile::{SELECTOR_ANNOTATION, has_finalizer};
 use crate::schedule::{backoff, jitter};
 
 const PAGE: u32 = 500;
+/// Where so many are too large for an answer.
+const SHORTEST_PAGE: u32 = 5;
 
 /// Under which selectors an operator adds its finalizer to the custom resources of a kind.
 pub(super) struct SelectorHistory {
@@ -43,6 +46,9 @@ pub(super) async fn find_unselected(
                 }
                 let Some(next) = next else { return };
                 parameters.continue_token = Some(next);
+            }
+            Err(error) if is_too_large(&error) && parameters.limit != Some(SHORTEST_PAGE) => {
+                parameters.limit = Some(SHORTEST_PAGE);
             }
             Err(error) => {
                 failures += 1;

@@ -66,10 +66,18 @@ fn end(report: ReleaseReport, next: Next) -> ControlFlow<End> {
 }
 
 impl Reconciler {
-    /// Acts until nothing is to be done.
+    /// Acts until nothing is to be done: with the usual share of the memory, and again with the large one where that does not
+    /// do. What was needed once is needed the next time, too.
     pub(super) async fn converge(&self, mut session: Session, memory: &mut Memory) -> Converged {
         let mut prepared = None;
-        let result = self.act(&mut session, &mut prepared, memory).await;
+        if memory.needs_much {
+            session.share.enlarge();
+        }
+        let mut result = self.act(&mut session, &mut prepared, memory).await;
+        if result.as_ref().is_err_and(ReconcileError::is_about_memory) && session.share.enlarge() {
+            memory.needs_much = true;
+            result = self.act(&mut session, &mut prepared, memory).await;
+        }
         Converged {
             session,
             prepared,

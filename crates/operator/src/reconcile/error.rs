@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use steersman_chart::RenderError;
+use steersman_chart::{RenderError, RenderErrorKind};
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::lookup::LookupError;
-use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId};
+use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, in_words};
 use steersman_watches::OutOfBounds;
 use steersman_watches::values::ValuesError;
 
@@ -23,6 +23,15 @@ pub enum ReconcileError {
     /// The values can't be made.
     #[error(transparent)]
     Values(#[from] ValuesError),
+    /// The resource takes too much memory, so that not all of it is known.
+    #[error(
+        "failed to read the resource: it takes {} of memory, which is more than the memory limit of the operator allows",
+        in_words(*weight)
+    )]
+    TooLarge {
+        /// So many bytes.
+        weight: usize,
+    },
     /// The revisions can't be read or written.
     #[error(transparent)]
     History(#[from] HistoryError),
@@ -109,7 +118,7 @@ impl ReconcileError {
         match self {
             Self::History(_) => FailureStage::State,
             _ if deleting => FailureStage::Uninstall,
-            Self::Values(_) => FailureStage::Values,
+            Self::Values(_) | Self::TooLarge { .. } => FailureStage::Values,
             Self::Render(_) | Self::Lookup { .. } if first => FailureStage::RenderInstall,
             Self::Render(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
             Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } | Self::Status(_) => {
@@ -149,11 +158,24 @@ impl ReconcileError {
             Self::Name(_)
                 | Self::OutOfBounds { .. }
                 | Self::Values(_)
+                | Self::TooLarge { .. }
+                | Self::Documents(DocumentsError::TooLarge { .. })
                 | Self::Render(_)
                 | Self::Renderer
                 | Self::DeletionPolicy
                 | Self::Apply(ApplyError::Duplicate { .. })
         )
+    }
+
+    /// Whether more memory may help.
+    pub fn is_about_memory(&self) -> bool {
+        match self {
+            Self::History(error) => error.is_about_memory(),
+            Self::Render(error) => error.kind() == RenderErrorKind::Budget,
+            Self::Lookup { source, .. } => source.is_about_memory(),
+            Self::Documents(error) => matches!(error, DocumentsError::TooLarge { .. }),
+            _ => false,
+        }
     }
 
     /// Whether nothing failed but the process is to stop.

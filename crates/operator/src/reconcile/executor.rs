@@ -130,6 +130,8 @@ impl Executor {
     ) -> Result<ChangeSet, ReconcileError> {
         self.admit(session, plan).await?;
         let owner = &session.owner;
+        // Hooks may take hours. What is there of the plan is there as text, too, and packed.
+        session.share.keep(plan.weight().saturating_mul(3));
         self.run_hooks(session, plan, plan.hooks.before, journal).await?;
         let objects = self.left_to_others(session, plan).await?;
         let changes = self.applier.apply_with(owner, objects, plan.options()).await?;

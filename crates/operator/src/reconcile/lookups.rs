@@ -83,7 +83,9 @@ impl Lookups<'_> {
 
     /// Asks again. What is secret in the answers is masked from now on.
     async fn look_up_again(&self, session: &Session, memory: &mut Memory, answers: &[Answer]) -> Vec<Answer> {
+        let allowance = session.share.take().await;
         let world = self.renderer.world(&session.owner.release_namespace);
+        let world = world.allowing(allowance.lookups);
         let again = world.ask_again(&session.owner, answers).await;
         let secrets = secrets_looked_up(&world.secrets());
         // What can't be read now stays as it was known.

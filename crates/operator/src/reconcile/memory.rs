@@ -60,6 +60,8 @@ pub struct Memory {
     reconcile_at: Option<String>,
     /// Whether nothing is left of the release but the resource's finalizer.
     pub(super) uninstalled: bool,
+    /// Whether the usual share of the memory has not been enough.
+    pub(super) needs_much: bool,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.

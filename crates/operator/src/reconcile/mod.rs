@@ -59,6 +59,7 @@ use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
 
+use crate::budget::Share;
 use crate::status::StatusError;
 use crate::telemetry::step;
 
@@ -120,7 +121,7 @@ pub struct ReconcileOutcome {
 
 impl ReconcileOutcome {
     /// The outcome of a reconcile that wrote nothing.
-    fn of(next: Next) -> Self {
+    pub(crate) fn of(next: Next) -> Self {
         Self {
             next,
             object: None,
@@ -199,8 +200,8 @@ impl Reconciler {
         Some(Box::new(acting))
     }
 
-    /// Brings the release of `object` to what it says, as far as possible now, and reports it in
-    /// the object's status.
+    /// Brings the release of `object` to what it says, as far as possible now and in this `share` of the memory, and reports
+    /// it in the object's status.
     ///
     /// # Guarantees
     /// A settled release costs no request and no rendering. Every failure is in the status, with
@@ -208,8 +209,13 @@ impl Reconciler {
     ///
     /// # Cancellation
     /// Safe at any await: the next reconcile converges, with a new [`Memory`] or this one.
-    pub async fn reconcile(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
-        let session = match Session::new(&self.shared, &self.settings, &self.resource, object) {
+    pub async fn reconcile(
+        &self,
+        object: DynamicObject,
+        share: Arc<Share>,
+        memory: &mut Memory,
+    ) -> ReconcileOutcome {
+        let session = match Session::new(&self.shared, &self.settings, &self.resource, object, share) {
             Ok(session) => session,
             Err((object, error)) => return self.reporter().report_unusable(object, &error).await,
         };
@@ -281,8 +287,20 @@ impl Reconciler {
     ///
     /// # Cancellation
     /// As [`Reconciler::reconcile`].
-    pub async fn release_unselected(&self, object: DynamicObject, memory: &mut Memory) -> ReconcileOutcome {
-        let Ok(mut session) = Session::new(&self.shared, &self.settings, &self.resource, object) else {
+    pub async fn release_unselected(
+        &self,
+        object: DynamicObject,
+        share: Arc<Share>,
+        memory: &mut Memory,
+    ) -> ReconcileOutcome {
+        let session = Session::new(
+            &self.shared,
+            &self.settings,
+            &self.resource,
+            object,
+            Arc::clone(&share),
+        );
+        let Ok(mut session) = session else {
             // What was never released has no finalizer.
             return ReconcileOutcome::of(Next::Never);
         };
@@ -292,7 +310,7 @@ impl Reconciler {
         };
         match release.run(&mut session).await {
             Ok(true) => ReconcileOutcome::of(Next::Never),
-            Ok(false) => Box::pin(self.reconcile(session.object().clone(), memory)).await,
+            Ok(false) => Box::pin(self.reconcile(session.object().clone(), share, memory)).await,
             Err(error) => {
                 memory.failures = memory.failures.saturating_add(1);
                 let cause = session.redactor.mask(&chain(&error));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::Owner;
+use steersman_cluster::client::weight_of_cut;
 use steersman_model::{Digest, Inputs, ObjectId, ReleaseStatus, digest_of_json};
 use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
@@ -34,6 +35,9 @@ pub(super) struct Observer<'a> {
 impl PreparedRelease {
     /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
     pub(super) fn new(session: &Session, settings: &ReconcileSettings) -> Result<Self, ReconcileError> {
+        if let Some(weight) = weight_of_cut(&session.object().data) {
+            return Err(ReconcileError::TooLarge { weight });
+        }
         let values = user_values(&session.object().data, &settings.override_values)?;
         let secrets = Redactor::new([], &Value::Object(values.clone()));
         session.redactor.learn(secrets);
@@ -120,6 +124,8 @@ impl Observer<'_> {
         memory.secrets.note_release(&secrets);
         session.redactor.learn(secrets);
         note_unreported(session, memory, &revisions);
+        drop(revisions);
+        session.share.keep(0);
         Ok(())
     }
 

@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use kube::Client;
 use serde_json::Value;
-use steersman_chart::{
-    Chart, Limits, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput, Rendered,
-};
+use steersman_chart::{Chart, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput, Rendered};
 use steersman_cluster::TRACE;
 use steersman_cluster::discovery::Discovery;
 use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
@@ -82,8 +80,12 @@ impl Renderer {
             revision: revision.0,
             operation,
         };
+        let allowance = session.share.take().await;
+        let limits = allowance.limits();
         let served = self.discovery.served_lately().await?;
-        let world = self.world(&session.owner.release_namespace);
+        let world = self
+            .world(&session.owner.release_namespace)
+            .allowing(allowance.lookups);
         let mut world = world.remembering(session.owner.clone());
         if twice {
             world = world.repeating();
@@ -99,7 +101,7 @@ impl Renderer {
                 values: &values,
                 capabilities: served.capabilities(),
                 world: &world,
-                limits: Limits::default(),
+                limits,
                 expired: Some(&expired),
                 skip_schema_validation: false,
                 subchart_notes: false,

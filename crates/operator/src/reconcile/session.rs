@@ -15,6 +15,7 @@ use steersman_watches::controls::{Controls, DeletionPolicy};
 use super::error::ReconcileError;
 use super::progress::ReconcileProgress;
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
+use crate::budget::Share;
 use crate::release::{History, RecordOwner, Stored};
 use crate::status::{LearningRedactor, Redactor};
 
@@ -37,6 +38,8 @@ pub(super) struct Session {
     pub(super) selector: String,
     /// Under which selectors this operator may have added its finalizer before.
     former_selectors: BTreeSet<String>,
+    /// Of the memory: what it reads and renders has room there.
+    pub(super) share: Arc<Share>,
     /// Masks what must not be shown.
     pub(super) redactor: LearningRedactor,
     /// What was done and learnt so far.
@@ -91,6 +94,7 @@ impl Session {
         settings: &ReconcileSettings,
         resource: &Resource,
         object: DynamicObject,
+        share: Arc<Share>,
     ) -> Result<Self, (DynamicObject, ReconcileError)> {
         let metadata = &object.metadata;
         let name = metadata.name.clone().unwrap_or_default();
@@ -132,7 +136,9 @@ impl Session {
                 reference,
                 Arc::clone(&shared.signer),
             )
-            .with_index(Arc::clone(&shared.release_index)),
+            .with_index(Arc::clone(&shared.release_index))
+            .within(Arc::clone(&share)),
+            share,
             redactor,
             progress: ReconcileProgress::default(),
             controls: controls(&object),

@@ -13,6 +13,7 @@ use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorComp
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
+use crate::budget::Budget;
 use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
 use crate::release::{ReleaseIndex, Signer};
@@ -38,6 +39,8 @@ pub struct Shared {
     pub applier: Applier,
     /// Writes events.
     pub events: Events,
+    /// The memory that they may take.
+    pub budget: Arc<Budget>,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -58,12 +61,21 @@ impl Shared {
             release_index: Arc::new(release_index),
             applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
             events: Events::new(client.clone()),
+            budget: Arc::default(),
             now: Timestamp::now,
             client,
             discovery,
             dependents,
             signer,
         }
+    }
+}
+
+impl Shared {
+    /// The same with so much memory; without that, what is assumed for a command.
+    #[must_use]
+    pub fn within(self, budget: Arc<Budget>) -> Self {
+        Self { budget, ..self }
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use steersman_model::Digest;
 
-use super::codec::{CodecError, pack_bytes, unpack_bytes};
+use super::codec::{CodecError, MAX_DECODED_BYTES, Room, pack_bytes, unpack_bytes};
 use super::record::HookRecord;
 
 /// The type of Secrets that hold a part.
@@ -37,7 +37,7 @@ pub(super) fn split(overflow: &Overflow) -> Result<(Parts, Vec<Vec<u8>>), CodecE
     let pieces: Vec<Vec<u8>> = packed.chunks(PART_BYTES).map(<[u8]>::to_vec).collect();
     let count = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
     if count > MAX_PARTS {
-        return Err(CodecError::TooLarge);
+        return Err(CodecError::TooLarge(MAX_DECODED_BYTES));
     }
     let digest = Digest::of(&packed);
     Ok((Parts { count, digest }, pieces))
@@ -57,11 +57,11 @@ impl Parts {
     }
 
     /// Puts the pieces, one after the other, together again.
-    pub(super) fn join(self, packed: &[u8]) -> Result<Overflow, CodecError> {
+    pub(super) fn join(self, packed: &[u8], room: &mut Room) -> Result<Overflow, CodecError> {
         if Digest::of(packed) != self.digest {
             return Err(CodecError::Parts);
         }
-        unpack_bytes(packed)
+        unpack_bytes(packed, room)
     }
 
     /// Whether a Secret may say so: a forged count would lead to as many requests.
@@ -97,11 +97,17 @@ mod tests {
         };
         let (parts, pieces) = split(&overflow).unwrap();
         assert!(parts.count > 1 && pieces.iter().all(|piece| piece.len() <= PART_BYTES));
-        assert_eq!(parts.join(&pieces.concat()).unwrap(), overflow);
+        let room = || Room::new(MAX_DECODED_BYTES);
+        assert_eq!(parts.join(&pieces.concat(), &mut room()).unwrap(), overflow);
         let mut damaged = pieces.concat();
         damaged[1000] ^= 1;
-        assert!(matches!(parts.join(&damaged), Err(CodecError::Parts)));
-        assert!(parts.join(&pieces[0]).is_err());
+        assert!(matches!(
+            parts.join(&damaged, &mut room()),
+            Err(CodecError::Parts)
+        ));
+        assert!(parts.join(&pieces[0], &mut room()).is_err());
+        let narrow = parts.join(&pieces.concat(), &mut Room::new(1_000_000));
+        assert!(matches!(narrow, Err(CodecError::TooLarge(1_000_000))));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use steersman_model::{ReleaseStatus, Revision};
 
-use super::codec::{self, CodecError};
+use super::codec::{self, CodecError, MAX_DECODED_BYTES, Room};
 
 /// One revision of a release in Helm's own format (`helm.sh/release.v1`).
 ///
@@ -67,9 +67,17 @@ impl ReleaseRecord {
     /// Helm did not compress it; that is read, too.
     ///
     /// # Errors
-    /// The text is no release, or one of more than [`MAX_DECODED_BYTES`](super::MAX_DECODED_BYTES).
+    /// The text is no release, or one that takes more than [`MAX_DECODED_BYTES`](super::MAX_DECODED_BYTES).
     pub fn decode(text: &[u8]) -> Result<Self, CodecError> {
-        codec::decode(text)
+        codec::decode(text, &mut Room::new(MAX_DECODED_BYTES))
+    }
+
+    /// The same with what there is room for.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn decode_within(text: &[u8], room: &mut Room) -> Result<Self, CodecError> {
+        codec::decode(text, room)
     }
 
     /// The record as Helm stores it.

@@ -5,5 +5,5 @@ mod resync;
 mod retry;
 
 pub use queue::Queue;
-pub use resync::{RESYNC_PERIOD, resynced};
+pub use resync::{RESYNC_PERIOD, in_pages, resynced};
 pub use retry::{backoff, jitter, spread};

@@ -4,10 +4,12 @@ mod object;
 mod server;
 mod status;
 
+use std::sync::Arc;
+
 use kube::api::DynamicObject;
 pub use object::{ObjectDryRun, ObjectResult};
 use server::DryRunner;
-use steersman_model::{ObjectId, Revision};
+use steersman_model::{ObjectId, Revision, weight_of};
 use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::drift::DriftMode;
 
@@ -59,10 +61,17 @@ impl Reconciler {
     /// # Errors
     /// The chart can't be rendered with the values of the object, or the cluster does not answer.
     pub async fn dry_run(&self, object: DynamicObject) -> Result<DryRun, ReconcileError> {
-        let session = Session::new(&self.shared, &self.settings, &self.resource, object);
+        let share = Arc::new(self.shared.budget.share(weight_of(&object.data)));
+        let session = Session::new(&self.shared, &self.settings, &self.resource, object, share);
         let session = session.map_err(|(_, error)| error)?;
         let acting = self.acting_for(&session);
-        acting.as_deref().unwrap_or(self).dry_run_of(&session).await
+        let acting = acting.as_deref().unwrap_or(self);
+        match Box::pin(acting.dry_run_of(&session)).await {
+            Err(error) if error.is_about_memory() && session.share.enlarge() => {
+                acting.dry_run_of(&session).await
+            }
+            shown => shown,
+        }
     }
 
     /// What a reconcile of the session's resource would do. Its redactor knows what may not be shown of an error.

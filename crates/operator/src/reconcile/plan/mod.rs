@@ -23,7 +23,7 @@ pub(crate) use prune::{PruneCandidate, PruneScope, inventory, objects_named_by, 
 use std::collections::BTreeSet;
 
 use steersman_chart::{HookEvent, Rendered};
-use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, objects_of_manifest};
+use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, objects_of_manifest, weight_of};
 use steersman_watches::ConflictPolicy;
 use steersman_watches::controls::Controls;
 
@@ -104,6 +104,13 @@ impl Hooks {
 }
 
 impl Plan {
+    /// About how many bytes the plan takes.
+    pub(crate) fn weight(&self) -> usize {
+        let objects = self.objects.iter().chain(&self.replaced);
+        let hooks = self.hooks.records.iter().map(|hook| hook.manifest.len());
+        objects.map(|object| weight_of(&object.value)).chain(hooks).sum()
+    }
+
     /// How the applier carries the plan out.
     pub(crate) fn options(&self) -> ApplyOptions<'_> {
         ApplyOptions {

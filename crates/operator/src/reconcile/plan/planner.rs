@@ -6,7 +6,7 @@ use serde_json::Value;
 use steersman_chart::{Chart, Operation, Rendered};
 use steersman_model::{
     DocumentsError, ReleaseStatus, RenderedObject, Revision, digest_of_json, objects_of_manifest,
-    objects_of_text, one_line,
+    objects_of_text, objects_within, one_line,
 };
 
 use super::{Decision, Definitions, Hooks, Plan, PruneScope};
@@ -248,8 +248,9 @@ impl Planner<'_> {
             .render(session, prepared, revision, operation(first))
             .await?;
         let manifest = manifest(&rendered);
+        let allowed = session.share.allowance().objects;
         Ok(Rendering {
-            objects: objects_of_manifest(&manifest)?,
+            objects: objects_within(&manifest, allowed)?,
             manifest,
             rendered,
         })

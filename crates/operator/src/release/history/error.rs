@@ -1,7 +1,7 @@
 //! Why a history can't be read or written.
 
 use steersman_cluster::RequestError;
-use steersman_model::Revision;
+use steersman_model::{DocumentsError, Revision, in_words};
 use steersman_watches::controls::ADOPT_CHART;
 
 use crate::release::codec::CodecError;
@@ -27,6 +27,28 @@ pub enum HistoryError {
         secret: String,
         /// Why.
         source: CodecError,
+    },
+    /// There is no room for it beside the others.
+    #[error(
+        "Secret {secret} is not read: the revisions of its release take more than {} of memory; nothing is changed until it is \
+         deleted or the operator may have more memory",
+        in_words(*allowed)
+    )]
+    Memory {
+        /// By its name, such as `sh.helm.release.v1.web.v3`.
+        secret: String,
+        /// No more bytes than these.
+        allowed: usize,
+    },
+    /// The objects of a revision take too much memory.
+    #[error(
+        "Secret {secret} is not read; nothing is changed until it is deleted or the operator may have more memory"
+    )]
+    Objects {
+        /// By its name, such as `sh.helm.release.v1.web.v3`.
+        secret: String,
+        /// How much it is, and which object.
+        source: DocumentsError,
     },
     /// The record does not fit its Secret.
     #[error(
@@ -117,4 +139,20 @@ pub enum HistoryError {
         /// The number that was free when the revisions were read.
         revision: Revision,
     },
+}
+
+impl HistoryError {
+    /// The error of a Secret with something that can't be unpacked.
+    pub(super) fn unpacking(secret: &str, source: CodecError) -> Self {
+        let secret = secret.to_owned();
+        match source {
+            CodecError::TooLarge(allowed) => Self::Memory { secret, allowed },
+            source => Self::Codec { secret, source },
+        }
+    }
+
+    /// Whether more memory helps.
+    pub fn is_about_memory(&self) -> bool {
+        matches!(self, Self::Memory { .. } | Self::Objects { .. })
+    }
 }

@@ -7,38 +7,42 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::ListParams;
+use steersman_cluster::client::is_too_large;
 
 use super::{History, HistoryError};
+use crate::release::codec::Room;
 use crate::release::secret::secret_revision;
 
 /// How many Secrets are asked for by name; more, as others may write them, are listed.
 const MAX_NAMES: usize = 32;
 /// How many are asked for at a time.
 const AT_ONCE: usize = 4;
+/// How many a page of a list has. Where so many are too large for an answer, they come one by one.
+const PAGE: u32 = 10;
 
 impl History {
     /// The Secrets of the release, but for those of others that the watch has yet to tell of. Nothing is lost by that
     /// where another revision is written: one that is there is not written over.
-    pub(super) async fn find(&self) -> Result<Vec<Secret>, HistoryError> {
+    pub(super) async fn find(&self, room: &mut Room) -> Result<Vec<Secret>, HistoryError> {
         match self.known_names().await {
-            Some(names) => self.get_or_list(names).await,
-            None => self.list().await,
+            Some(names) => self.get_or_list(names, room).await,
+            None => self.list(room).await,
         }
     }
 
     /// All Secrets of the release: what is deleted with it follows from them. Revisions are numbered one after the other,
     /// so the server is asked for the one after those that are known.
-    pub(super) async fn find_all(&self) -> Result<Vec<Secret>, HistoryError> {
+    pub(super) async fn find_all(&self, room: &mut Room) -> Result<Vec<Secret>, HistoryError> {
         let names = self.known_names().await.unwrap_or_default();
         let revisions = names
             .iter()
             .filter_map(|name| secret_revision(self.release.as_str(), name));
         let Some(newest) = revisions.max() else {
-            return self.list().await;
+            return self.list(room).await;
         };
         match self.secrets.get_metadata_opt(&self.key(newest.next())).await {
-            Ok(None) => self.get_or_list(names).await,
-            Ok(Some(_)) | Err(_) => self.list().await,
+            Ok(None) => self.get_or_list(names, room).await,
+            Ok(Some(_)) | Err(_) => self.list(room).await,
         }
     }
 
@@ -73,25 +77,47 @@ impl History {
 
     /// The Secrets of these names. Where none of them is there, others may be; where one request fails, the list is another
     /// try.
-    async fn get_or_list(&self, names: Vec<String>) -> Result<Vec<Secret>, HistoryError> {
+    async fn get_or_list(&self, names: Vec<String>, room: &mut Room) -> Result<Vec<Secret>, HistoryError> {
         let requests: Vec<_> = names.iter().map(|name| self.secrets.get_opt(name)).collect();
-        let found: Result<Vec<_>, _> = futures::stream::iter(requests)
-            .buffered(AT_ONCE)
-            .try_collect()
-            .await;
-        let mut found: Vec<Secret> = found.unwrap_or_default().into_iter().flatten().collect();
+        let mut answers = futures::stream::iter(requests).buffered(AT_ONCE);
+        let mut found = Vec::new();
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(Some(secret)) => found.push(taking_room(secret, room)?),
+                Ok(None) => {}
+                Err(_) => {
+                    found.clear();
+                    break;
+                }
+            }
+        }
         if found.is_empty() {
-            return self.list().await;
+            return self.list(room).await;
         }
         found.retain(|secret| self.is_selected(&secret.metadata));
         Ok(found)
     }
 
-    async fn list(&self) -> Result<Vec<Secret>, HistoryError> {
-        let listed = self.secrets.list(&self.selector()).await;
-        let listed = listed.map_err(|error| self.failed("read", error))?.items;
-        self.note_all(listed.iter().map(|secret| &secret.metadata));
-        Ok(listed)
+    async fn list(&self, room: &mut Room) -> Result<Vec<Secret>, HistoryError> {
+        let mut parameters = self.selector().limit(PAGE);
+        let mut listed = Vec::new();
+        loop {
+            let page = match self.secrets.list(&parameters).await {
+                Err(error) if is_too_large(&error) && parameters.limit != Some(1) => {
+                    parameters.limit = Some(1);
+                    continue;
+                }
+                page => page.map_err(|error| self.failed("read", error))?,
+            };
+            self.note_all(page.items.iter().map(|secret| &secret.metadata));
+            for secret in page.items {
+                listed.push(taking_room(secret, room)?);
+            }
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => parameters.continue_token = Some(token),
+                None => return Ok(listed),
+            }
+        }
     }
 
     fn note_all<'a>(&self, listed: impl Iterator<Item = &'a ObjectMeta>) {
@@ -120,4 +146,14 @@ impl History {
         let label = |key: &str| metadata.labels.as_ref()?.get(key).map(String::as_str);
         label("owner") == Some("helm") && label("name") == Some(self.release.as_str())
     }
+}
+
+/// Takes what its data needs of the room that those before have left.
+fn taking_room(secret: Secret, room: &mut Room) -> Result<Secret, HistoryError> {
+    let values = secret.data.iter().flat_map(|data| data.values());
+    let size = values.map(|value| value.0.len()).sum();
+    let name = || secret.metadata.name.clone().unwrap_or_default();
+    room.take(size)
+        .map_err(|source| HistoryError::unpacking(&name(), source))?;
+    Ok(secret)
 }

@@ -18,12 +18,14 @@ use steersman_cluster::RequestError;
 use steersman_model::{ReleaseName, Revision};
 pub use surplus::surplus;
 
+use super::codec::Room;
 use super::index::ReleaseIndex;
 use super::parts::Parts;
 use super::record::ReleaseRecord;
 use super::secret::secret_name;
 use super::signature::{SignedContent, Signer};
 use super::stored::Snapshot;
+use crate::budget::{Allowance, Budget, Share};
 
 /// The revisions of one release.
 #[derive(Clone)]
@@ -35,6 +37,7 @@ pub struct History {
     signer: Arc<Signer>,
     /// Knows the names of the Secrets; without it, they are listed.
     index: Option<Arc<ReleaseIndex>>,
+    share: Arc<Share>,
 }
 
 impl std::fmt::Debug for History {
@@ -62,7 +65,14 @@ impl History {
             owner,
             signer,
             index: None,
+            share: Arc::new(Arc::new(Budget::default()).share(0)),
         }
+    }
+
+    /// The same history, which is read as far as there is room in this share of the memory.
+    #[must_use]
+    pub fn within(self, share: Arc<Share>) -> Self {
+        Self { share, ..self }
     }
 
     /// The same history, whose Secrets are found by the names that `index` knows.
@@ -88,6 +98,12 @@ impl History {
             snapshot,
             parts,
         }
+    }
+
+    /// Waits for the memory that reading revisions takes.
+    async fn room(&self) -> (Room, Allowance) {
+        let allowance = self.share.take().await;
+        (Room::new(allowance.records), allowance)
     }
 
     fn key(&self, revision: Revision) -> String {

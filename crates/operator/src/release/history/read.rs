@@ -2,10 +2,10 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use steersman_cluster::is_named;
-use steersman_model::{Revision, one_line};
+use steersman_model::{Revision, Weight, check_weight, one_line};
 
 use super::{History, HistoryError};
-use crate::release::codec::CodecError;
+use crate::release::codec::{CodecError, Room};
 use crate::release::parts::{Overflow, PART_KEY, PART_TYPE, Parts};
 use crate::release::record::ReleaseRecord;
 use crate::release::secret::{PARTS_KEY, RELEASE_KEY, SECRET_TYPE, SIGNATURE_KEY, SNAPSHOT_KEY, is_barrier};
@@ -21,7 +21,9 @@ impl History {
     /// # Errors
     /// A Secret can't be read, is no release, or belongs to another resource's release.
     pub async fn load(&self) -> Result<Vec<Stored>, HistoryError> {
-        let (revisions, unreadable) = self.read_all(self.find().await?).await?;
+        let (mut room, allowance) = self.room().await;
+        let secrets = self.find(&mut room).await?;
+        let (revisions, unreadable) = self.read_all(secrets, &mut room, allowance.objects).await?;
         match unreadable.into_iter().next() {
             Some(error) => Err(error),
             None => Ok(revisions),
@@ -31,12 +33,20 @@ impl History {
     /// All revisions that can be read, the oldest first, and why others can't. None is missing.
     ///
     /// # Errors
-    /// The Secrets can't be found, or they belong to another resource's release, or to another operator's.
+    /// The Secrets can't be found, or they belong to another resource's release, or to another operator's; or they take more
+    /// than the usual share of the memory, and the large one was not tried.
     pub async fn load_readable(&self) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
-        self.read_all(self.find_all().await?).await
+        let (mut room, allowance) = self.room().await;
+        let secrets = self.find_all(&mut room).await?;
+        self.read_all(secrets, &mut room, allowance.objects).await
     }
 
-    async fn read_all(&self, secrets: Vec<Secret>) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
+    async fn read_all(
+        &self,
+        secrets: Vec<Secret>,
+        room: &mut Room,
+        objects: usize,
+    ) -> Result<(Vec<Stored>, Vec<HistoryError>), HistoryError> {
         let (mut revisions, mut unreadable) = (Vec::new(), Vec::new());
         for secret in secrets {
             let kind = secret.type_.clone().unwrap_or_default();
@@ -44,7 +54,7 @@ impl History {
                 continue;
             }
             let read = if kind == SECRET_TYPE {
-                self.read(secret).await
+                self.read(secret, room, objects).await
             } else {
                 let secret = secret.metadata.name.unwrap_or_default();
                 Err(HistoryError::Format { secret, kind })
@@ -56,6 +66,7 @@ impl History {
                     | HistoryError::OtherKey { .. }
                     | HistoryError::Request { .. }),
                 ) => return Err(error),
+                Err(error) if error.is_about_memory() && !self.share.is_large() => return Err(error),
                 Err(error) => unreadable.push(error),
             }
         }
@@ -68,14 +79,16 @@ impl History {
     /// # Errors
     /// As [`History::load`].
     pub async fn get(&self, revision: Revision) -> Result<Option<Stored>, HistoryError> {
+        let (mut room, allowance) = self.room().await;
         let found = self.secrets.get_opt(&self.key(revision)).await;
         match found.map_err(|error| self.failed("read", error))? {
-            Some(secret) => self.read(secret).await.map(Some),
+            Some(secret) => self.read(secret, &mut room, allowance.objects).await.map(Some),
             None => Ok(None),
         }
     }
 
-    async fn read(&self, secret: Secret) -> Result<Stored, HistoryError> {
+    /// The revision in a Secret, as far as there is room for it, and for its objects in so many bytes.
+    async fn read(&self, secret: Secret, room: &mut Room, objects: usize) -> Result<Stored, HistoryError> {
         let name = secret.metadata.name.clone().unwrap_or_default();
         let ours = (
             self.owner.api_version.as_str(),
@@ -104,16 +117,14 @@ impl History {
             .get(RELEASE_KEY)
             .map(|bytes| bytes.0.as_slice())
             .unwrap_or_default();
-        let mut record = ReleaseRecord::decode(text).map_err(|source| HistoryError::Codec {
-            secret: name.clone(),
-            source,
-        })?;
+        let unpacked = |source| HistoryError::unpacking(&name, source);
+        let mut record = ReleaseRecord::decode_within(text, room).map_err(unpacked)?;
         if record.name != self.release.as_str() || name != self.key(record.version) {
             return Err(HistoryError::Mismatch { secret: name });
         }
-        let snapshot = data
-            .get(SNAPSHOT_KEY)
-            .and_then(|bytes| serde_json::from_slice(&bytes.0).ok());
+        let snapshot = data.get(SNAPSHOT_KEY).map(|bytes| bytes.0.as_slice());
+        room.take(snapshot.map_or(0, Weight::of)).map_err(unpacked)?;
+        let snapshot = snapshot.and_then(|bytes| serde_json::from_slice(bytes).ok());
         let mut snapshot: Snapshot = snapshot.unwrap_or_default();
         let parts = data.get(PARTS_KEY).map(|bytes| serde_json::from_slice(&bytes.0));
         let parts: Option<Parts> = parts.transpose().map_err(|_| HistoryError::Codec {
@@ -124,9 +135,13 @@ impl History {
             if !parts.is_plausible() {
                 return Err(HistoryError::Mismatch { secret: name });
             }
-            let overflow = self.read_parts(&name, parts).await?;
+            let overflow = self.read_parts(&name, parts, room).await?;
             (record.manifest, record.hooks) = (overflow.manifest, overflow.hooks);
         }
+        check_weight(&record.manifest, objects).map_err(|source| HistoryError::Objects {
+            secret: name.clone(),
+            source,
+        })?;
         if let Some(hooks) = &mut record.hooks {
             hooks.retain(|hook| !is_barrier(hook));
         }
@@ -179,8 +194,9 @@ impl History {
         }
     }
 
-    async fn read_parts(&self, name: &str, parts: Parts) -> Result<Overflow, HistoryError> {
+    async fn read_parts(&self, name: &str, parts: Parts, room: &mut Room) -> Result<Overflow, HistoryError> {
         let mut packed = Vec::new();
+        let unpacked = |source| HistoryError::unpacking(name, source);
         for part in parts.names(name) {
             let found = self.secrets.get_opt(&part).await;
             let found = found.map_err(|error| self.failed("read", error))?;
@@ -188,13 +204,13 @@ impl History {
                 .filter(|secret| secret.type_.as_deref() == Some(PART_TYPE))
                 .and_then(|secret| secret.data?.remove(PART_KEY));
             match data {
-                Some(data) => packed.extend(data.0),
+                Some(data) => {
+                    room.take(data.0.len()).map_err(unpacked)?;
+                    packed.extend(data.0);
+                }
                 None => return Err(HistoryError::Part { secret: part }),
             }
         }
-        parts.join(&packed).map_err(|source| HistoryError::Codec {
-            secret: name.to_owned(),
-            source,
-        })
+        parts.join(&packed, room).map_err(unpacked)
     }
 }

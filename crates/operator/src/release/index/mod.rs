@@ -18,13 +18,14 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::Api;
 use kube::core::PartialObjectMeta;
-use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher;
 use steersman_cluster::watch_error;
 use steersman_model::ReleaseName;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use watched::{Answer, SecretEvent, Watched};
+
+use crate::schedule::in_pages;
 
 /// How many Secrets a page of the list has. It is of metadata, so that more fit into memory than of whole objects.
 const INDEX_PAGE: u32 = 250;
@@ -119,8 +120,7 @@ impl ReleaseIndex {
         let config = watcher::Config::default()
             .labels("owner=helm")
             .page_size(INDEX_PAGE);
-        let events = watcher::watcher(api, config).default_backoff();
-        let work = events.for_each(|event| {
+        let work = in_pages(api, config).for_each(|event| {
             let event = event.map_or_else(
                 |error| {
                     // Nothing is lost by it but a list for each release that is read meanwhile.
