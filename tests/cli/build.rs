@@ -121,12 +121,10 @@ fn an_image_has_the_program_and_what_makes_the_charts() {
         config["Entrypoint"],
         serde_json::json!(["/usr/local/bin/steersman", "run", "--watches-file=./watches.yaml"])
     );
-    assert!(
-        config["Env"]
-            .as_array()
-            .unwrap()
-            .contains(&"HOME=/opt/helm".into())
-    );
+    let environment = config["Env"].as_array().unwrap();
+    for variable in ["HOME=/opt/helm", "MALLOC_ARENA_MAX=1"] {
+        assert!(environment.contains(&variable.into()), "{variable}");
+    }
     assert_eq!(config["Labels"]["org.opencontainers.image.source"], "here");
 
     build(&project, &["-t=a", "-o=base.tar", "--base"]);
