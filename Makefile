@@ -66,6 +66,11 @@ bench-engine: ## Measure the chart engine beside Helm's and write docs/benchmark
 bench-operator: ## Measure the operator and write docs/operator-benchmarks.md; HELM_OPERATOR=FILE measures the Go operator beside.
 	@benches/operator.sh --output docs/operator-benchmarks.md
 
+.PHONY: campaign-memory
+campaign-memory: build ## Have the operator meet what is too large for it, with 128 MiB of memory; needs root and cgroups.
+	STEERSMAN_MEMORY=$(abspath $(or $(CARGO_TARGET_DIR),target)/release/steersman) KUBEBUILDER_ASSETS=$$(build/control-plane.sh) \
+		$(CARGO) test --workspace --test cluster memory:: -- --nocapture
+
 .PHONY: deny
 deny: ## Check licences and sources of dependencies in more detail than `make test`; needs cargo-deny.
 	cargo deny check licenses bans sources

@@ -42,6 +42,7 @@ mod lists;
 mod lookups;
 mod many_releases;
 mod masking;
+mod memory;
 mod metrics;
 mod migrate;
 mod moments;
