@@ -40,15 +40,25 @@ check: ## Check format and lints.
 # glibc 2.36 is the first to read.
 PACKED = $(shell getconf GNU_LIBC_VERSION 2>/dev/null | \
 	awk '{ split($$2, part, "."); if (part[1] > 2 || part[2] >= 36) print "-C link-arg=-Wl,-z,pack-relative-relocs" }')
+# Which functions lie together, where `make order` has found that out.
+ORDER = $(wildcard $(or $(CARGO_TARGET_DIR),target)/release/steersman.order)
+COMMA = ,
+ORDERED = $(if $(TARGET),,$(if $(ORDER),-C link-arg=-Wl$(COMMA)--symbol-ordering-file=$(abspath $(ORDER)) \
+	-C link-arg=-Wl$(COMMA)--no-warn-symbol-ordering))
 # It runs alone, so images need nothing beside it. The flags are those of the last crate: that is what is linked, and what
 # runs while it is compiled can't be static.
 .PHONY: build
 build: ## Build the program, target/release/steersman, also for images; TARGET is another processor's, then in target/TARGET.
-	$(CARGO) rustc --release --bin steersman $(if $(TARGET),--target $(TARGET)) -- -C target-feature=+crt-static $(PACKED)
+	$(CARGO) rustc --release --bin steersman $(if $(TARGET),--target $(TARGET)) -- -C target-feature=+crt-static $(PACKED) \
+		$(ORDERED) $(if $(SYMBOLS),-C strip=none)
 
 # Its name when there were two programs.
 .PHONY: build-static
 build-static: build
+
+.PHONY: order
+order: ## Find out which functions an operator calls, so that `make build` puts them together: half the memory; needs valgrind.
+	@build/order.sh
 
 .PHONY: image
 image: build ## Build the image of the example operator: IMG names it, FLAGS go to `steersman build`.
