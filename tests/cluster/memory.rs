@@ -15,7 +15,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{MemoryGroup, OperatorCommand, OperatorProcess};
 
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, PATIENCE, condition, wait_until};
 
 /// The limit of a Deployment as `steersman init` writes it.
 const LIMIT: u64 = 128 << 20;
@@ -83,6 +83,14 @@ impl Campaign {
         assert!(!self.is_release || peak <= MOST, "{what}: {} MiB", peak >> 20);
     }
 
+    /// How often the log says that a release has failed.
+    fn failures_of(&self, name: &str) -> usize {
+        let log = self.operator.log_text();
+        let named = format!("\"name\":\"{name}\"");
+        let of_release = log.lines().filter(|line| line.contains(&named));
+        of_release.filter(|line| line.contains("Release failed")).count()
+    }
+
     /// A line of what the system says of the process.
     fn status(&self, key: &str) -> String {
         let text = std::fs::read_to_string(format!("/proc/{}/status", self.id)).unwrap_or_default();
@@ -107,6 +115,12 @@ impl Campaign {
         for word in words {
             assert!(message.contains(word), "{message}");
         }
+        let web = self.bench.webs().get(name).await.unwrap();
+        let conditions = web.data["status"]["conditions"].as_array().unwrap();
+        assert!(
+            conditions.iter().all(|condition| condition["type"].is_string()),
+            "{conditions:#?}"
+        );
     }
 }
 
@@ -198,7 +212,13 @@ async fn what_does_not_fit_fails_alone() {
             &["failed to read the resource: it takes 1", "MiB of memory"],
         )
         .await;
+    // It is looked at again, with a status that was cut, too.
+    bench
+        .patch_web("heavy", json!({"metadata": {"labels": {"again": "yes"}}}))
+        .await;
+    wait_until("another try", || campaign.failures_of("heavy") > 1).await;
     campaign.goes_on("resources").await;
+    campaign.fails("heavy", &["it takes 1"]).await;
 
     let print = |count: usize, text: &str| format!("{{{{ range until {count} }}}}{text}{{{{ end }}}}");
     for (name, template, words) in [

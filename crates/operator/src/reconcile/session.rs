@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use kube::api::{Api, DynamicObject};
 use steersman_chart::Values;
 use steersman_cluster::Owner;
+use steersman_cluster::client::weight_of_cut;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{Digest, Inputs, ReleaseName, Revision};
 use steersman_watches::controls::{Controls, DeletionPolicy};
@@ -93,9 +94,10 @@ impl Session {
         shared: &Shared,
         settings: &ReconcileSettings,
         resource: &Resource,
-        object: DynamicObject,
+        mut object: DynamicObject,
         share: Arc<Share>,
     ) -> Result<Self, (DynamicObject, ReconcileError)> {
+        forget_cut_status(&mut object);
         let metadata = &object.metadata;
         let name = metadata.name.clone().unwrap_or_default();
         let release = match ReleaseName::new(name.clone()) {
@@ -164,6 +166,7 @@ impl Session {
         let is_changed = changed_by_others(&self.object, &written.object);
         self.object = written.object;
         self.object.metadata.managed_fields = None;
+        forget_cut_status(&mut self.object);
         self.freshness = written.freshness;
         self.generation = written.generation;
         if is_changed {
@@ -313,6 +316,15 @@ fn controls(object: &DynamicObject) -> Controls {
         );
     }
     controls
+}
+
+/// What is left of the status of a resource that was cut is none: it is written anew.
+fn forget_cut_status(object: &mut DynamicObject) {
+    if weight_of_cut(&object.data).is_some()
+        && let Some(fields) = object.data.as_object_mut()
+    {
+        fields.remove("status");
+    }
 }
 
 fn learn_spec(redactor: &LearningRedactor, object: &DynamicObject) {
