@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, User};
 use tempfile::TempDir;
 
+use crate::kinds::Kinds;
+
 /// How long anything may take. The machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -92,6 +94,7 @@ pub(crate) struct Bench {
     pub(crate) group: String,
     pub(crate) user: User,
     pub(crate) folder: TempDir,
+    kinds: Kinds,
 }
 
 impl Bench {
@@ -127,6 +130,7 @@ impl Bench {
             group,
             user,
             folder,
+            kinds: Kinds::new(cluster),
         }
     }
 
@@ -155,6 +159,9 @@ impl Bench {
         plural: &str,
         versions: &[&str],
     ) {
+        let defined = GroupVersionKind::gvk(group, versions[0], kind);
+        self.kinds
+            .add(ApiResource::from_gvk_with_plural(&defined, plural));
         let versions: Vec<Value> = versions
             .iter()
             .map(|version| {

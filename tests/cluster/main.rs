@@ -35,6 +35,7 @@ mod ignored_values;
 mod immutable;
 mod keep;
 mod keeping;
+mod kinds;
 mod large;
 mod leader;
 mod lifecycle;
