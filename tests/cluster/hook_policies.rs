@@ -14,12 +14,41 @@ fn hook(name: &str, annotations: &str) -> String {
     )
 }
 
+/// In which order Helm makes the hooks of the chart at an installation.
+async fn order_of_helm(bench: &Bench) -> Vec<String> {
+    let chart = bench.folder.path().join("web");
+    let chart = chart.to_str().unwrap();
+    let namespace = ["-n", bench.namespace.as_str()];
+    let mark = bench.cluster.audit_mark().unwrap();
+    let install = ["install", "judge", chart, "--server-side=false"];
+    let helm = async |arguments: &[&str]| {
+        let arguments = [arguments, &namespace].concat();
+        bench.cluster.helm(&arguments).await.unwrap();
+    };
+    helm(&install).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let made = audit.resource("configmaps").filter(|request| {
+        request.verb == "create" && request.namespace == bench.namespace && request.name != "judge-config"
+    });
+    let names = made.requests.iter().map(|request| request.name.clone()).collect();
+    helm(&["uninstall", "judge"]).await;
+    // Helm leaves them.
+    for name in ["a-last", "b-first", "d-stays", "e-odd"] {
+        let parameters = DeleteParams::default();
+        bench.config_maps().delete(name, &parameters).await.unwrap();
+    }
+    names
+}
+
 #[tokio::test]
 async fn hooks_run_by_weight_and_go_by_their_policies() {
     let Some(bench) = Bench::with_kind("hooks").await else {
         return;
     };
     let hooks = [
+        // What is no number weighs nothing, and of a document with an unknown event nothing is made.
+        hook("e-odd", "pre-install\n    helm.sh/hook-weight: x"),
+        hook("f-unknown", "pre-install, pre-instal"),
         hook(
             "a-last",
             "pre-install,pre-upgrade\n    helm.sh/hook-weight: \"7\"",
@@ -38,6 +67,7 @@ async fn hooks_run_by_weight_and_go_by_their_policies() {
         ),
     ];
     bench.add_template("ordered.yaml", &hooks.concat());
+    let by_helm = order_of_helm(&bench).await;
     let operator = bench.ready_operator().await;
     let mark = bench.cluster.audit_mark().unwrap();
     bench.apply_web("shop", json!({})).await;
@@ -59,11 +89,22 @@ async fn hooks_run_by_weight_and_go_by_their_policies() {
         "patch b-first",
         "patch c-gone",
         "patch d-stays",
+        "patch e-odd",
         "patch a-last",
         "delete c-gone",
         "patch shop-config",
     ];
     assert_eq!(names, expected);
+    let made = names.iter().filter_map(|name| name.strip_prefix("patch "));
+    let made: Vec<&str> = made.filter(|name| *name != "shop-config").collect();
+    assert_eq!(made, by_helm);
+    let log = operator.log_text();
+    let mut skipped = log.lines().filter(|line| line.contains("Skipping unknown hooks"));
+    let skipped = skipped.next().unwrap();
+    assert!(
+        skipped.contains("web/templates/ordered.yaml") && skipped.contains("pre-install, pre-instal"),
+        "{skipped}"
+    );
 
     let uid = async |name: &str| bench.config_maps().get(name).await.unwrap().metadata.uid;
     let (first, stays) = (uid("b-first").await, uid("d-stays").await);
@@ -136,8 +177,35 @@ async fn a_hook_takes_no_longer_than_it_may() {
     };
     let operator = bench.operator_with(&["--hook-timeout=1s"]).await;
     bench.apply_web("shop", json!({"hooks": true})).await;
-    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
-    assert!(message.contains("shop-job is not done after 1 s"), "{message}");
+    let (_, reason, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert_eq!(reason, "InstallError");
+    assert!(
+        message.contains("pre-install hook web/templates/hooks.yaml: Job ")
+            && message.contains("shop-job is not done after 1 s"),
+        "{message}"
+    );
+    bench.apply_web("beacon", json!({})).await;
+    bench.wait_revision("beacon", 1).await;
+
+    // Helm gives it up, too, and both say that the revision has failed.
+    let chart = bench.folder.path().join("web");
+    let install = [
+        "install",
+        "judge",
+        chart.to_str().unwrap(),
+        "--set=hooks=true",
+        "--timeout=1s",
+        "--server-side=false",
+        "-n",
+        &bench.namespace,
+    ];
+    let refused = bench.cluster.helm(&install).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("failed pre-install") && refused.contains("context deadline exceeded"),
+        "{refused}"
+    );
+    let revisions = ["1 deployed", "1 failed", "1 failed"];
+    assert_eq!(bench.revisions().await, revisions);
     operator.stop().await.unwrap();
 }
 

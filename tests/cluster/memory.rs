@@ -221,11 +221,31 @@ async fn what_does_not_fit_fails_alone() {
     campaign.fails("heavy", &["it takes 1"]).await;
 
     let print = |count: usize, text: &str| format!("{{{{ range until {count} }}}}{text}{{{{ end }}}}");
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ";
     for (name, template, words) in [
         (
             "output",
-            print(300_000, "# 0123456789 0123456789\n"),
-            "output is larger than",
+            // 50 MB.
+            format!(
+                "{{{{ $line := repeat 10000 \"x\" }}}}{map}large}}\ndata:\n{}",
+                print(5_000, "  k{{ . }}: {{ $line }}\n")
+            ),
+            "output is larger than 4",
+        ),
+        (
+            "many",
+            print(100_000, &format!("---\n{map}m{{{{ . }}}}}}\n")),
+            "output is larger than 4",
+        ),
+        (
+            "small",
+            print(100_000, "---\na: 1\n"),
+            "documents are rendered, and 50000 are allowed",
+        ),
+        (
+            "several",
+            print(15_000, &format!("---\n{map}s{{{{ . }}}}}}\n")),
+            "MiB of memory, and have 6.6 MiB",
         ),
         (
             "values",

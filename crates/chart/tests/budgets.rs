@@ -255,7 +255,7 @@ fn templates_and_documents_are_counted() {
     check("{{ tpl (repeat 400000 \"{{ 1 }}\") . | len }}", VALUES);
     check(
         "{{ $s := repeat 60000 \"---\\na: 1\\n\" }}{{ $s }}",
-        "snippet/templates/t.yaml: more than 50000 documents are rendered",
+        "60000 documents are rendered, and 50000 are allowed",
     );
     check(
         "a: [{{ repeat 2000000 \"1,\" }}]",

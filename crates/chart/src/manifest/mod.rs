@@ -15,12 +15,15 @@ use std::collections::BTreeMap;
 use steersman_gotemplate::Str;
 use steersman_yaml::Node;
 
+use crate::error::{RenderError, RenderErrorKind};
 use crate::metadata::decode;
-use crate::notice::Notice;
 use head::Head;
 
 /// How many documents a chart may render: more than a release can have objects.
 const MAX_DOCUMENTS: usize = 50_000;
+
+/// A document takes memory beside its text, so that each counts as at least so many bytes of output.
+const LEAST_BYTES: usize = 80;
 
 /// What a chart renders.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,6 +36,17 @@ pub struct Rendered {
     pub notes: String,
     /// The files in `crds/` of the chart and its enabled subcharts.
     pub crds: Vec<CrdFile>,
+    /// What is left out, as in Helm.
+    pub skipped_hooks: Vec<SkippedHook>,
+}
+
+/// A document that names a hook event which Helm does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkippedHook {
+    /// The template, such as `web/templates/migrate.yaml`.
+    pub source: String,
+    /// What its annotation `helm.sh/hook` says.
+    pub events: String,
 }
 
 /// A file of a chart's `crds/` folder, which is not a template.
@@ -68,37 +82,50 @@ impl Manifest {
     }
 }
 
-/// Takes the texts of templates apart into manifests and hooks, each sorted by kind.
+/// Takes the texts of templates apart into manifests and hooks, each sorted by kind. `output_bytes` is what the templates
+/// may print.
 pub(crate) fn sort_files(
     files: &BTreeMap<String, Str>,
-    notices: &mut Vec<Notice>,
-) -> Result<(Vec<Manifest>, Vec<Hook>), String> {
-    let mut manifests = Vec::new();
-    let mut hooks = Vec::new();
+    output_bytes: usize,
+) -> Result<Rendered, RenderError> {
+    let invalid = |source: &str, message: String| {
+        let message = format!("YAML parse error on {source}: {message}");
+        RenderError::new(RenderErrorKind::Manifest, message)
+    };
+    check_number(files, MAX_DOCUMENTS.min(output_bytes / LEAST_BYTES))?;
+    let mut rendered = Rendered::default();
     for (source, output) in files {
-        let Some(text) = output.as_str() else {
-            return Err(format!("YAML parse error on {source}: {}", not_text(output)));
-        };
+        let text = output.as_str().ok_or_else(|| invalid(source, not_text(output)))?;
         for document in documents(text) {
-            if manifests.len() + hooks.len() >= MAX_DOCUMENTS {
-                return Err(format!(
-                    "{source}: more than {MAX_DOCUMENTS} documents are rendered"
-                ));
-            }
-            let (manifest, head) = read(source, document)
-                .map_err(|message| format!("YAML parse error on {source}: {message}"))?;
+            let (manifest, head) = read(source, document).map_err(|message| invalid(source, message))?;
             match head.annotation(hook::HOOK) {
-                None => manifests.push(manifest),
+                None => rendered.manifests.push(manifest),
                 Some(events) => match Hook::new(manifest, events, &head) {
-                    Some(hook) => hooks.push(hook),
-                    None => notices.push(Notice::info("skipping unknown hooks").with("hookTypes", events)),
+                    Some(hook) => rendered.hooks.push(hook),
+                    None => rendered.skipped_hooks.push(SkippedHook {
+                        source: source.clone(),
+                        events: events.to_owned(),
+                    }),
                 },
             }
         }
     }
-    manifests.sort_by(|a, b| install_order(&a.kind, &b.kind));
-    hooks.sort_by(|a, b| install_order(&a.manifest.kind, &b.manifest.kind));
-    Ok((manifests, hooks))
+    rendered.manifests.sort_by(|a, b| install_order(&a.kind, &b.kind));
+    rendered
+        .hooks
+        .sort_by(|a, b| install_order(&a.manifest.kind, &b.manifest.kind));
+    Ok(rendered)
+}
+
+/// Refuses more documents than `allowed`.
+fn check_number(files: &BTreeMap<String, Str>, allowed: usize) -> Result<(), RenderError> {
+    let texts = files.values().filter_map(|output| output.as_str());
+    let number: usize = texts.map(|text| documents(text).count()).sum();
+    if number <= allowed {
+        return Ok(());
+    }
+    let message = format!("{number} documents are rendered, and {allowed} are allowed");
+    Err(RenderError::new(RenderErrorKind::Budget, message))
 }
 
 /// What is wrong with output that is no UTF-8: the message for the first document that cannot be read.

@@ -148,13 +148,16 @@ impl Arrangement {
     ) -> Result<Rendered, RenderError> {
         let mut files = self.render_files(input, notices)?;
         let notes = self.take_notes(&mut files, input.subchart_notes);
-        let (manifests, hooks) = manifest::sort_files(&files, notices)
-            .map_err(|message| RenderError::new(RenderErrorKind::Manifest, message))?;
+        let rendered = manifest::sort_files(&files, input.limits.output_bytes)?;
+        let skipped = rendered.skipped_hooks.iter();
+        notices.extend(
+            skipped
+                .map(|hook| Notice::info("skipping unknown hooks").with("hookTypes", hook.events.as_str())),
+        );
         Ok(Rendered {
-            manifests,
-            hooks,
             notes,
             crds: crds(&self.chart),
+            ..rendered
         })
     }
 

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use kube::Client;
 use serde_json::Value;
-use steersman_chart::{Chart, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput, Rendered};
+use steersman_chart::{
+    Chart, Operation, ReleaseInfo, RenderError, RenderErrorKind, RenderInput, Rendered, SkippedHook,
+};
 use steersman_cluster::TRACE;
 use steersman_cluster::discovery::Discovery;
 use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
@@ -48,7 +50,9 @@ impl Renderer {
         operation: Operation,
     ) -> Result<Rendered, ReconcileError> {
         let rendering = self.render_once_or_twice(session, prepared, revision, operation, false);
-        Ok(rendering.await?.0)
+        let (rendered, _) = rendering.await?;
+        tell_of_skipped(&rendered, session.redactor.snapshot());
+        Ok(rendered)
     }
 
     /// Renders the chart for a revision, and once more, at another time and with the same answers to what it looks
@@ -129,6 +133,19 @@ impl Renderer {
         session.redactor.learn(secrets);
         session.progress.note_lookups(answers, looked_up);
         rendered
+    }
+}
+
+/// Says in the log which hooks are left out, without a value that the chart puts into a Secret.
+fn tell_of_skipped(rendered: &Rendered, mut redactor: Redactor) {
+    if rendered.skipped_hooks.is_empty() {
+        return;
+    }
+    for manifest in &rendered.manifests {
+        redactor.add_manifest(&manifest.text);
+    }
+    for SkippedHook { source, events } in &rendered.skipped_hooks {
+        tracing::warn!(template = %source, hookTypes = redactor.mask(events), "Skipping unknown hooks");
     }
 }
 
