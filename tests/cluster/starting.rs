@@ -2,34 +2,60 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, wait_for_line};
+use crate::bench::{Bench, condition, wait_for_line};
 
+/// Two kinds have one chart.
 #[tokio::test]
 async fn a_kind_that_is_not_served_is_waited_for() {
-    let Some(bench) = Bench::new("starting").await else {
+    let Some(bench) = Bench::with_kind("starting").await else {
         return;
     };
+    let group = &bench.group;
+    let entry = |kind: &str| format!("- {{group: {group}, version: v1, kind: {kind}, chart: web}}\n");
+    bench.watches(&(entry("Web") + &entry("Gallery")));
     let operator = bench.operator();
-    let begun = std::time::Instant::now();
-    while !operator
-        .probe("/readyz?verbose")
-        .await
-        .is_ok_and(|answer| answer.contains("waiting for its CustomResourceDefinition"))
-    {
-        assert!(
-            begun.elapsed() < std::time::Duration::from_secs(30),
-            "{}",
-            operator.log_text()
-        );
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
-    bench.define_kind().await;
+    // The one that is served does not wait for the other.
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
+    let answer = operator.probe("/readyz?verbose").await.unwrap();
+    let waiting: Vec<&str> = answer
+        .lines()
+        .filter(|line| line.contains("waiting for its CustomResourceDefinition"))
+        .collect();
+    assert!(
+        matches!(waiting.as_slice(), [line] if line.contains("Gallery") && !line.contains("Web")),
+        "{answer}"
+    );
+    let log = operator.log_text();
+    assert!(
+        log.contains("Gallery") && !log.contains("\"level\":\"error\""),
+        "{log}"
+    );
+
+    bench.define("Gallery", "galleries").await;
+    let galleries = bench.kind_api("Gallery", "galleries");
+    bench
+        .apply_cr("Gallery", "galleries", "museum", json!({"message": "open"}))
+        .await;
+    bench
+        .wait("the revision", &galleries, "museum", |gallery| {
+            (gallery["status"]["revision"] == 1).then_some(())
+        })
+        .await;
+    let map = bench.config_maps().get("museum-config").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "open");
     operator
         .wait_until_ready(std::time::Duration::from_secs(5))
         .await
         .unwrap();
+    // A release has one resource, of whichever kind.
+    bench.apply_cr("Gallery", "galleries", "shop", json!({})).await;
+    let (_, _, message) = bench
+        .wait("the refusal", &galleries, "shop", |gallery| {
+            condition(gallery, "Irreconcilable")
+        })
+        .await;
+    assert!(message.contains("duplicate release name"), "{message}");
     operator.stop().await.unwrap();
 }
 

@@ -1,6 +1,6 @@
 //! Which namespaces, scopes, groups and versions are watched.
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
@@ -50,7 +50,19 @@ async fn listed_namespaces_are_watched_whether_they_exist_or_come_or_go() {
     let coming = format!("{here}-coming");
     let api_version = format!("{}/v1", bench.group);
     let webs = |namespace: &str| resources(&bench, &bench.group, "v1", "webs", Some(namespace));
-    let list = format!(" {here} ,{coming},{going}, {here},,");
+    // What others hold keeps a namespace in its end when the operator starts.
+    let ending = bench.cluster.unique_namespace("ending").await.unwrap();
+    let held = json!({"apiVersion": api_version, "kind": "Web", "metadata": {"name": "held", "finalizers": ["example.com/held"]}});
+    let held: DynamicObject = serde_json::from_value(held).unwrap();
+    webs(&ending).create(&PostParams::default(), &held).await.unwrap();
+    let delete = ["delete", "namespace", &ending, "--wait=false"];
+    bench.cluster.kubectl(&delete).await.unwrap();
+    bench
+        .wait("the deletion", &webs(&ending), "held", |web| {
+            web.pointer("/metadata/deletionTimestamp").map(|_| ())
+        })
+        .await;
+    let list = format!(" {here} ,{coming},{going},\t{ending} , {here},,");
     let operator = bench.operator_in(bench.folder.path(), &[("WATCH_NAMESPACE", &list)]);
     operator.wait_until_ready(PATIENCE).await.unwrap();
 
@@ -68,6 +80,20 @@ async fn listed_namespaces_are_watched_whether_they_exist_or_come_or_go() {
     wait_revision(&bench, &webs(&coming), "shop", 1).await;
     let ignored = webs(&unwatched).get("shop").await.unwrap();
     assert_eq!(ignored.metadata.finalizers, None);
+
+    let held = webs(&ending).get("held").await.unwrap();
+    assert_eq!(
+        held.metadata.finalizers,
+        Some(vec!["example.com/held".to_owned()])
+    );
+    let let_go = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    webs(&ending)
+        .patch("held", &PatchParams::default(), &let_go)
+        .await
+        .unwrap();
+    bench.wait_gone(&webs(&ending), "held").await;
+    let log = operator.log_text();
+    assert!(!log.contains("\"level\":\"error\""), "{log}");
 
     // A namespace that is being deleted waits for its release, and ends.
     bench
