@@ -266,6 +266,7 @@ async fn what_does_not_fit_fails_alone() {
     }
     campaign.goes_on("templates").await;
 
+    a_crowd_of_parts(&campaign).await;
     // What could not be read goes nevertheless.
     for name in ["zeros", "heavy", "output"] {
         bench.delete_web(name).await;
@@ -275,6 +276,31 @@ async fn what_does_not_fit_fails_alone() {
         flood(&campaign).await;
     }
     campaign.operator.stop().await.unwrap();
+}
+
+/// A list of what others call parts of a release is larger than an answer may be: it is read in shorter pages.
+async fn a_crowd_of_parts(campaign: &Campaign) {
+    let bench = &campaign.bench;
+    let note = "x".repeat(250_000);
+    for number in 0..20 {
+        let labels = json!({"steersman.dev/release": "plain-resources"});
+        let secret = json!({"apiVersion": "v1", "kind": "Secret",
+            "metadata": {"name": format!("part-{number}"), "labels": labels, "annotations": {"note": note}}});
+        let secret: DynamicObject = serde_json::from_value(secret).unwrap();
+        let parameters = PostParams::default();
+        bench.secrets().create(&parameters, &secret).await.unwrap();
+    }
+    let policy = json!({"metadata": {"annotations": {"steersman.dev/deletion-policy": "orphan"}}});
+    bench.patch_web("plain-resources", policy).await;
+    bench.delete_web("plain-resources").await;
+    bench.wait_gone(&bench.webs(), "plain-resources").await;
+    let revision = bench
+        .secrets()
+        .get("sh.helm.release.v1.plain-resources.v1")
+        .await
+        .unwrap();
+    assert_eq!(revision.metadata.owner_references, None);
+    campaign.goes_on("parts").await;
 }
 
 /// How many there are of what is too large.

@@ -37,6 +37,7 @@ pub mod permissions;
 mod proof;
 mod request;
 mod schema_fault;
+mod too_large;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
@@ -44,6 +45,7 @@ pub use mark::{CHART_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind
 pub use proof::{OWNER_UID_LABEL, is_kept, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};
+pub use too_large::is_too_large;
 pub use watch_error::watch_error;
 
 /// The target of spans that are for traces alone.

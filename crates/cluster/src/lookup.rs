@@ -14,7 +14,7 @@ use steersman_model::{ApiKind, Digest, digest_of_json, in_words, is_part_of_a_pa
 use steersman_watches::{Confinement, OutOfBounds};
 use tokio::runtime::Handle;
 
-use crate::client::{is_too_large, weight_of_cut};
+use crate::client::{Pages, weight_of_cut};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::{Owner, Ownership, RequestError};
 
@@ -349,28 +349,17 @@ impl ClusterWorld {
         resource: &Resource,
         query: LookupQuery<'_>,
     ) -> Result<serde_json::Value, LookupError> {
-        let mut parameters = ListParams::default().limit(PAGE);
+        let mut pages = Pages::of(api, ListParams::default().limit(PAGE));
         let mut items = Vec::new();
-        loop {
-            let page = match api.list(&parameters).await {
-                Err(error) if is_too_large(&error) && parameters.limit > Some(1) => {
-                    parameters.limit = parameters.limit.map(|limit| limit.div_ceil(10));
-                    continue;
-                }
-                page => page.map_err(|error| LookupError::request(resource, query, error))?,
-            };
-            let token = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-            for mut object in page.items {
+        let failed = |error| LookupError::request(resource, query, error);
+        while let Some(page) = pages.next().await.map_err(failed)? {
+            for mut object in page {
                 // Items of a list name no type; Helm's do.
                 object.types.get_or_insert_with(|| kube::core::TypeMeta {
                     api_version: query.api_version.to_owned(),
                     kind: query.kind.to_owned(),
                 });
                 items.push(self.admitted(object, query)?);
-            }
-            match token {
-                Some(token) => parameters.continue_token = Some(token),
-                None => break,
             }
         }
         Ok(serde_json::json!({

@@ -6,6 +6,7 @@ use std::time::Duration;
 use steersman_model::one_line;
 
 use crate::schema_fault::{FaultKind, SchemaFault, faults};
+use crate::too_large::is_too_large;
 
 /// What is said of a connection that ended before its answer.
 const CLOSED: &str = "no answer from the API server: the connection was closed";
@@ -209,6 +210,9 @@ impl From<kube::Error> for RequestError {
                 }
                 if is_closed(innermost) {
                     return Self::local(CLOSED);
+                }
+                if is_too_large(&other) {
+                    return Self::local(&innermost.to_string());
                 }
                 Self::local(&format!("no answer from the API server: {innermost}"))
             }

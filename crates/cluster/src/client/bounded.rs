@@ -15,12 +15,13 @@ use hyper::header::CONTENT_TYPE;
 use hyper::http::{Request, Response};
 use kube::client::Body;
 use serde_json::Value;
-use steersman_model::{chain, in_words};
+use steersman_model::chain;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::{Layer, Service};
 
 use super::cut::{Cut, Shape};
 use super::deadline::is_watch;
+use crate::too_large::TooLarge;
 
 /// Answers up to this size are read at any time; larger ones one after the other.
 const SMALL: usize = 512 * 1024;
@@ -39,27 +40,6 @@ pub struct AnswerLimits {
     pub object: usize,
     /// The values of all objects of a list.
     pub list: usize,
-}
-
-/// An answer that is too large.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum TooLarge {
-    #[error("the answer of the API server is larger than {}", in_words(*.0))]
-    Text(usize),
-    #[error("the answer of the API server takes more than {} of memory", in_words(*.0))]
-    Values(usize),
-}
-
-/// Whether a request failed because its answer is too large: a shorter list may do.
-pub fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if error.is::<TooLarge>() {
-            return true;
-        }
-        next = error.source();
-    }
-    false
 }
 
 /// How many bytes an object would take that was cut, as it was too large for a list or a watch.
@@ -265,6 +245,7 @@ mod tests {
     use tower::service_fn;
 
     use super::*;
+    use crate::{RequestError, is_too_large};
 
     const LIMITS: AnswerLimits = AnswerLimits {
         bytes: 2 << 20,
@@ -312,6 +293,11 @@ mod tests {
         });
         let text = "x".repeat(60_000);
         let error = answer(&layer, OBJECT, &format!("\"{text}\"")).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the answer of the API server is larger than 49 KiB"
+        );
+        let error = RequestError::from(kube::Error::Service(error));
         assert_eq!(
             error.to_string(),
             "the answer of the API server is larger than 49 KiB"

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{Selector, SelectorExt};
 use steersman_cluster::RequestError;
-use steersman_cluster::client::is_too_large;
+use steersman_cluster::is_too_large;
 use tokio::sync::mpsc;
 
 use crate::reconcile::{SELECTOR_ANNOTATION, has_finalizer};

@@ -1,9 +1,11 @@
 //! Where the release of a custom resource without a namespace is.
 
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::api::{Api, ListParams};
 use steersman_cluster::RequestError;
+use steersman_cluster::client::Pages;
 use steersman_model::ReleaseName;
 
 /// The namespace in which the custom resource with this UID has the release; `None` if it has none. A namespaced
@@ -18,10 +20,15 @@ pub async fn namespace_of(
 ) -> Result<Option<String>, RequestError> {
     let secrets: Api<Secret> = Api::all(client);
     let revisions = ListParams::default().labels(&format!("owner=helm,name={release}"));
-    let found = secrets.list_metadata(&revisions).await?;
-    let theirs = found.items.into_iter().find(|secret| {
-        let owners = secret.metadata.owner_references.iter().flatten();
+    let is_theirs = |metadata: &ObjectMeta| {
+        let owners = metadata.owner_references.iter().flatten();
         owners.into_iter().any(|owner| owner.uid == uid)
-    });
-    Ok(theirs.and_then(|secret| secret.metadata.namespace))
+    };
+    let mut pages = Pages::of(&secrets, revisions);
+    while let Some(page) = pages.next_metadata().await? {
+        if let Some(theirs) = page.into_iter().find(is_theirs) {
+            return Ok(theirs.namespace);
+        }
+    }
+    Ok(None)
 }

@@ -13,7 +13,7 @@ use kube::api::Api;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, Event};
 use serde::de::DeserializeOwned;
-use steersman_cluster::client::is_too_large;
+use steersman_cluster::is_too_large;
 use tokio::sync::Notify;
 
 use crate::schedule::{jitter, spread};

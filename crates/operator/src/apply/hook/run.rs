@@ -21,6 +21,8 @@ use crate::apply::request::{Existing, apply_new};
 use crate::release::{HistoryError, HookRecord};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How many pods of a failed job are asked for what they said: others may have given many its label.
+const PODS: u32 = 50;
 /// The annotation of a hook's object that says for what it was started.
 const RUN: &str = "steersman.dev/hook-run";
 
@@ -240,7 +242,8 @@ impl Applier {
         let namespace = run.id.namespace.as_deref()?;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let selector = format!("batch.kubernetes.io/job-name={}", run.id.name);
-        match pods.list(&ListParams::default().labels(&selector)).await {
+        let selected = ListParams::default().labels(&selector).limit(PODS);
+        match pods.list(&selected).await {
             Ok(pods) => pods.items.iter().rev().find_map(last_words),
             Err(error) => {
                 let error = RequestError::from(error);

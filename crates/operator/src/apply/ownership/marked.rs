@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::{FutureExt, StreamExt, TryStreamExt};
 use kube::api::ListParams;
+use steersman_cluster::client::Pages;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::permissions::{PermissionsError, granted};
 use steersman_cluster::{CHART_LABEL, Owner, RequestError};
@@ -39,20 +40,22 @@ impl Applier {
         };
         let selector = ListParams::default().labels(&format!("{CHART_LABEL}={}", owner.chart));
         let api = self.api(resource, Some(&owner.release_namespace));
-        let found = api
-            .list_metadata(&selector)
-            .await
-            .map_err(|error| ApplyError::Request {
-                attempt: "list objects like",
-                id: Box::new(id("*".to_owned())),
-                source: error.into(),
-            })?;
-        let ours = found.items.into_iter().filter(|object| {
-            // What a controller derives from our objects carries our labels, too, but not our mark as owner.
-            let references = object.metadata.owner_references.iter().flatten();
-            references.into_iter().any(|reference| reference.uid == owner.uid)
-        });
-        Ok(ours.filter_map(|object| object.metadata.name.map(id)).collect())
+        let failed = |error: kube::Error| ApplyError::Request {
+            attempt: "list objects like",
+            id: Box::new(id("*".to_owned())),
+            source: error.into(),
+        };
+        let mut marked = Vec::new();
+        let mut pages = Pages::of(&api, selector);
+        while let Some(page) = pages.next_metadata().await.map_err(failed)? {
+            let ours = page.into_iter().filter(|metadata| {
+                // What a controller derives from our objects carries our labels, too, but not our mark as owner.
+                let references = metadata.owner_references.iter().flatten();
+                references.into_iter().any(|reference| reference.uid == owner.uid)
+            });
+            marked.extend(ours.filter_map(|metadata| metadata.name.map(id)));
+        }
+        Ok(marked)
     }
 
     /// Every object that is known to be the owner's, of whatever kind: for releases of which not every revision can be read,

@@ -7,7 +7,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::ListParams;
-use steersman_cluster::client::is_too_large;
+use steersman_cluster::client::Pages;
 
 use super::{History, HistoryError};
 use crate::release::codec::Room;
@@ -17,7 +17,7 @@ use crate::release::secret::secret_revision;
 const MAX_NAMES: usize = 32;
 /// How many are asked for at a time.
 const AT_ONCE: usize = 4;
-/// How many a page of a list has. Where so many are too large for an answer, they come one by one.
+/// How many a page of a list has.
 const PAGE: u32 = 10;
 
 impl History {
@@ -46,33 +46,34 @@ impl History {
         }
     }
 
-    /// The metadata of the Secrets of the release.
-    pub(super) async fn find_metadata(&self) -> Result<Vec<ObjectMeta>, HistoryError> {
+    /// What `pick` takes of the metadata of each Secret of the release: others may have put much into it.
+    pub(super) async fn find_metadata<T>(
+        &self,
+        pick: impl Fn(&ObjectMeta) -> Option<T>,
+    ) -> Result<Vec<T>, HistoryError> {
         let names = self.known_names().await.unwrap_or_default();
         let requests: Vec<_> = names
             .iter()
             .map(|name| self.secrets.get_metadata_opt(name))
             .collect();
+        let picked = |metadata: &ObjectMeta| pick(metadata).filter(|_| self.is_selected(metadata));
         let found: Result<Vec<_>, _> = futures::stream::iter(requests)
             .buffered(AT_ONCE)
+            .map_ok(|secret| secret.map(|secret| picked(&secret.metadata)))
             .try_collect()
             .await;
-        let found: Vec<ObjectMeta> = found
-            .unwrap_or_default()
-            .into_iter()
-            .flatten()
-            .map(|secret| secret.metadata)
-            .collect();
+        let found: Vec<Option<T>> = found.unwrap_or_default().into_iter().flatten().collect();
         if !found.is_empty() {
-            return Ok(found
-                .into_iter()
-                .filter(|found| self.is_selected(found))
-                .collect());
+            return Ok(found.into_iter().flatten().collect());
         }
-        let listed = self.secrets.list_metadata(&self.selector()).await;
-        let listed = listed.map_err(|error| self.failed("read", error))?.items;
-        self.note_all(listed.iter().map(|secret| &secret.metadata));
-        Ok(listed.into_iter().map(|secret| secret.metadata).collect())
+        let mut listed = Vec::new();
+        let mut pages = Pages::of(&self.secrets, self.selector());
+        let failed = |error| self.failed("read", error);
+        while let Some(page) = pages.next_metadata().await.map_err(failed)? {
+            self.note_all(page.iter());
+            listed.extend(page.iter().filter_map(&pick));
+        }
+        Ok(listed)
     }
 
     /// The Secrets of these names. Where none of them is there, others may be; where one request fails, the list is another
@@ -99,25 +100,16 @@ impl History {
     }
 
     async fn list(&self, room: &mut Room) -> Result<Vec<Secret>, HistoryError> {
-        let mut parameters = self.selector().limit(PAGE);
+        let mut pages = Pages::of(&self.secrets, self.selector().limit(PAGE));
         let mut listed = Vec::new();
-        loop {
-            let page = match self.secrets.list(&parameters).await {
-                Err(error) if is_too_large(&error) && parameters.limit != Some(1) => {
-                    parameters.limit = Some(1);
-                    continue;
-                }
-                page => page.map_err(|error| self.failed("read", error))?,
-            };
-            self.note_all(page.items.iter().map(|secret| &secret.metadata));
-            for secret in page.items {
+        let failed = |error| self.failed("read", error);
+        while let Some(page) = pages.next().await.map_err(failed)? {
+            self.note_all(page.iter().map(|secret| &secret.metadata));
+            for secret in page {
                 listed.push(taking_room(secret, room)?);
             }
-            match page.metadata.continue_.filter(|token| !token.is_empty()) {
-                Some(token) => parameters.continue_token = Some(token),
-                None => return Ok(listed),
-            }
         }
+        Ok(listed)
     }
 
     fn note_all<'a>(&self, listed: impl Iterator<Item = &'a ObjectMeta>) {

@@ -1,6 +1,8 @@
 //! Revisions that go, with their release or before it, and those that outlive their owner.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use steersman_cluster::client::Pages;
 use steersman_cluster::{RequestError, orphan_patch};
 use steersman_model::FIELD_MANAGER;
 
@@ -47,10 +49,9 @@ impl History {
     /// The server refuses a request. Secrets that are no releases are deleted too when they
     /// belong to nobody else.
     pub async fn purge(&self, is_taken_over: bool) -> Result<(), HistoryError> {
-        let mut secrets = self.find_metadata().await?;
         // Helm's own command line writes no owner. Labels alone make no release: anybody writes them.
         let prefix = name_prefix(self.release.as_str());
-        secrets.retain(|metadata| {
+        let is_ours = |metadata: &ObjectMeta| {
             let mut owners = metadata.owner_references.iter().flatten().peekable();
             let is_anybodys = owners.peek().is_some() || is_taken_over;
             let is_named = metadata
@@ -58,16 +59,19 @@ impl History {
                 .as_ref()
                 .is_some_and(|name| name.starts_with(&prefix));
             is_named && is_anybodys && owners.all(|owner| owner.uid == self.owner.uid)
-        });
-        secrets.sort_by_key(|metadata| {
+        };
+        let secrets = self.find_metadata(|metadata| {
             let version = metadata.labels.as_ref().and_then(|labels| labels.get("version"));
-            version
-                .and_then(|version| version.parse::<u32>().ok())
-                .unwrap_or_default()
+            let version: u32 = version
+                .and_then(|version| version.parse().ok())
+                .unwrap_or_default();
+            let name = metadata.name.clone().filter(|_| is_ours(metadata))?;
+            Some((version, name, metadata.uid.clone()))
         });
-        for metadata in secrets {
-            let name = metadata.name.unwrap_or_default();
-            self.delete_secret(&name, metadata.uid).await?;
+        let mut secrets = secrets.await?;
+        secrets.sort_by_key(|(version, ..)| *version);
+        for (_, name, uid) in secrets {
+            self.delete_secret(&name, uid).await?;
         }
         Ok(())
     }
@@ -85,30 +89,29 @@ impl History {
     }
 
     async fn orphan_selected(&self, selector: &str) -> Result<(), HistoryError> {
-        let found = self
-            .secrets
-            .list_metadata(&ListParams::default().labels(selector))
-            .await
-            .map_err(|error| self.failed("read", error))?;
+        let mut pages = Pages::of(&self.secrets, ListParams::default().labels(selector));
+        let failed = |error| self.failed("read", error);
+        while let Some(page) = pages.next_metadata().await.map_err(failed)? {
+            for metadata in page {
+                self.orphan_one(metadata).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn orphan_one(&self, metadata: ObjectMeta) -> Result<(), HistoryError> {
+        let Some(patch) = orphan_patch(&metadata, &self.owner.uid) else {
+            return Ok(());
+        };
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        for metadata in found.items.into_iter().map(|object| object.metadata) {
-            let Some(patch) = orphan_patch(&metadata, &self.owner.uid) else {
-                continue;
-            };
-            let name = metadata.name.unwrap_or_default();
-            match self
-                .secrets
-                .patch_metadata(&name, &parameters, &Patch::Merge(patch))
-                .await
-            {
-                Ok(_) => {}
-                Err(kube::Error::Api(status)) if status.is_not_found() => {}
-                Err(error) => return Err(self.failed("disown", error)),
-            }
+        let (name, patch) = (metadata.name.unwrap_or_default(), Patch::Merge(patch));
+        match self.secrets.patch_metadata(&name, &parameters, &patch).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(error) => Err(self.failed("disown", error)),
         }
-        Ok(())
     }
 }

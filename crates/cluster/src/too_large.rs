@@ -1,0 +1,24 @@
+//! Answers that do not fit into memory.
+
+use steersman_model::in_words;
+
+/// An answer that is too large.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TooLarge {
+    #[error("the answer of the API server is larger than {}", in_words(*.0))]
+    Text(usize),
+    #[error("the answer of the API server takes more than {} of memory", in_words(*.0))]
+    Values(usize),
+}
+
+/// Whether a request failed because its answer is too large: a shorter list may do.
+pub fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<TooLarge>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
