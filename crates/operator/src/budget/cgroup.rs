@@ -89,6 +89,51 @@ mod tests {
         );
     }
 
+    /// As in a pod: the mount shows its own cgroup as the root.
+    #[test]
+    fn the_group_of_a_container_is_where_the_mount_begins() {
+        let files = |limit| {
+            [
+                ("proc/self/cgroup", "0::/\n"),
+                (
+                    "sys/fs/cgroup/cgroup.controllers",
+                    "cpuset cpu io memory hugetlb pids rdma\n",
+                ),
+                ("sys/fs/cgroup/memory.current", "4096\n"),
+                ("sys/fs/cgroup/memory.high", "100\n"),
+                ("sys/fs/cgroup/memory.swap.max", "0\n"),
+                ("sys/fs/cgroup/memory.max", limit),
+                MACHINE,
+            ]
+        };
+        check(&files("1048576\n"), Some(1_048_576));
+        check(&files("max\n"), Some(2048 * 1024));
+        // More than there is.
+        check(&files("4194304\n"), Some(2048 * 1024));
+    }
+
+    /// As on a machine with both versions, and where the names of groups are those outside of the container.
+    #[test]
+    fn the_second_version_is_read_beside_the_first_and_by_any_name() {
+        check(
+            &[
+                (
+                    "proc/self/cgroup",
+                    "12:pids:/a\n1:name=systemd:/a\n0::/kubepods.slice/pod1/abc\n",
+                ),
+                ("sys/fs/cgroup/memory.max", "65536\n"),
+                ("sys/fs/cgroup/kubepods.slice/memory.max", "131072\n"),
+                MACHINE,
+            ],
+            Some(65_536),
+        );
+        let unreadable = ("sys/fs/cgroup/memory.max", "many\n");
+        check(
+            &[("proc/self/cgroup", "0::/a\n"), unreadable, MACHINE],
+            Some(2048 * 1024),
+        );
+    }
+
     #[test]
     fn the_first_version_is_read_where_the_second_has_no_memory() {
         let mounted = "sys/fs/cgroup/memory/memory.limit_in_bytes";
