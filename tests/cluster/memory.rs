@@ -220,6 +220,23 @@ async fn what_does_not_fit_fails_alone() {
     campaign.goes_on("resources").await;
     campaign.fails("heavy", &["it takes 1"]).await;
 
+    what_templates_print(&campaign).await;
+    campaign.goes_on("templates").await;
+
+    a_crowd_of_parts(&campaign).await;
+    // What could not be read goes nevertheless.
+    for name in ["zeros", "heavy", "output"] {
+        bench.delete_web(name).await;
+        bench.wait_gone(&bench.webs(), name).await;
+    }
+    if campaign.is_whole {
+        flood(&campaign).await;
+    }
+    campaign.operator.stop().await.unwrap();
+}
+
+/// What templates print, and make on the way.
+async fn what_templates_print(campaign: &Campaign) {
     let print = |count: usize, text: &str| format!("{{{{ range until {count} }}}}{text}{{{{ end }}}}");
     let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ";
     for (name, template, words) in [
@@ -261,21 +278,12 @@ async fn what_does_not_fit_fails_alone() {
             "bytes",
         ),
     ] {
-        bench.apply_web(name, json!({"template": template})).await;
+        campaign
+            .bench
+            .apply_web(name, json!({"template": template}))
+            .await;
         campaign.fails(name, &[words]).await;
     }
-    campaign.goes_on("templates").await;
-
-    a_crowd_of_parts(&campaign).await;
-    // What could not be read goes nevertheless.
-    for name in ["zeros", "heavy", "output"] {
-        bench.delete_web(name).await;
-        bench.wait_gone(&bench.webs(), name).await;
-    }
-    if campaign.is_whole {
-        flood(&campaign).await;
-    }
-    campaign.operator.stop().await.unwrap();
 }
 
 /// A list of what others call parts of a release is larger than an answer may be: it is read in shorter pages.
