@@ -53,7 +53,8 @@ async fn a_paused_resource_is_left_alone_until_the_pause_is_over() {
     );
     let audit = bench.cluster.audit_since(mark).await.unwrap();
     let written = audit.by_user(bench.user.name()).writes();
-    let touched = written.filter(|request| request.name.contains("shop"));
+    // The event that tells of the pause comes after the condition.
+    let touched = written.filter(|request| request.name.contains("shop") && request.resource != "events");
     assert!(touched.is_empty(), "written to in spite of the pause: {touched}");
     let web = serde_json::to_value(bench.webs().get("shop").await.unwrap()).unwrap();
     assert_eq!(web["status"]["observedGeneration"], 1);
