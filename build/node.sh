@@ -149,7 +149,7 @@ for version in v1 v2; do
     [ "$version" = v2 ] || grep -E ' for linux/|program' "$work/build.log"
 done
 for file in "$program" "$work/images/operator-v1.tar"; do
-    [ "$(stat -c %s "$file")" -le 26000000 ] || { say "FAILED: ${file##*/} is larger than 26 MB"; exit 1; }
+    [ "$(stat -c %s "$file")" -le 25000000 ] || { say "FAILED: ${file##*/} is larger than 25 MB"; exit 1; }
 done
 
 export assets node cni work cgroup steersman="$program"
