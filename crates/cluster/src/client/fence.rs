@@ -1,68 +1,30 @@
 //! No writes after the end of a lease.
 
-use std::error::Error;
-use std::task::{Context, Poll};
-
-use futures::future::{BoxFuture, FutureExt as _};
-use hyper::http::{Method, Request, Response};
+use hyper::http::{Method, Request};
 use kube::client::Body;
-use tower::{Layer, Service};
 
+use super::gate::{BoxError, Rule};
 use crate::client::Tenure;
 
 /// The group of leases, which are written to find out who holds them.
 const LEASES: &str = "/apis/coordination.k8s.io/";
 
-type BoxError = Box<dyn Error + Send + Sync>;
-
 /// Lets no request for a change through when the lease has run out.
 #[derive(Clone, Debug)]
 pub(super) struct Fence(pub(super) Tenure);
-
-impl<S> Layer<S> for Fence {
-    type Service = FencedService<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        FencedService {
-            inner,
-            tenure: self.0.clone(),
-        }
-    }
-}
-
-/// A client that writes only while the lease is held.
-#[derive(Clone, Debug)]
-pub(super) struct FencedService<S> {
-    inner: S,
-    tenure: Tenure,
-}
 
 /// Another replica may hold the lease by now.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing is written any more, as the lease of this process has run out")]
 struct LeaseExpired;
 
-impl<S, B> Service<Request<Body>> for FencedService<S>
-where
-    S: Service<Request<Body>, Response = Response<B>>,
-    S::Future: Send + 'static,
-    S::Error: Into<BoxError>,
-{
-    type Response = Response<B>;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+impl Rule for Fence {
+    fn check(&self, request: &Request<Body>) -> Result<(), BoxError> {
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        if !is_read && self.tenure.is_over() && !request.uri().path().starts_with(LEASES) {
-            return async { Err(LeaseExpired.into()) }.boxed();
+        if !is_read && self.0.is_over() && !request.uri().path().starts_with(LEASES) {
+            return Err(LeaseExpired.into());
         }
-        let answer = self.inner.call(request);
-        async move { answer.await.map_err(Into::into) }.boxed()
+        Ok(())
     }
 }
 
@@ -71,15 +33,17 @@ mod tests {
     use std::convert::Infallible;
     use std::time::Duration;
 
+    use hyper::http::Response;
     use tokio::time::{Instant, advance};
-    use tower::service_fn;
+    use tower::{Layer as _, Service as _, service_fn};
 
     use super::*;
+    use crate::client::gate::Gate;
 
     async fn is_let_through(tenure: &Tenure, method: Method, path: &str) -> bool {
         let server = service_fn(|_: Request<Body>| async { Ok::<_, Infallible>(Response::new(())) });
         let request = Request::builder().method(method).uri(path).body(Body::empty());
-        let mut client = Fence(tenure.clone()).layer(server);
+        let mut client = Gate(Fence(tenure.clone())).layer(server);
         client.call(request.unwrap()).await.is_ok()
     }
 

@@ -1,6 +1,5 @@
 //! Acting as a ServiceAccount, over the connections of the client that may do so.
 
-use std::error::Error;
 use std::fmt;
 use std::task::{Context, Poll};
 
@@ -9,13 +8,13 @@ use hyper::http::header::{HeaderName, InvalidHeaderValue};
 use hyper::http::{HeaderValue, Request, Response};
 use kube::Client;
 use kube::client::Body;
-use tower::{Layer, Service};
+use tower::Service;
+
+use super::gate::{BoxError, Rule};
 
 /// As whom a request is to be judged. Groups are not named: the API server adds those that every ServiceAccount of the
 /// namespace has, and asks for no leave to impersonate them.
 const IMPERSONATE_USER: HeaderName = HeaderName::from_static("impersonate-user");
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// An account by whose rights something is done.
 ///
@@ -96,46 +95,17 @@ pub(super) struct OneUser {
     pub(super) is_another: bool,
 }
 
-impl<S> Layer<S> for OneUser {
-    type Service = OneUserService<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        OneUserService { inner, layer: *self }
-    }
-}
-
-/// A client whose requests name one user at most.
-#[derive(Clone, Debug)]
-pub(super) struct OneUserService<S> {
-    inner: S,
-    layer: OneUser,
-}
-
 /// Two users, of whom the server would see one.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing is sent as a ServiceAccount by who acts as another user already")]
 struct TwoUsers;
 
-impl<S, B> Service<Request<Body>> for OneUserService<S>
-where
-    S: Service<Request<Body>, Response = Response<B>>,
-    S::Future: Send + 'static,
-    S::Error: Into<BoxError>,
-{
-    type Response = Response<B>;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        if self.layer.is_another && request.headers().contains_key(IMPERSONATE_USER) {
-            return async { Err(TwoUsers.into()) }.boxed();
+impl Rule for OneUser {
+    fn check(&self, request: &Request<Body>) -> Result<(), BoxError> {
+        if self.is_another && request.headers().contains_key(IMPERSONATE_USER) {
+            return Err(TwoUsers.into());
         }
-        let answer = self.inner.call(request);
-        async move { answer.await.map_err(Into::into) }.boxed()
+        Ok(())
     }
 }
 
@@ -145,9 +115,10 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use steersman_model::chain;
-    use tower::service_fn;
+    use tower::{Layer as _, service_fn};
 
     use super::*;
+    use crate::client::gate::Gate;
 
     type Seen = Arc<Mutex<Vec<Option<String>>>>;
 
@@ -161,7 +132,7 @@ mod tests {
             noted.lock().unwrap().push(user);
             async { Ok::<_, Infallible>(Response::new(Body::empty())) }
         });
-        let client = Client::new(OneUser { is_another }.layer(server), "default");
+        let client = Client::new(Gate(OneUser { is_another }).layer(server), "default");
         (client, seen)
     }
 

@@ -6,6 +6,7 @@ mod cut;
 mod deadline;
 mod depth;
 mod fence;
+mod gate;
 mod impersonate;
 mod list;
 mod login;
@@ -23,6 +24,7 @@ pub use bounded::{AnswerLimits, weight_of_cut};
 use deadline::Deadline;
 use depth::Flatten;
 use fence::Fence;
+use gate::Gate;
 use hyper::http::uri::Authority;
 use impersonate::OneUser;
 pub use impersonate::ServiceAccount;
@@ -168,14 +170,14 @@ async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, Co
             builder
                 .with_layer(&Bounded::new(limits))
                 .with_layer(&Deadline(ANSWER))
-                .with_layer(&OneUser { is_another })
+                .with_layer(&Gate(OneUser { is_another }))
                 .with_layer(&AnswerLayer { host, on_answer })
-                .with_layer(&Fence(tenure))
+                .with_layer(&Gate(Fence(tenure)))
                 .build()
         }
         None => builder
             .with_layer(&Deadline(ANSWER))
-            .with_layer(&OneUser { is_another })
+            .with_layer(&Gate(OneUser { is_another }))
             .build(),
     };
     match tokio::time::timeout(FIRST_ANSWER, client.apiserver_version()).await {
