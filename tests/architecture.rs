@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 #[path = "architecture/code.rs"]
 mod code;
 #[path = "architecture/imports.rs"]
 mod imports;
+#[path = "architecture/manifests.rs"]
+mod manifests;
 
 /// Every crate of the workspace, with the crates of the workspace that it may depend on.
 const DIRECTION: &[(&str, &[&str])] = &[
@@ -274,40 +275,14 @@ fn is_there(case: &str) -> bool {
 
 /// Each package of the workspace, with the names of its normal and build dependencies.
 fn packages() -> Vec<(String, Vec<String>)> {
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--format-version=1",
-            "--no-deps",
-            "--offline",
-            "--locked",
-        ])
-        .current_dir(root())
-        .output()
-        .expect("cargo runs");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let metadata: serde_json::Value =
-        serde_json::from_slice(&output.stdout).expect("JSON from cargo metadata");
-    let packages = metadata["packages"].as_array().expect("packages");
-    packages
-        .iter()
-        .map(|package| {
-            let dependencies = package["dependencies"].as_array().expect("dependencies");
-            let normal = dependencies
-                .iter()
-                .filter(|dependency| dependency["kind"] != "dev");
-            (
-                short(&text(&package["name"]))
-                    .expect("a crate of ours")
-                    .to_owned(),
-                normal.map(|dependency| text(&dependency["name"])).collect(),
-            )
-        })
-        .collect()
+    let packages = manifests::packages().into_iter().map(|(name, declared)| {
+        let normal = declared.iter().filter(|dependency| dependency["kind"] != "dev");
+        (
+            short(&name).expect("a crate of ours").to_owned(),
+            normal.map(|dependency| text(&dependency["name"])).collect(),
+        )
+    });
+    packages.collect()
 }
 
 /// The name of a crate of the workspace as its folder has it; empty for the root.

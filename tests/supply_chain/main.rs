@@ -7,6 +7,8 @@
 
 mod advisories;
 mod crates;
+#[path = "../architecture/manifests.rs"]
+mod manifests;
 mod rules;
 
 use std::path::PathBuf;

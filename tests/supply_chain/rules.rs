@@ -1,12 +1,11 @@
 //! The rules of `deny.toml`, held against the crates that are compiled.
 
-use std::process::Command;
-
 use serde::Deserialize;
 use spdx::{Expression, Licensee, ParseMode};
 
 use crate::crates::{locked, used};
-use crate::{read, root};
+use crate::manifests::packages;
+use crate::read;
 
 /// The parts of `deny.toml` that are rules.
 #[derive(Deserialize)]
@@ -146,25 +145,9 @@ fn every_dependency_comes_from_the_registry() {
 
 /// What the manifests of the workspace ask for, each with the package that asks.
 fn declared() -> Vec<(String, serde_json::Value)> {
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "metadata",
-            "--format-version=1",
-            "--no-deps",
-            "--offline",
-            "--locked",
-        ])
-        .current_dir(root())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let mut declared = Vec::new();
-    for package in metadata["packages"].as_array().unwrap() {
-        let name = package["name"].as_str().unwrap();
-        let dependencies = package["dependencies"].as_array().unwrap();
-        declared.extend(dependencies.iter().map(|found| (name.to_owned(), found.clone())));
+    for (package, dependencies) in packages() {
+        declared.extend(dependencies.into_iter().map(|found| (package.clone(), found)));
     }
     assert!(declared.len() > 100);
     declared
