@@ -5,7 +5,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{Fault, OperatorProcess};
 
-use crate::bench::{Bench, PATIENCE, condition, wait_for_line};
+use crate::bench::{Bench, condition, wait_for_line};
 use crate::faults::Lane;
 
 /// A value whose key says that it is secret, so that nothing may show it.
@@ -29,16 +29,18 @@ async fn post(bench: &Bench, name: &str, spec: &str) {
 async fn stalled(bench: &Bench, name: &str) -> String {
     let path = r#"jsonpath={.status.conditions[?(@.type=="Stalled")].message}"#;
     let kind = format!("webs.{}", bench.group);
-    let begun = std::time::Instant::now();
-    loop {
-        let arguments = ["get", &kind, name, "-n", &bench.namespace, "-o", path];
-        let message = bench.cluster.kubectl(&arguments).await.unwrap();
-        if !message.is_empty() {
-            return message;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{name} is not refused");
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    let stalled = [
+        "wait",
+        "--for=condition=Stalled",
+        &kind,
+        name,
+        "-n",
+        &bench.namespace,
+        "--timeout=60s",
+    ];
+    bench.cluster.kubectl(&stalled).await.unwrap();
+    let arguments = ["get", &kind, name, "-n", &bench.namespace, "-o", path];
+    bench.cluster.kubectl(&arguments).await.unwrap()
 }
 
 /// Waits until the release of a resource has failed with a message that has this part.

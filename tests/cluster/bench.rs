@@ -5,86 +5,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
-use futures::stream::BoxStream;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, User};
 use tempfile::TempDir;
 
 use crate::kinds::Kinds;
+use crate::watched::{Watched, changes};
 
 /// How long anything may take. The machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
-/// An object as it changes.
-pub(crate) struct Watched<'a> {
-    api: &'a Api<DynamicObject>,
-    field: String,
-    seen: Value,
-    /// From where its changes are to be told.
-    from: Option<String>,
-    changes: Option<BoxStream<'a, kube::Result<WatchEvent<DynamicObject>>>>,
-}
-
-impl<'a> Watched<'a> {
-    pub(crate) fn new(api: &'a Api<DynamicObject>, name: &str) -> Self {
-        Self {
-            api,
-            field: format!("metadata.name={name}"),
-            seen: Value::Null,
-            from: None,
-            changes: None,
-        }
-    }
-
-    /// The object as it is, at first at once, and then after its next change, or `within` this time without one; null where it
-    /// is not there.
-    pub(crate) async fn look(&mut self, within: Duration) -> &Value {
-        if self.from.is_none() {
-            self.list().await;
-            return &self.seen;
-        }
-        let changes = match (&mut self.changes, &self.from) {
-            (Some(changes), _) => changes,
-            (none, from) => {
-                let parameters = WatchParams::default().fields(&self.field).disable_bookmarks();
-                let changes = self.api.watch(&parameters, from.as_deref().unwrap_or("0")).await;
-                none.insert(changes.unwrap().boxed())
-            }
-        };
-        match tokio::time::timeout(within, changes.next()).await {
-            Err(_) => {}
-            Ok(Some(Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)))) => {
-                self.seen = serde_json::to_value(object).unwrap();
-            }
-            Ok(Some(Ok(WatchEvent::Deleted(_)))) => self.seen = Value::Null,
-            // The watch has ended, or broken.
-            Ok(_) => {
-                (self.changes, self.from) = (None, None);
-                self.list().await;
-            }
-        }
-        &self.seen
-    }
-
-    async fn list(&mut self) {
-        let found = self.api.list(&ListParams::default().fields(&self.field)).await;
-        let found = match found {
-            Ok(list) => {
-                self.from = list.metadata.resource_version;
-                list.items.into_iter().next()
-            }
-            // The kind is not defined.
-            Err(kube::Error::Api(status)) if status.code == 404 => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                None
-            }
-            Err(error) => panic!("{error}"),
-        };
-        self.seen = found.map_or(Value::Null, |object| serde_json::to_value(object).unwrap());
-    }
-}
 
 /// A namespace, a kind, a folder with watches.yaml and the chart, and a user for the operator.
 pub(crate) struct Bench {
@@ -340,6 +272,18 @@ impl Bench {
         name: &str,
         done: impl Fn(&Value) -> Option<T>,
     ) -> T {
+        self.wait_within(PATIENCE, what, api, name, done).await
+    }
+
+    /// The same with another patience.
+    pub(crate) async fn wait_within<T>(
+        &self,
+        patience: Duration,
+        what: &str,
+        api: &Api<DynamicObject>,
+        name: &str,
+        done: impl Fn(&Value) -> Option<T>,
+    ) -> T {
         let begun = Instant::now();
         let mut watched = Watched::new(api, name);
         loop {
@@ -348,10 +292,36 @@ impl Bench {
                 return done;
             }
             assert!(
-                begun.elapsed() < PATIENCE,
+                begun.elapsed() < patience,
                 "{what} of {name} did not come; last seen: {seen:#}"
             );
         }
+    }
+
+    /// Waits until `done` finds what it looks for in one of the objects that are selected, and gives that.
+    pub(crate) async fn wait_some<T>(
+        &self,
+        what: &str,
+        api: &Api<DynamicObject>,
+        selected: watcher::Config,
+        done: impl Fn(&Value) -> Option<T>,
+    ) -> T {
+        let found = changes(api, selected).map(|object| done(&serde_json::to_value(object).unwrap()));
+        let mut found = std::pin::pin!(found.filter_map(async |found| found));
+        let found = tokio::time::timeout(PATIENCE, found.next()).await;
+        found
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| panic!("{what} did not come"))
+    }
+
+    /// Waits for an event of this reason, and gives its message.
+    pub(crate) async fn wait_event(&self, reason: &str) -> String {
+        let events = self.api("", "v1", "Event", "events");
+        let selected = watcher::Config::default().fields(&format!("reason={reason}"));
+        let message = |event: &Value| event["message"].as_str().map(str::to_owned);
+        self.wait_some(&format!("an event {reason}"), &events, selected, message)
+            .await
     }
 
     /// Waits until the release has this revision, and gives the custom resource.

@@ -4,7 +4,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, PATIENCE};
+use crate::bench::Bench;
 
 #[tokio::test]
 async fn what_is_deleted_or_edited_comes_back() {
@@ -122,36 +122,6 @@ pub(crate) async fn replicas(bench: &Bench) -> Value {
     bench.deployments().get("shop").await.unwrap().data["spec"]["replicas"].clone()
 }
 
-async fn events(bench: &Bench, reason: &str) -> String {
-    let selector = format!("--field-selector=reason={reason}");
-    let columns = "-o=custom-columns=MESSAGE:.message";
-    bench
-        .cluster
-        .kubectl(&[
-            "get",
-            "events",
-            "-n",
-            &bench.namespace,
-            &selector,
-            columns,
-            "--no-headers",
-        ])
-        .await
-        .unwrap()
-}
-
-async fn wait_event(bench: &Bench, reason: &str) -> String {
-    let begun = std::time::Instant::now();
-    loop {
-        let said = events(bench, reason).await;
-        if !said.trim().is_empty() {
-            return said;
-        }
-        assert!(begun.elapsed() < PATIENCE, "no event {reason}");
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    }
-}
-
 #[tokio::test]
 async fn objects_in_other_namespaces_and_in_none_come_back() {
     let Some(bench) = Bench::with_kind("drift").await else {
@@ -213,7 +183,7 @@ async fn drift_is_only_said_where_the_watch_wants_so() {
         json!({"data": {"message": "theirs"}}),
     )
     .await;
-    let said = wait_event(&bench, "DriftDetected").await;
+    let said = bench.wait_event("DriftDetected").await;
     assert!(said.contains("shop-config was changed or deleted"), "{said}");
     let map = bench.config_maps().get("shop-config").await.unwrap();
     assert_eq!(map.data["data"]["message"], "theirs");
@@ -300,7 +270,7 @@ async fn a_fight_over_a_value_is_said_and_slowed_down() {
                 .await;
         }
     }
-    let said = wait_event(&bench, "DriftFight").await;
+    let said = bench.wait_event("DriftFight").await;
     assert!(
         said.contains("\"someone\" keeps changing ConfigMap") && said.contains("shop-config"),
         "{said}"

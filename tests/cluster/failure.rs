@@ -1,6 +1,6 @@
 //! What does not work is said where people look, and what runs goes on running.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bench::{Bench, PATIENCE, condition, has_ended};
 
@@ -139,9 +139,15 @@ async fn a_crash_in_the_middle_is_recovered_from() {
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"extra": true})).await;
     // As soon as the revision is written down.
-    while bench.revisions().await.is_empty() {
-        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-    }
+    let is_there = |secret: &Value| secret.is_object().then_some(());
+    bench
+        .wait(
+            "the revision",
+            &bench.secrets(),
+            "sh.helm.release.v1.shop.v1",
+            is_there,
+        )
+        .await;
     operator.kill().await.unwrap();
     // The objects of the dead installation are no longer wanted.
     bench.apply_web("shop", json!({"extra": false})).await;
@@ -190,18 +196,12 @@ async fn a_definition_that_was_deleted_comes_back_with_its_objects() {
         .kubectl(&["delete", "crd", &format!("gadgets.g.{}", bench.group)])
         .await
         .unwrap();
-    let begun = std::time::Instant::now();
-    loop {
-        match gadgets.get_opt("shop").await {
-            Ok(Some(gadget)) if gadget.metadata.uid != before => break,
-            _ => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
-        }
-        assert!(
-            begun.elapsed() < std::time::Duration::from_mins(1),
-            "{}",
-            operator.log_text()
-        );
-    }
+    bench
+        .wait("another one", &gadgets, "shop", |gadget| {
+            let uid = gadget.pointer("/metadata/uid")?.as_str();
+            (uid != before.as_deref()).then_some(())
+        })
+        .await;
     operator.stop().await.unwrap();
 }
 

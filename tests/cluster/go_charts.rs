@@ -11,7 +11,9 @@ use steersman_testkit::corpus;
 
 use crate::bench::{Bench, condition};
 use crate::go_operator::go_operator;
-use crate::public_charts::{CHARTS, finish_jobs, kind, plural};
+use crate::node::finish_jobs;
+use crate::public_charts::{CHARTS, kind, plural};
+use crate::watched::Watched;
 
 /// How long all charts together may take. A hook of one may hold the Go operator up.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -35,12 +37,17 @@ type ByChart<T> = BTreeMap<&'static str, T>;
 async fn wait_all<T>(bench: &Bench, done: impl Fn(&Value) -> Option<T>) -> ByChart<T> {
     let begun = Instant::now();
     let mut found = BTreeMap::new();
-    while found.len() < CHARTS.len() && begun.elapsed() < PATIENCE {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        for (name, ..) in CHARTS {
-            let api = bench.kind_api(&kind(name), &plural(name));
-            let resource = serde_json::to_value(api.get(name).await.unwrap()).unwrap();
-            found.extend(done(&resource).map(|done| (*name, done)));
+    for (name, ..) in CHARTS {
+        let api = bench.kind_api(&kind(name), &plural(name));
+        let mut watched = Watched::new(&api, name);
+        loop {
+            if let Some(done) = done(watched.look(Duration::from_millis(500)).await) {
+                found.insert(*name, done);
+                break;
+            }
+            if begun.elapsed() > PATIENCE {
+                break;
+            }
         }
     }
     found

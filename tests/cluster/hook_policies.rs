@@ -2,6 +2,7 @@
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
@@ -138,13 +139,10 @@ async fn a_hook_that_failed_tells_what_its_pod_said_and_goes_if_its_policy_says_
                 .map(str::to_owned)
         })
         .await;
-    let pod = loop {
-        let found = pods.list(&Default::default()).await.unwrap();
-        if let Some(pod) = found.items.first() {
-            break pod.metadata.name.clone().unwrap();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    let name = |pod: &Value| pod.pointer("/metadata/name")?.as_str().map(str::to_owned);
+    let pod = bench
+        .wait_some("the pod", &pods, watcher::Config::default(), name)
+        .await;
     // Does what the kubelet would do, were there nodes.
     let end = json!({"exitCode": 3, "reason": "Error", "message": "no such table\nfor canary"});
     let container = json!({"name": "job", "image": "job:1", "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": end}});

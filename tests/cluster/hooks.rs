@@ -5,6 +5,7 @@ use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
+use crate::node::ended;
 
 /// Does what the job's controller would do, were there nodes.
 pub(crate) async fn finish_job(bench: &Bench, condition: &str) {
@@ -16,28 +17,12 @@ pub(crate) async fn finish_job_of(bench: &Bench, name: &str, condition: &str) {
     let name = format!("{name}-job");
     let name = name.as_str();
     let jobs = bench.api("batch", "v1", "Job", "jobs");
-    bench
+    let start = bench
         .wait("the job", &jobs, name, |job| {
-            job.pointer("/status/startTime").map(|_| ())
+            job.pointer("/status/startTime").cloned()
         })
         .await;
-    let criterion = if condition == "Complete" {
-        "SuccessCriteriaMet"
-    } else {
-        "FailureTarget"
-    };
-    let now = "2026-01-01T00:00:00Z";
-    let entry = |kind: &str| json!({"type": kind, "status": "True", "reason": "Told", "message": "by the test", "lastTransitionTime": now});
-    let mut status = json!({"active": 0, "ready": 0, "conditions": [entry(criterion), entry(condition)],
-        "uncountedTerminatedPods": {}});
-    if condition == "Complete" {
-        let start = jobs.get(name).await.unwrap().data["status"]["startTime"].clone();
-        status["completionTime"] = start;
-        status["succeeded"] = json!(1);
-    } else {
-        status["failed"] = json!(1);
-    }
-    let patch = Patch::Merge(json!({ "status": status }));
+    let patch = Patch::Merge(json!({ "status": ended(&start, condition) }));
     jobs.patch_status(name, &PatchParams::default(), &patch)
         .await
         .unwrap();

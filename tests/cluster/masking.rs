@@ -2,11 +2,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use kube::api::{ListParams, Patch, PatchParams};
+use futures::StreamExt as _;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::runtime::watcher;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 
 use crate::bench::{Bench, PATIENCE, condition, has_ended};
+use crate::watched::changes;
 
 const KEY: &str =
     "-----BEGIN PRIVATE KEY-----\nMIIcanaryfirst+line/1\nMIIcanarysecond+line=\n-----END PRIVATE KEY-----\n";
@@ -98,25 +101,33 @@ fn said(generated: &str) -> String {
 /// Lets the pod of the next hook end with these last words, as the kubelet would, were there nodes.
 async fn end_hook(bench: &Bench, code: i32, words: &str) {
     let pods = bench.api("", "v1", "Pod", "pods");
-    let of_jobs = ListParams::default().labels("batch.kubernetes.io/job-name");
-    let pod = loop {
-        let found = pods.list(&of_jobs).await.unwrap();
-        let ended = [Some(&json!("Failed")), Some(&json!("Succeeded"))];
-        let running = found.items.iter().find(|pod| {
-            pod.metadata.deletion_timestamp.is_none() && !ended.contains(&pod.data.pointer("/status/phase"))
-        });
-        if let Some(pod) = running {
-            break pod.metadata.name.clone().unwrap();
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    };
+    let pod = bench
+        .wait_some("a pod that runs", &pods, of_jobs(), running)
+        .await;
+    end_pod(&pods, &pod, code, words).await;
+}
+
+fn of_jobs() -> watcher::Config {
+    watcher::Config::default().labels("batch.kubernetes.io/job-name")
+}
+
+/// The name of a pod that has not ended.
+fn running(pod: &Value) -> Option<String> {
+    let ended = [Some(&json!("Failed")), Some(&json!("Succeeded"))];
+    let is_running = pod.pointer("/metadata/deletionTimestamp").is_none()
+        && !ended.contains(&pod.pointer("/status/phase"));
+    let name = pod.pointer("/metadata/name").filter(|_| is_running)?;
+    name.as_str().map(str::to_owned)
+}
+
+async fn end_pod(pods: &Api<DynamicObject>, pod: &str, code: i32, words: &str) {
     let end = json!({"exitCode": code, "reason": "Ended", "message": words});
     let container = json!({"name": "job", "image": "job:1", "imageID": "", "ready": false, "restartCount": 0,
         "state": {"terminated": end}});
     let phase = if code == 0 { "Succeeded" } else { "Failed" };
     let status = json!({"status": {"phase": phase, "containerStatuses": [container]}});
     match pods
-        .patch_status(&pod, &PatchParams::default(), &Patch::Merge(status))
+        .patch_status(pod, &PatchParams::default(), &Patch::Merge(status))
         .await
     {
         Err(kube::Error::Api(status)) if status.is_not_found() => {}
@@ -126,9 +137,13 @@ async fn end_hook(bench: &Bench, code: i32, words: &str) {
 
 /// Does `work` while all hooks succeed.
 async fn while_hooks_succeed<T>(bench: &Bench, work: impl Future<Output = T>) -> T {
+    let pods = bench.api("", "v1", "Pod", "pods");
     let succeed = async {
-        loop {
-            end_hook(bench, 0, "").await;
+        let mut changed = changes(&pods, of_jobs());
+        while let Some(pod) = changed.next().await {
+            if let Some(name) = running(&serde_json::to_value(pod).unwrap()) {
+                end_pod(&pods, &name, 0, "").await;
+            }
         }
     };
     tokio::select! {

@@ -17,6 +17,7 @@ use steersman_testkit::kstatus_judge::KstatusJudge;
 use crate::bench::{Bench, PATIENCE, condition, wait_until};
 use crate::faults::lane::Lane;
 use crate::hooks::{finish_job, finish_job_of};
+use crate::watched::Watched;
 
 const PAGE: &str = "docs/reference/status.md";
 /// The conditions that tell people and programs where a resource is.
@@ -130,8 +131,11 @@ impl Moments {
     async fn at_of(&self, name: &str, moment: &str) {
         let expected = self.rows.get(moment);
         let expected = expected.unwrap_or_else(|| panic!("{PAGE} has no row for `{moment}`"));
+        let webs = self.bench().webs();
+        let mut watched = Watched::new(&webs, name);
         let begun = Instant::now();
         loop {
+            watched.look(Duration::from_millis(500)).await;
             let said = self.said(name).await;
             if said.cells == *expected {
                 let is = |status: &str| said.kstatus == status;
@@ -143,7 +147,6 @@ impl Moments {
             }
             let row = said.cells.join(" | ");
             assert!(begun.elapsed() < PATIENCE, "what is said: | {moment} | {row} |");
-            tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 

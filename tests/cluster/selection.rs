@@ -71,9 +71,7 @@ async fn a_resource_that_stops_matching_is_let_go_and_taken_up_again() {
         shop["metadata"]["uid"].as_str().unwrap()
     );
     // Nobody looks after it. The last word of it is an event, which comes by itself.
-    while !bench.events().await.contains("ReleaseLetGo") {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    bench.wait_event("ReleaseLetGo").await;
     let mark = bench.cluster.audit_mark().unwrap();
     bench
         .config_maps()

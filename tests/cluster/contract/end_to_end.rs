@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, DynamicObject};
 use serde_json::json;
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, helm_operator_or_say};
 use tokio::sync::Mutex;
 
 use crate::bench::{Bench, PATIENCE, wait_for_line};
 use crate::metrics::Reader;
+use crate::node::run_pods;
 
 const GROUP: &str = "cache.example.com";
 const SAMPLE: &str = "memcached-sample";
@@ -134,24 +135,6 @@ async fn manager(bench: &Bench, binary: &Path) -> OperatorProcess {
     operator
 }
 
-/// Says that each pod of the release runs, as a kubelet would.
-async fn run_pods(pods: Api<DynamicObject>) {
-    loop {
-        for pod in pods.list(&ListParams::default().labels(INSTANCE)).await.unwrap() {
-            if pod.data["status"]["phase"] != "Pending" {
-                continue;
-            }
-            let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
-            let patch = Patch::Merge(json!({ "status": ready }));
-            // It may be gone by now.
-            let _ = pods
-                .patch_status(&pod.metadata.name.unwrap(), &PatchParams::default(), &patch)
-                .await;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
 /// Reads /metrics as the test does: with the token of a `ServiceAccount`, from a Secret, that has the reader's role.
 async fn metrics_with_token(bench: &Bench, operator: &OperatorProcess) -> String {
     let roles = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/rbac/metrics_auth_role.yaml");
@@ -220,7 +203,7 @@ async fn walk(test: &str, binary: &Path) {
     };
     let operator = manager(&bench, binary).await;
     let kubectl = async |arguments: &[&str]| bench.cluster.kubectl(arguments).await.unwrap();
-    let kubelet = tokio::spawn(run_pods(bench.api("", "v1", "Pod", "pods")));
+    let kubelet = tokio::spawn(run_pods(bench.api("", "v1", "Pod", "pods"), INSTANCE));
     let sets = bench.api("apps", "v1", "StatefulSet", "statefulsets");
     let wait_replicas = async |expect: u64| {
         bench

@@ -4,11 +4,7 @@
 //! `STEERSMAN_FAULTS=TEXT` those whose line has the text.
 
 use std::collections::VecDeque;
-use std::pin::pin;
 
-use futures::StreamExt as _;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, WatchEvent, WatchParams};
-use serde_json::{Value, json};
 use steersman_testkit::cluster::wanted_faults;
 use tokio::sync::{Barrier, Mutex};
 use tokio::task::JoinHandle;
@@ -17,6 +13,7 @@ use super::lane::Lane;
 use super::plan::{Effect, Plan, Reference, learn, run};
 use super::workload::{Workload, gadget_group};
 use crate::bench::Bench;
+use crate::node::finish_jobs;
 
 /// Runs that need the operator alive share one.
 const TOGETHER: usize = 8;
@@ -137,7 +134,7 @@ async fn work(
     together: usize,
 ) -> Vec<String> {
     let mut violations = Vec::new();
-    let mut missed = 0;
+    let mut missed = Vec::new();
     loop {
         let batch: Vec<Plan> = {
             let mut plans = plans.lock().await;
@@ -145,8 +142,9 @@ async fn work(
             plans.drain(..size).collect()
         };
         if batch.is_empty() {
-            if missed > 2 {
-                violations.push(format!("{}: {missed} requests did not come", workload.name));
+            if missed.len() > 2 {
+                let missed = missed.join(", ");
+                violations.push(format!("{}: requests did not come: {missed}", workload.name));
             }
             return violations;
         }
@@ -164,7 +162,9 @@ async fn work(
         for run in &runs {
             let found = run.judge(lane, workload, reference, &audit);
             // A conflict with somebody else's write makes a request more in one run and not in another.
-            missed += usize::from(!run.was_struck(lane));
+            if !run.was_struck(lane) {
+                missed.push(run.title());
+            }
             violations.extend(found);
         }
         reset(lane, workload).await;
@@ -197,41 +197,8 @@ struct Kubelet(Option<JoinHandle<()>>);
 impl Kubelet {
     fn finish_jobs_of(&mut self, bench: &Bench) {
         let jobs = bench.api("batch", "v1", "Job", "jobs");
-        self.0 = Some(tokio::spawn(async move {
-            // A watch ends now and then.
-            loop {
-                let found = jobs.list(&ListParams::default()).await.unwrap();
-                for job in found.items {
-                    finish(&jobs, job).await;
-                }
-                let from = found.metadata.resource_version.unwrap_or_default();
-                let changes = jobs.watch(&WatchParams::default(), &from).await.unwrap();
-                let mut changes = pin!(changes);
-                while let Some(Ok(change)) = changes.next().await {
-                    match change {
-                        WatchEvent::Added(job) | WatchEvent::Modified(job) => finish(&jobs, job).await,
-                        WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
-                        WatchEvent::Error(_) => break,
-                    }
-                }
-            }
-        }));
+        self.0 = Some(tokio::spawn(finish_jobs(jobs)));
     }
-}
-
-/// Says that a job is done, if it was started.
-async fn finish(jobs: &Api<DynamicObject>, job: DynamicObject) {
-    let status = &job.data["status"];
-    let Some(start) = status.get("startTime").filter(|_| status["conditions"].is_null()) else {
-        return;
-    };
-    let entry = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": start});
-    let done: Value = json!({"active": 0, "ready": 0, "succeeded": 1, "completionTime": start,
-        "conditions": [entry("SuccessCriteriaMet"), entry("Complete")], "uncountedTerminatedPods": {}});
-    let patch = Patch::Merge(json!({ "status": done }));
-    let name = job.metadata.name.unwrap();
-    // It may be gone; where somebody else has written it, that is told, too.
-    let _ = jobs.patch_status(&name, &PatchParams::default(), &patch).await;
 }
 
 impl Drop for Kubelet {

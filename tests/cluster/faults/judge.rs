@@ -42,30 +42,28 @@ pub(crate) async fn dump(bench: &Bench, name: &str) -> Dump {
     let mut dump = Dump::new();
     for (group, kind, plural, namespaces) in kinds {
         for namespace in namespaces {
-            let found = list(bench, (group, kind, plural), namespace).await;
-            dump.extend(found.into_iter().filter_map(|object| {
-                let id = format!(
-                    "{kind} {namespace}/{}",
-                    object.metadata.name.clone().unwrap_or_default()
-                );
-                let is_ours = if *namespace == own {
-                    id.contains(name)
-                } else {
-                    id.contains(&format!("{own}-{name}"))
-                };
-                is_ours.then(|| (masked(&id, bench, name), reduced(kind, &object, bench, name)))
+            let part = if *namespace == own {
+                name.to_owned()
+            } else {
+                format!("{own}-{name}")
+            };
+            let found = list(bench, (group, kind, plural), namespace, &part).await;
+            dump.extend(found.iter().map(|object| {
+                let id = format!("{kind} {namespace}/{}", name_of(object));
+                (masked(&id, bench, name), reduced(kind, object, bench, name))
             }));
         }
     }
     dump
 }
 
-/// The objects of a kind in a namespace, or in none where that is empty. All that are in no namespace are too many to read
-/// them whole each time.
+/// The objects of a kind that have `part` in their names, in a namespace, or in none where that is empty. All that are in no
+/// namespace are too many to read them whole each time.
 async fn list(
     bench: &Bench,
     (group, kind, plural): (&str, &str, &str),
     namespace: &str,
+    part: &str,
 ) -> Vec<DynamicObject> {
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, "v1", kind), plural);
     let api: Api<DynamicObject> = if namespace.is_empty() {
@@ -75,21 +73,27 @@ async fn list(
     };
     let everything = ListParams::default();
     if !namespace.is_empty() {
-        return match api.list(&everything).await {
+        let mut found = match api.list(&everything).await {
             Ok(found) => found.items,
             // The kind is not served yet, or no longer.
             Err(kube::Error::Api(status)) if status.code == 404 => Vec::new(),
             Err(error) => panic!("{plural} can't be listed: {error}"),
         };
+        found.retain(|object| name_of(object).contains(part));
+        return found;
     }
     let mut found = Vec::new();
     for object in api.list_metadata(&everything).await.unwrap() {
         let name = object.metadata.name.unwrap_or_default();
-        if name.contains(&bench.namespace) {
+        if name.contains(part) {
             found.extend(api.get_opt(&name).await.unwrap());
         }
     }
     found
+}
+
+fn name_of(object: &DynamicObject) -> &str {
+    object.metadata.name.as_deref().unwrap_or_default()
 }
 
 /// What must be the same in every run.

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::Value;
-use steersman_testkit::cluster::{AuditLog, Call, Fault, FaultId};
+use steersman_testkit::cluster::{AuditLog, Call, Fault, FaultId, Request};
 use tokio::sync::Barrier;
 
 use super::judge::{Dump, counts, difference, dump, faults_of, masked, unmasked, writes_about};
 use super::lane::Lane;
 use super::workload::{Step, Workload};
-use crate::bench::{Bench, PATIENCE, Watched, condition};
+use crate::bench::{Bench, PATIENCE, condition};
+use crate::watched::Watched;
 
 /// A request of a workload, the same in every run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,11 +138,28 @@ pub(crate) async fn learn(lane: &Lane, workload: &Workload) -> Reference {
         }
         targets.push(target);
     }
+    for request in writes.requests.iter().filter(|request| is_conflict(request)) {
+        let name = masked(&request.name, &lane.bench, name);
+        let is_same = |target: &Target| {
+            let resource = target.resource.split_once('/').unwrap_or((&target.resource, ""));
+            (&target.verb, &target.name) == (&request.verb, &name)
+                && resource == (&request.resource, &request.subresource)
+        };
+        // It was sent again, which other runs have no reason for.
+        if let Some(again) = targets.iter().rposition(is_same) {
+            targets.remove(again);
+        }
+    }
     Reference {
         counts: counts(&writes, &lane.bench, name),
         dumps: run.dumps,
         targets,
     }
+}
+
+/// Whether somebody else has written the object meanwhile.
+fn is_conflict(request: &Request) -> bool {
+    request.code == Some(409) && request.verb != "create"
 }
 
 /// Runs a workload with the fault of a plan. Before the last step all runs at the same barrier wait for each other.
@@ -163,6 +181,8 @@ pub(crate) async fn run(
         violations: Vec::new(),
         settled: None,
     };
+    let webs = lane.bench.webs();
+    let mut web = Watched::new(&webs, name);
     for (number, step) in workload.steps.iter().enumerate() {
         match step {
             Step::Apply(spec) => lane.bench.apply_web(name, spec.clone()).await,
@@ -174,7 +194,7 @@ pub(crate) async fn run(
             }
         }
         let expected = reference.map(|reference| &reference.dumps[number]);
-        match reach(lane, name, step, number + 1, expected).await {
+        match reach(lane, name, &mut web, step, number + 1, expected).await {
             Ok(dump) => run.dumps.push(dump),
             Err(violation) => {
                 run.violations.push(format!("step {}: {violation}", number + 1));
@@ -196,14 +216,13 @@ pub(crate) async fn run(
 async fn reach(
     lane: &Lane,
     name: &str,
+    watched: &mut Watched<'_>,
     step: &Step,
     revision: usize,
     expected: Option<&Dump>,
 ) -> Result<Dump, String> {
     let begun = Instant::now();
     let mut last = Dump::new();
-    let webs = lane.bench.webs();
-    let mut watched = Watched::new(&webs, name);
     loop {
         lane.keep_alive().await;
         let web = watched.look(Duration::from_millis(100)).await;

@@ -12,13 +12,15 @@ use std::fs;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::AuditMark;
 use steersman_testkit::corpus::{self, Corpus};
 
 use crate::bench::{Bench, condition};
 use crate::developer::Developer;
+use crate::node::finish_jobs;
+use crate::watched::Watched;
 use compare::{compare, owned};
 use plans::Happening;
 
@@ -274,47 +276,19 @@ pub(crate) fn plural(name: &str) -> String {
 /// Waits until this revision is deployed.
 async fn settle(bench: &Bench, name: &str, revision: u64) -> Result<(), String> {
     let api = bench.kind_api(&kind(name), &plural(name));
+    let mut watched = Watched::new(&api, name);
     let begun = std::time::Instant::now();
     loop {
-        let object = serde_json::to_value(api.get(name).await.unwrap()).unwrap();
+        let object = watched.look(Duration::from_millis(500)).await;
         let observed = object.pointer("/status/observedGeneration") == object.pointer("/metadata/generation");
         if observed && object.pointer("/status/revision").and_then(Value::as_u64) == Some(revision) {
             return Ok(());
         }
-        let failed = condition(&object, "ReleaseFailed").or(condition(&object, "Irreconcilable"));
+        let failed = condition(object, "ReleaseFailed").or(condition(object, "Irreconcilable"));
         if begun.elapsed() > Duration::from_secs(90)
             || failed.is_some() && begun.elapsed() > Duration::from_secs(20)
         {
             return Err(format!("{name}: revision {revision} is not deployed: {failed:?}"));
         }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-/// Does what nodes and the job's controller would do.
-pub(crate) async fn finish_jobs(jobs: Api<DynamicObject>) {
-    loop {
-        for job in jobs
-            .list(&ListParams::default())
-            .await
-            .map(|list| list.items)
-            .unwrap_or_default()
-        {
-            let status = &job.data["status"];
-            if status["startTime"].is_null() || !status["completionTime"].is_null() {
-                continue;
-            }
-            let entry = |kind: &str| {
-                json!({"type": kind, "status": "True", "reason": "Told", "message": "by the test",
-                       "lastTransitionTime": status["startTime"]})
-            };
-            let done = json!({"status": {"active": 0, "ready": 0, "succeeded": 1, "completionTime": status["startTime"],
-                "uncountedTerminatedPods": {}, "conditions": [entry("SuccessCriteriaMet"), entry("Complete")]}});
-            let name = job.metadata.name.unwrap_or_default();
-            let _ = jobs
-                .patch_status(&name, &PatchParams::default(), &Patch::Merge(done))
-                .await;
-        }
-        tokio::time::sleep(Duration::from_millis(300)).await;
     }
 }

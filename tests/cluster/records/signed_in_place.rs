@@ -79,15 +79,15 @@ impl Fleet {
     }
 
     async fn wait_revision(&self, name: &str, revision: u64) {
-        let begun = Instant::now();
-        loop {
-            let web = self.bench.webs().get(name).await.unwrap();
-            if web.data.pointer("/status/revision").and_then(Value::as_u64) == Some(revision) {
-                return;
-            }
-            assert!(begun.elapsed() < self.patience(), "{name}: {:#}", web.data);
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let (patience, webs) = (self.patience(), self.bench.webs());
+        let reached = |web: &Value| {
+            let found = web.pointer("/status/revision").and_then(Value::as_u64);
+            (found == Some(revision)).then_some(())
+        };
+        let what = format!("revision {revision}");
+        self.bench
+            .wait_within(patience, &what, &webs, name, reached)
+            .await;
     }
 
     fn key_secrets(&self) -> Api<DynamicObject> {

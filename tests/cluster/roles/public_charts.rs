@@ -21,7 +21,9 @@ use steersman_testkit::corpus;
 use super::subjects::{SUBJECTS, Subject};
 use super::{generated, refused};
 use crate::bench::{Bench, PATIENCE, condition};
-use crate::public_charts::{finish_jobs, kind, plural};
+use crate::node::finish_jobs;
+use crate::public_charts::{kind, plural};
+use crate::watched::Watched;
 
 /// Kinds of other operators that the charts have objects of.
 const DEFINED_BY_OTHERS: &[(&str, &str, &str, &str)] = &[
@@ -220,12 +222,13 @@ async fn live(bench: &Bench, subject: &Subject) -> (Vec<String>, Objects) {
 /// changed by its own installation.
 async fn deployed(bench: &Bench, name: &str, revision: u64) -> Result<(), String> {
     let api = bench.kind_api(&kind(name), &plural(name));
+    let mut watched = Watched::new(&api, name);
     let begun = Instant::now();
     loop {
-        let object = serde_json::to_value(api.get(name).await.unwrap()).unwrap();
+        let object = watched.look(Duration::from_millis(500)).await;
         let observed = object.pointer("/status/observedGeneration") == object.pointer("/metadata/generation");
         let found = object.pointer("/status/revision").and_then(Value::as_u64);
-        let failed = ["ReleaseFailed", "Irreconcilable"].map(|kind| condition(&object, kind));
+        let failed = ["ReleaseFailed", "Irreconcilable"].map(|kind| condition(object, kind));
         let failed = failed.into_iter().flatten().find(|(status, ..)| status == "True");
         if observed && found >= Some(revision) && failed.is_none() {
             return Ok(());
@@ -233,7 +236,6 @@ async fn deployed(bench: &Bench, name: &str, revision: u64) -> Result<(), String
         if begun.elapsed() > PATIENCE || failed.is_some() && begun.elapsed() > Duration::from_secs(20) {
             return Err(format!("revision {revision} is not deployed: {failed:?}"));
         }
-        tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
