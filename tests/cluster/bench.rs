@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher;
 use serde_json::{Value, json};
@@ -182,6 +182,35 @@ impl Bench {
             condition(web, kind)
         })
         .await
+    }
+
+    /// Waits until the resource is refused, and gives reason and message.
+    pub(crate) async fn wait_stalled(&self, name: &str) -> (String, String) {
+        let stalled = |web: &Value| condition(web, "Stalled");
+        let (_, reason, message) = self.wait("the refusal", &self.webs(), name, stalled).await;
+        (reason, message)
+    }
+
+    /// An operator that has released `shop` with this spec.
+    pub(crate) async fn released(&self, spec: Value) -> OperatorProcess {
+        let operator = self.ready_operator().await;
+        self.apply_web("shop", spec).await;
+        self.wait_revision("shop", 1).await;
+        operator
+    }
+
+    /// Creates an object.
+    pub(crate) async fn create(&self, api: &Api<DynamicObject>, object: Value) {
+        let object = serde_json::from_value(object).unwrap();
+        api.create(&PostParams::default(), &object).await.unwrap();
+    }
+
+    /// Installs a release with Helm from a chart in the bench's folder.
+    pub(crate) async fn helm_install(&self, release: &str, chart: &str) {
+        let chart = self.folder.path().join(chart);
+        let chart = chart.to_str().unwrap();
+        let arguments = ["install", release, chart, "--namespace", &self.namespace];
+        self.cluster.helm(&arguments).await.unwrap();
     }
 
     /// The events of the namespace, as kubectl shows them.

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::bench::{Bench, condition};
@@ -16,9 +16,7 @@ async fn check(damage: impl Fn(&[u8]) -> Vec<u8>, expected: &str) {
     let Some(bench) = Bench::with_kind("damaged").await else {
         return;
     };
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({"password": "canary"})).await;
-    bench.wait_revision("shop", 1).await;
+    let operator = bench.released(json!({"password": "canary"})).await;
     operator.stop().await.unwrap();
 
     let name = "sh.helm.release.v1.shop.v1";
@@ -33,21 +31,12 @@ async fn check(damage: impl Fn(&[u8]) -> Vec<u8>, expected: &str) {
         .unwrap();
     let foreign = json!({"apiVersion": "v1", "kind": "Secret",
         "metadata": {"name": "precious", "labels": {"owner": "helm", "name": "shop"}}});
-    let foreign: DynamicObject = serde_json::from_value(foreign).unwrap();
-    bench
-        .secrets()
-        .create(&Default::default(), &foreign)
-        .await
-        .unwrap();
+    bench.create(&bench.secrets(), foreign).await;
     let before = bench.config_maps().get("shop-config").await.unwrap();
 
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"message": "new"})).await;
-    let (_, reason, message) = bench
-        .wait("the refusal", &bench.webs(), "shop", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    let (reason, message) = bench.wait_stalled("shop").await;
     assert_eq!(reason, "ErrorGettingReleaseState");
     assert!(
         message.contains(&format!("Secret {name} is not ")) && message.contains(expected),
@@ -103,22 +92,15 @@ async fn a_release_in_a_later_format_is_left_alone() {
     let Some(bench) = Bench::with_kind("damaged").await else {
         return;
     };
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({})).await;
-    bench.wait_revision("shop", 1).await;
+    let operator = bench.released(json!({})).await;
     operator.stop().await.unwrap();
     let later = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v2", "metadata": {
         "name": "sh.helm.release.v2.shop.v2", "labels": {"owner": "helm", "name": "shop", "version": "2", "status": "deployed"}}});
-    let later: DynamicObject = serde_json::from_value(later).unwrap();
-    bench.secrets().create(&Default::default(), &later).await.unwrap();
+    bench.create(&bench.secrets(), later).await;
 
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"message": "new"})).await;
-    let (_, _, message) = bench
-        .wait("the refusal", &bench.webs(), "shop", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    let (_, message) = bench.wait_stalled("shop").await;
     assert!(
         message.contains("of type helm.sh/release.v2, which this version can't read"),
         "{message}"
@@ -136,19 +118,14 @@ async fn a_release_in_a_later_format_is_seen_before_a_new_resource_is_released()
     };
     let later = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v2", "metadata": {
         "name": "sh.helm.release.v2.late.v7", "labels": {"owner": "helm", "name": "late", "version": "7", "status": "deployed"}}});
-    let later: DynamicObject = serde_json::from_value(later).unwrap();
-    bench.secrets().create(&Default::default(), &later).await.unwrap();
+    bench.create(&bench.secrets(), later).await;
     let operator = bench.ready_operator().await;
     // Whether there are revisions is known from here on.
     bench.apply_web("first", json!({})).await;
     bench.wait_revision("first", 1).await;
 
     bench.apply_web("late", json!({})).await;
-    let (_, reason, message) = bench
-        .wait("the refusal", &bench.webs(), "late", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    let (reason, message) = bench.wait_stalled("late").await;
     assert_eq!(reason, "ErrorGettingReleaseState");
     assert!(message.contains("of type helm.sh/release.v2"), "{message}");
     let late = bench.webs().get("late").await.unwrap();
@@ -178,9 +155,7 @@ async fn a_lost_history_is_written_anew() {
     let Some(bench) = Bench::with_kind("damaged").await else {
         return;
     };
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({})).await;
-    bench.wait_revision("shop", 1).await;
+    let operator = bench.released(json!({})).await;
     let secret = "sh.helm.release.v1.shop.v1";
     bench.secrets().delete(secret, &Default::default()).await.unwrap();
     bench.apply_web("shop", json!({"message": "new"})).await;
@@ -203,12 +178,7 @@ async fn a_secret_that_is_no_release_is_named_and_deletes_nothing() {
     let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
         "metadata": {"name": "sh.helm.release.v1.shop.v1", "labels": {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}},
         "stringData": {"release": "bm8gcmVsZWFzZQ=="}});
-    let forged: kube::api::DynamicObject = serde_json::from_value(forged).unwrap();
-    bench
-        .secrets()
-        .create(&Default::default(), &forged)
-        .await
-        .unwrap();
+    bench.create(&bench.secrets(), forged).await;
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({})).await;
     let (_, reason, message) = bench
@@ -237,12 +207,7 @@ async fn a_forged_manifest_deletes_nothing_of_others() {
         return;
     };
     let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "precious"}});
-    let theirs: kube::api::DynamicObject = serde_json::from_value(theirs).unwrap();
-    bench
-        .config_maps()
-        .create(&Default::default(), &theirs)
-        .await
-        .unwrap();
+    bench.create(&bench.config_maps(), theirs).await;
     let record = json!({"name": "shop", "namespace": bench.namespace, "version": 1, "chart": {"metadata": {"name": "web"}},
         "info": {"status": "deployed"},
         "manifest": "---\n# Source: x\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: precious}\n"});
@@ -250,12 +215,7 @@ async fn a_forged_manifest_deletes_nothing_of_others() {
     let forged = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
         "metadata": {"name": "sh.helm.release.v1.shop.v1", "labels": {"owner": "helm", "name": "shop", "status": "deployed", "version": "1"}},
         "stringData": {"release": record}});
-    let forged: kube::api::DynamicObject = serde_json::from_value(forged).unwrap();
-    bench
-        .secrets()
-        .create(&Default::default(), &forged)
-        .await
-        .unwrap();
+    bench.create(&bench.secrets(), forged).await;
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 2).await;

@@ -1,10 +1,10 @@
 //! Who may write Secrets in a namespace gets nothing applied, run or restored.
 
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::{Forgery, SIGNATURE, overwrite, packed, record_in, secret_of};
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, wait_for_line};
 
 #[tokio::test]
 async fn a_revision_that_others_have_added_is_not_brought_into_effect() {
@@ -12,9 +12,7 @@ async fn a_revision_that_others_have_added_is_not_brought_into_effect() {
         return;
     };
     let forgery = Forgery::of(&bench);
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({"password": "canary"})).await;
-    bench.wait_revision("shop", 1).await;
+    let operator = bench.released(json!({"password": "canary"})).await;
     operator.stop().await.unwrap();
 
     // A failed revision that is made of what the resource says now, with the signature of another one.
@@ -54,9 +52,7 @@ async fn drift_is_not_corrected_from_a_revision_that_others_have_changed() {
         return;
     };
     let forgery = Forgery::of(&bench);
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({"password": "canary"})).await;
-    bench.wait_revision("shop", 1).await;
+    let operator = bench.released(json!({"password": "canary"})).await;
     let secret = bench.secrets().get(&secret_of("shop", 1)).await.unwrap();
     let mut record = record_in(&secret);
     let manifest = record["manifest"].as_str().unwrap();
@@ -79,16 +75,11 @@ async fn no_hook_runs_from_a_revision_that_others_have_changed() {
         return;
     };
     let forgery = Forgery::of(&bench);
-    let operator = bench.ready_operator().await;
-    bench.apply_web("shop", json!({"password": "canary"})).await;
-    bench.wait_revision("shop", 1).await;
+    let operator = bench.released(json!({"password": "canary"})).await;
     let role = format!("{}-shop", bench.namespace);
     bench.cluster_roles().get(&role).await.unwrap();
     operator.stop().await.unwrap();
-    let secret = bench.secrets().get(&secret_of("shop", 1)).await.unwrap();
-    let mut record = record_in(&secret);
-    forgery.add_to(&mut record);
-    overwrite(&bench, &secret_of("shop", 1), &record).await;
+    forgery.add_to_first(&bench).await;
 
     // It is deleted before the operator could compare it with what the chart renders.
     bench.delete_web("shop").await;
@@ -112,10 +103,7 @@ async fn a_failed_upgrade_does_not_go_back_to_a_revision_that_others_have_change
     let operator = bench.operator_with(&["--rollback-on-failure"]).await;
     bench.apply_web("shop", json!({"password": "canary"})).await;
     bench.wait_revision("shop", 1).await;
-    let secret = bench.secrets().get(&secret_of("shop", 1)).await.unwrap();
-    let mut record = record_in(&secret);
-    forgery.add_to(&mut record);
-    overwrite(&bench, &secret_of("shop", 1), &record).await;
+    forgery.add_to_first(&bench).await;
 
     let bad = json!({"password": "canary", "app": "other"});
     bench.apply_web("shop", bad).await;
@@ -134,11 +122,9 @@ async fn a_revision_that_was_copied_is_not_believed() {
     let Some(bench) = Bench::with_kind("forged").await else {
         return;
     };
-    let operator = bench.ready_operator().await;
-    bench
-        .apply_web("shop", json!({"password": "canary", "message": "first"}))
+    let operator = bench
+        .released(json!({"password": "canary", "message": "first"}))
         .await;
-    bench.wait_revision("shop", 1).await;
     let secret = bench.secrets().get(&secret_of("shop", 1)).await.unwrap();
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
@@ -146,8 +132,7 @@ async fn a_revision_that_was_copied_is_not_believed() {
 
     let copy = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1", "data": secret.data["data"],
         "metadata": {"name": secret_of("shop", 1), "labels": secret.metadata.labels}});
-    let copy: DynamicObject = serde_json::from_value(copy).unwrap();
-    bench.secrets().create(&Default::default(), &copy).await.unwrap();
+    bench.create(&bench.secrets(), copy).await;
     let operator = bench.ready_operator().await;
     bench
         .apply_web("shop", json!({"password": "canary", "message": "second"}))
@@ -182,11 +167,7 @@ async fn an_operator_outside_of_a_cluster_leaves_revisions_alone_that_another_ke
     bench
         .apply_web("shop", json!({"password": "canary", "message": "new"}))
         .await;
-    let (_, reason, message) = bench
-        .wait("the refusal", &bench.webs(), "shop", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    let (reason, message) = bench.wait_stalled("shop").await;
     assert_eq!(reason, "ErrorGettingReleaseState");
     assert!(message.contains("which this process does not have"), "{message}");
     other.stop().await.unwrap();
@@ -218,11 +199,7 @@ async fn an_operator_that_may_not_keep_its_keys_works_with_one_of_its_own() {
         async || bench.secrets().get("shop-secret").await.unwrap().data["data"]["password"].clone();
     let before = password().await;
     let operator = bench.operator_with(&[nowhere]).await;
-    let begun = std::time::Instant::now();
-    while !operator.log_text().contains("Signed the revision") {
-        assert!(begun.elapsed() < PATIENCE, "{}", operator.log_text());
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    wait_for_line(&operator, "Signed the revision").await;
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     assert_eq!(password().await, before);
     operator.stop().await.unwrap();
@@ -238,11 +215,9 @@ async fn values_that_others_have_written_are_not_reused() {
         "- {{group: {}, version: v1, kind: Web, chart: web, reuseValues: true}}\n",
         bench.group
     ));
-    let operator = bench.ready_operator().await;
-    bench
-        .apply_web("shop", json!({"password": "canary", "message": "mine"}))
+    let operator = bench
+        .released(json!({"password": "canary", "message": "mine"}))
         .await;
-    bench.wait_revision("shop", 1).await;
     bench.patch_web("shop", json!({"spec": null})).await;
     operator.stop().await.unwrap();
     let name = secret_of("shop", 1);
@@ -272,11 +247,7 @@ async fn values_that_others_have_written_are_not_reused() {
     forged["manifest"] = manifest.replace("mine", "forged").into();
     overwrite(&bench, &name, &forged).await;
     let operator = bench.ready_operator().await;
-    let (_, reason, message) = bench
-        .wait("the refusal", &bench.webs(), "shop", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    let (reason, message) = bench.wait_stalled("shop").await;
     assert_eq!(reason, "ErrorGettingReleaseState");
     assert!(
         message.contains("the values of revision 1 of release shop are not reused"),

@@ -82,6 +82,14 @@ impl Forgery {
             "manifest": self.object("-hook"), "events": events, "last_run": {"phase": ""}}]);
     }
 
+    /// Adds it to the record of `shop`'s first revision.
+    async fn add_to_first(&self, bench: &Bench) {
+        let name = secret_of("shop", 1);
+        let mut record = record_in(&bench.secrets().get(&name).await.unwrap());
+        self.add_to(&mut record);
+        overwrite(bench, &name, &record).await;
+    }
+
     /// Nothing of it was applied.
     async fn assert_absent(&self, bench: &Bench) {
         let api: Api<DynamicObject> = Api::namespaced_with(

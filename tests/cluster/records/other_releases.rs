@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::secret_of;
-use crate::bench::{Bench, condition};
+use crate::bench::Bench;
 
 /// Installs a release of Helm's from a chart of another name, with a hook that runs when it goes.
 async fn install_other(bench: &Bench) {
@@ -16,14 +16,7 @@ async fn install_other(bench: &Bench) {
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs}\n---\napiVersion: v1\nkind: ConfigMap\n\
          metadata: {name: their-hook, annotations: {helm.sh/hook: pre-delete}}\n",
     );
-    let arguments = [
-        "install",
-        "shop",
-        chart.to_str().unwrap(),
-        "--namespace",
-        &bench.namespace,
-    ];
-    bench.cluster.helm(&arguments).await.unwrap();
+    bench.helm_install("shop", "other").await;
 }
 
 #[tokio::test]
@@ -34,11 +27,7 @@ async fn a_release_of_another_chart_is_refused_and_outlives_the_resource() {
     install_other(&bench).await;
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({})).await;
-    let (_, reason, message) = bench
-        .wait("the refusal", &bench.webs(), "shop", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    let (reason, message) = bench.wait_stalled("shop").await;
     assert_eq!(reason, "ErrorGettingReleaseState");
     assert!(
         message.contains("was made from chart other, not from web")
@@ -62,15 +51,7 @@ async fn a_release_that_was_never_taken_over_outlives_the_resource() {
     let Some(bench) = Bench::with_kind("other").await else {
         return;
     };
-    let chart = bench.folder.path().join("web");
-    let arguments = [
-        "install",
-        "shop",
-        chart.to_str().unwrap(),
-        "--namespace",
-        &bench.namespace,
-    ];
-    bench.cluster.helm(&arguments).await.unwrap();
+    bench.helm_install("shop", "web").await;
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"broken": true})).await;
     bench.wait_failed("shop", "ReleaseFailed").await;
@@ -89,11 +70,7 @@ async fn a_release_of_another_chart_is_taken_over_where_the_resource_asks_for_it
     install_other(&bench).await;
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({})).await;
-    bench
-        .wait("the refusal", &bench.webs(), "shop", |web| {
-            condition(web, "Stalled")
-        })
-        .await;
+    bench.wait_stalled("shop").await;
     let annotation = json!({"metadata": {"annotations": {"steersman.dev/adopt-chart": "other"}}});
     bench.patch_web("shop", annotation).await;
     bench.wait_revision("shop", 2).await;
