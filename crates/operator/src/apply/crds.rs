@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::Value;
@@ -69,7 +68,7 @@ impl Applier {
     /// A definition is refused, or not in effect within a minute.
     pub async fn install_crds(
         &self,
-        objects: &[RenderedObject],
+        objects: &[&RenderedObject],
         policy: CrdPolicy,
     ) -> Result<bool, CrdError> {
         let mut written = Vec::new();
@@ -82,87 +81,73 @@ impl Applier {
         Ok(!written.is_empty())
     }
 
-    /// A definition as it is, and as writing it would leave it.
+    /// A definition as it is, and as writing it would leave it; `None` where the one that is there stays by `policy`.
     ///
     /// # Guarantees
     /// Nothing is written.
     ///
     /// # Errors
     /// The one that is there can't be read.
-    pub async fn dry_run_crd(&self, object: &RenderedObject) -> Result<DryRunDefined, CrdError> {
-        let api = self.definitions();
-        let live = api.get_opt(&object.name).await;
-        let live = live.map_err(|error| CrdError::Request {
-            attempt: "look for",
-            name: object.name.clone(),
-            source: error.into(),
-        })?;
-        let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
-        parameters.force = live.is_some();
-        let mut value = without_status(object);
-        let result = loop {
-            let patch = Patch::Apply(&value);
-            let answer = api.patch(&object.name, &parameters, &patch).await;
-            match answer.map_err(RequestError::from) {
-                Ok(written) => break Ok(as_value(written)),
-                Err(refusal) => match mend_definition(&api, &object.name, &value, refusal).await {
-                    Ok(mended) => value = mended,
-                    Err(source) => {
-                        break Err(CrdError::Request {
-                            attempt: if live.is_some() { "replace" } else { "create" },
-                            name: object.name.clone(),
-                            source,
-                        });
-                    }
-                },
-            }
+    pub async fn dry_run_crd(
+        &self,
+        object: &RenderedObject,
+        policy: CrdPolicy,
+    ) -> Result<Option<DryRunDefined>, CrdError> {
+        let live = self.definitions().get_opt(&object.name).await;
+        let live = live.map_err(|error| not_found_out(&object.name, error))?;
+        let Some(parameters) = parameters(live.is_some(), policy) else {
+            return Ok(None);
         };
-        let live = live.map(as_value);
-        Ok(DryRunDefined { live, result })
-    }
-
-    /// The metadata of the definition of this name; `None` where it is not there.
-    ///
-    /// # Errors
-    /// The server does not answer.
-    pub async fn find_crd(&self, name: &str) -> Result<Option<ObjectMeta>, CrdError> {
-        let found = self.definitions().get_metadata_opt(name).await;
-        let found = found.map_err(|error| CrdError::Request {
-            attempt: "look for",
-            name: name.to_owned(),
-            source: error.into(),
-        })?;
-        Ok(found.map(|found| found.metadata))
+        let written = self.write_crd(object, &parameters.dry_run()).await;
+        Ok(Some(DryRunDefined {
+            live: live.map(as_value),
+            result: written.map(as_value),
+        }))
     }
 
     /// Whether the definition was written.
     async fn install_crd(&self, object: &RenderedObject, policy: CrdPolicy) -> Result<bool, CrdError> {
-        let api = self.definitions();
-        let found = self.find_crd(&object.name).await?;
-        if found.is_some() && policy != CrdPolicy::CreateReplace {
+        let found = self.definitions().get_metadata_opt(&object.name).await;
+        let found = found.map_err(|error| not_found_out(&object.name, error))?;
+        let Some(parameters) = parameters(found.is_some(), policy) else {
             return Ok(false);
-        }
-        let mut parameters = PatchParams::apply(FIELD_MANAGER);
-        parameters.force = found.is_some();
-        let attempt = if found.is_some() { "replace" } else { "create" };
-        let refused = |source| CrdError::Request {
-            attempt,
-            name: object.name.clone(),
-            source,
         };
+        let written = self.write_crd(object, &parameters).await?;
+        Ok(found.is_none_or(|found| found.metadata.generation != written.metadata.generation))
+    }
+
+    /// Sends a definition until the server takes it, each time without what it finds fault with. The answer of a dry run is
+    /// whole, and that of a write its metadata.
+    async fn write_crd(
+        &self,
+        object: &RenderedObject,
+        parameters: &PatchParams,
+    ) -> Result<DynamicObject, CrdError> {
+        let api = self.definitions();
         let mut value = without_status(object);
-        let written = loop {
+        loop {
             let patch = Patch::Apply(&value);
-            let answer = api.patch_metadata(&object.name, &parameters, &patch).await;
-            match answer.map_err(RequestError::from) {
-                Ok(written) => break written,
-                Err(refusal) => {
-                    let mended = mend_definition(&api, &object.name, &value, refusal).await;
-                    value = mended.map_err(refused)?;
-                }
-            }
-        };
-        Ok(found.is_none_or(|found| found.generation != written.metadata.generation))
+            let answer = if parameters.dry_run {
+                api.patch(&object.name, parameters, &patch).await
+            } else {
+                let written = api.patch_metadata(&object.name, parameters, &patch).await;
+                written.map(|written| DynamicObject {
+                    types: written.types,
+                    metadata: written.metadata,
+                    data: Value::Null,
+                })
+            };
+            let refusal = match answer {
+                Ok(written) => return Ok(written),
+                Err(error) => RequestError::from(error),
+            };
+            let mended = mend_definition(&api, &object.name, &value, refusal).await;
+            value = mended.map_err(|source| CrdError::Request {
+                attempt: if parameters.force { "replace" } else { "create" },
+                name: object.name.clone(),
+                source,
+            })?;
+        }
     }
 
     /// Waits until the server acts on these definitions.
@@ -190,6 +175,21 @@ impl Applier {
         let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
         let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
         Api::all_with(self.client.clone(), &resource)
+    }
+}
+
+/// How a definition is written; `None` where the one that is there stays.
+fn parameters(is_there: bool, policy: CrdPolicy) -> Option<PatchParams> {
+    let mut parameters = PatchParams::apply(FIELD_MANAGER);
+    parameters.force = is_there;
+    (!is_there || policy == CrdPolicy::CreateReplace).then_some(parameters)
+}
+
+fn not_found_out(name: &str, error: kube::Error) -> CrdError {
+    CrdError::Request {
+        attempt: "look for",
+        name: name.to_owned(),
+        source: error.into(),
     }
 }
 

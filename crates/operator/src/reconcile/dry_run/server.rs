@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use serde_json::Value;
 use steersman_cluster::discovery::{Discovery, Served};
-use steersman_model::{ObjectId, RESOURCE_POLICY, RenderedObject, is_keep, kinds_defined_by};
+use steersman_model::{ApiKind, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep, kinds_defined_by};
 use steersman_watches::CrdPolicy;
 
 use super::object::{ObjectDryRun, ObjectResult};
@@ -35,16 +35,18 @@ impl DryRunner<'_> {
     ) -> Result<Vec<ObjectDryRun>, ReconcileError> {
         let kinds = plan.objects.iter().map(|object| &object.api);
         let served = self.discovery.served_with(kinds).await?;
-        let definitions = self.definitions(plan, &served).await?;
-        let (mut objects, mut accepted) = (Vec::new(), Vec::new());
-        for definition in definitions {
-            let shown = self.definition(&definition).await?;
+        let (mut objects, mut defined) = (Vec::new(), kinds_defined_by(&plan.objects));
+        for definition in plan.definitions.due(&plan.objects, &served) {
+            // One that is there stays, unless the watch replaces it, although not all of its versions are served.
+            let Some(shown) = self.definition(definition, plan.definitions.policy).await? else {
+                continue;
+            };
             if !matches!(shown.result, ObjectResult::Refused(_)) {
-                accepted.push(definition);
+                defined.extend(kinds_defined_by(std::slice::from_ref(definition)));
             }
             objects.push(shown);
         }
-        let mut tried = self.try_all(session, plan, &served, &accepted).await?;
+        let mut tried = self.try_all(session, plan, &served, &defined).await?;
         let mut desired = BTreeSet::new();
         for (tried, object) in tried.iter_mut().zip(&plan.objects) {
             if !desired.insert(tried.id.clone()) {
@@ -63,32 +65,14 @@ impl DryRunner<'_> {
         Ok(objects)
     }
 
-    /// The definitions that would be written. One that is there stays, unless the watch replaces it, although not all of
-    /// its versions are served.
-    async fn definitions(&self, plan: &Plan, served: &Served) -> Result<Vec<RenderedObject>, ReconcileError> {
-        let mut due = plan.definitions.due(&plan.objects, served);
-        if plan.definitions.policy == CrdPolicy::Create {
-            let mut missing = Vec::new();
-            for definition in due {
-                if self.applier.find_crd(&definition.name).await?.is_none() {
-                    missing.push(definition);
-                }
-            }
-            due = missing;
-        }
-        Ok(due)
-    }
-
     async fn try_all(
         &self,
         session: &Session,
         plan: &Plan,
         served: &Served,
-        definitions: &[RenderedObject],
+        defined: &BTreeSet<ApiKind>,
     ) -> Result<Vec<DryRunApplied>, ReconcileError> {
         let new_namespaces = plan.new_namespaces();
-        let mut defined = kinds_defined_by(&plan.objects);
-        defined.extend(kinds_defined_by(definitions));
         let (objects, replaced) = (plan.objects.clone(), plan.replaced.clone());
         let rules = &self.settings.drift.ignore;
         let left = self
@@ -111,16 +95,20 @@ impl DryRunner<'_> {
         Ok(tried.try_collect().await?)
     }
 
-    /// What would become of a definition in the chart's `crds/` folder that is written.
-    async fn definition(&self, definition: &RenderedObject) -> Result<ObjectDryRun, ReconcileError> {
+    /// What would become of a definition in the chart's `crds/` folder; `None` where the one that is there stays.
+    async fn definition(
+        &self,
+        definition: &RenderedObject,
+        policy: CrdPolicy,
+    ) -> Result<Option<ObjectDryRun>, ReconcileError> {
         let id = ObjectId {
             group: definition.api.group.clone(),
             kind: definition.api.kind.clone(),
             namespace: None,
             name: definition.name.clone(),
         };
-        let tried = self.applier.dry_run_crd(definition).await?;
-        Ok(ObjectDryRun::of_definition(id, tried))
+        let tried = self.applier.dry_run_crd(definition, policy).await?;
+        Ok(tried.map(|tried| ObjectDryRun::of_definition(id, tried)))
     }
 
     /// What the plan prunes, as far as it is there, ours, and not `applied` under another API group of its kind.

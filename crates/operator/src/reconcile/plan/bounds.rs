@@ -38,7 +38,7 @@ impl<'a> Bounds<'a> {
     pub(crate) fn admit(mut self, plan: &Plan) -> Result<(), ReconcileError> {
         self.learn(&plan.definitions.objects);
         self.learn(&plan.objects);
-        for definition in &plan.definitions.due(&plan.objects, self.served) {
+        for definition in plan.definitions.due(&plan.objects, self.served) {
             self.object(definition)?;
         }
         for object in &plan.objects {

@@ -63,7 +63,7 @@ impl Definitions {
 
     /// Those that are written for a release of `objects`, judged by what is served: one that is there and
     /// not served yet stays as it is.
-    pub(crate) fn due(&self, objects: &[RenderedObject], served: &Served) -> Vec<RenderedObject> {
+    pub(crate) fn due(&self, objects: &[RenderedObject], served: &Served) -> Vec<&RenderedObject> {
         let is_missing = |kind: &ApiKind| served.resource(kind).is_none();
         let is_due = |definition: &&RenderedObject| {
             let kinds = kinds_defined_by(std::slice::from_ref(*definition));
@@ -78,7 +78,7 @@ impl Definitions {
                     CrdPolicy::Skip => false,
                 }
         };
-        self.objects.iter().filter(is_due).cloned().collect()
+        self.objects.iter().filter(is_due).collect()
     }
 }
 
