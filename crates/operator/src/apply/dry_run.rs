@@ -122,21 +122,15 @@ impl Applier {
         let value = owner.mark(&object.value, id.namespace.as_deref(), object.is_kept());
         let mut parameters = PatchParams::apply(FIELD_MANAGER).dry_run();
         parameters.force = live.is_some() && apply.options.conflicts == ConflictPolicy::Overwrite;
-        let tried = try_value(&api, &object.name, value, live.as_ref(), &parameters).await;
-        let Tried { value, answer } = match live.as_ref().and_then(|live| taken_over(live, &apply)) {
-            // Fields of former managers are taken over before anything is applied.
-            Some(taken_over) => {
-                let tried = tried.without_conflicts_with(|manager| taken_over.is_former_manager(manager));
-                match tried {
-                    Ok(tried) => tried,
-                    Err(value) => {
-                        parameters.force = true;
-                        try_value(&api, &object.name, value, live.as_ref(), &parameters).await
-                    }
-                }
-            }
-            None => tried,
-        };
+        let mut tried = try_value(&api, &object.name, value, live.as_ref(), &parameters).await;
+        let taken_over = live.as_ref().and_then(|live| taken_over(live, &apply));
+        // Fields of former managers are taken over before anything is applied.
+        if taken_over.is_some_and(|fields| tried.forget_conflicts_with(|name| fields.is_former_manager(name)))
+        {
+            parameters.force = true;
+            tried = try_value(&api, &object.name, tried.value, live.as_ref(), &parameters).await;
+        }
+        let Tried { value, answer } = tried;
         let mut dry_run = DryRunApplied::new(id.clone(), None, Ok(Value::Null));
         dry_run.result = match (answer, &live) {
             (Ok(applied), _) => {
@@ -304,26 +298,17 @@ struct Tried {
 }
 
 impl Tried {
-    /// The same where fields conflict with those of other managers than the `former` ones alone; else what was sent, as
-    /// it is to be tried by force.
-    fn without_conflicts_with(self, former: impl Fn(&str) -> bool) -> Result<Self, Value> {
-        match self.answer {
-            Err(mut error) if error.is_field_conflict() => {
+    /// Leaves conflicts with fields of the `former` managers out of the answer. Gives whether there were no others: it is to
+    /// be tried by force then.
+    fn forget_conflicts_with(&mut self, former: impl Fn(&str) -> bool) -> bool {
+        match &mut self.answer {
+            Err(error) if error.is_field_conflict() => {
                 let causes = error.causes.iter();
                 let of_others = causes.filter(|cause| !cause.manager.as_deref().is_some_and(&former));
                 error.causes = of_others.cloned().collect();
-                if error.causes.is_empty() {
-                    return Err(self.value);
-                }
-                Ok(Self {
-                    value: self.value,
-                    answer: Err(error),
-                })
+                error.causes.is_empty()
             }
-            answer => Ok(Self {
-                value: self.value,
-                answer,
-            }),
+            _ => false,
         }
     }
 }
