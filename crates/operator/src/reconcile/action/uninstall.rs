@@ -9,7 +9,7 @@ use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
 use crate::apply::{Deletion, HookError, HookRun, hooks_in_order};
-use crate::dependents::Dependents;
+use crate::dependents::{Dependents, LiveObject};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
@@ -46,7 +46,6 @@ impl Uninstall<'_> {
         memory: &mut Memory,
         leaving: LeavingRelease,
     ) -> Result<Vec<String>, ReconcileError> {
-        let applier = &self.executor.applier;
         let is_incomplete = leaving.is_incomplete();
         let LeavingRelease {
             mut revisions,
@@ -73,7 +72,7 @@ impl Uninstall<'_> {
         }
         // What carries our mark goes too, should its revision have been lost.
         let marked = if is_incomplete || !doubtful.is_empty() {
-            applier.all_marked(&session.owner).await?
+            self.executor.applier.all_marked(&session.owner).await?
         } else {
             self.dependents.owned(&session.owner.uid)
         };
@@ -83,7 +82,31 @@ impl Uninstall<'_> {
         // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
         session.announce_end(memory, (self.now)()).await;
         self.run_hooks_before(session, &mut revisions).await?;
-        let named = objects_named_by(&revisions);
+        let deleted = self.delete_objects(session, &revisions, &marked).await?;
+        let blockers = if session.controls.uninstall_wait == Some(false) {
+            Vec::new()
+        } else {
+            let wait = step("wait").objects(deleted.len());
+            wait.of(self.wait_until_gone(session, deleted)).await?
+        };
+        if !blockers.is_empty() {
+            session.log("Uninstall wait");
+            session.log("Waiting until all resources are deleted");
+            return Ok(blockers);
+        }
+        self.finish(session, &revisions, is_taken_over).await?;
+        Ok(Vec::new())
+    }
+
+    /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept; what may still be there
+    /// is the answer.
+    async fn delete_objects(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+        marked: &[(ObjectId, LiveObject)],
+    ) -> Result<Vec<ObjectId>, ReconcileError> {
+        let named = objects_named_by(revisions);
         let named = self.executor.identities(session, named).await?;
         let mut labelled: BTreeSet<ObjectId> = marked.iter().map(|(id, _)| id.clone()).collect();
         for (id, _) in &named {
@@ -97,25 +120,23 @@ impl Uninstall<'_> {
         let objects = inventory(named, &unnamed.collect::<Vec<_>>()).into_iter();
         let (kept, gone): (Vec<_>, Vec<_>) = objects.partition(|(_, kept)| *kept);
         for (id, _) in kept {
-            applier.orphan(&session.owner, &id).await?;
+            self.executor.applier.orphan(&session.owner, &id).await?;
         }
         let delete = step("delete").objects(gone.len());
         let gone = gone.into_iter().map(|(id, _)| id).collect();
-        let deleted = delete.of(self.delete_all(session, gone, &labelled)).await?;
-        let blockers = if session.controls.uninstall_wait == Some(false) {
-            Vec::new()
-        } else {
-            let wait = step("wait").objects(deleted.len());
-            wait.of(self.wait_until_gone(session, deleted)).await?
-        };
-        if !blockers.is_empty() {
-            session.log("Uninstall wait");
-            session.log("Waiting until all resources are deleted");
-            return Ok(blockers);
-        }
+        delete.of(self.delete_all(session, gone, &labelled)).await
+    }
+
+    /// Runs the hooks that come after the last deletion, and deletes theirs and the revisions.
+    async fn finish(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+        is_taken_over: bool,
+    ) -> Result<(), ReconcileError> {
         let last = revisions.iter().rfind(|stored| stored.is_signed());
         self.run_hooks(session, last, HookEvent::PostDelete).await?;
-        self.remove_hooks(session, &revisions).await?;
+        self.remove_hooks(session, revisions).await?;
         for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
             session.history.delete(stored).await?;
         }
@@ -123,7 +144,7 @@ impl Uninstall<'_> {
         if !revisions.is_empty() {
             session.log("Uninstalled release");
         }
-        Ok(Vec::new())
+        Ok(())
     }
 
     /// Some revisions of the resource's own are not believed: no hook of theirs runs.
