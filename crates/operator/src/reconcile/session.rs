@@ -23,6 +23,22 @@ use crate::status::{LearningRedactor, Redactor};
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
 const ORPHAN_FINALIZER: &str = "orphan";
 
+/// Logs a message with the fields that helm-operator has, and some more.
+macro_rules! log {
+    ($session:ident, $level:ident, $message:ident $(, $more:ident)*) => {
+        tracing::$level!(
+            namespace = $session.namespace(),
+            name = %$session.owner.name,
+            apiVersion = %$session.owner.api_version,
+            kind = %$session.owner.kind,
+            release = %$session.release,
+            $($more,)*
+            "{}",
+            $message
+        )
+    };
+}
+
 /// What one reconcile works on: the resource and what follows from it alone.
 ///
 /// Actions get it immutable. Only a write of the finalizers, or another read, puts another state of the resource in
@@ -264,39 +280,17 @@ impl Session {
 
     /// Logs one of helm-operator's messages with its fields.
     pub(super) fn log(&self, message: &'static str) {
-        tracing::info!(
-            namespace = self.namespace(),
-            name = %self.owner.name,
-            apiVersion = %self.owner.api_version,
-            kind = %self.owner.kind,
-            release = %self.release,
-            "{message}"
-        );
+        log!(self, info, message);
     }
 
     /// As [`Session::log`], at the level `debug`.
     pub(super) fn log_debug(&self, message: &'static str) {
-        tracing::debug!(
-            namespace = self.namespace(),
-            name = %self.owner.name,
-            apiVersion = %self.owner.api_version,
-            kind = %self.owner.kind,
-            release = %self.release,
-            "{message}"
-        );
+        log!(self, debug, message);
     }
 
     /// As [`Session::log`], at the level `error`; the caller has masked what is secret in `error`.
     pub(super) fn log_error(&self, message: &'static str, error: &str) {
-        tracing::error!(
-            namespace = self.namespace(),
-            name = %self.owner.name,
-            apiVersion = %self.owner.api_version,
-            kind = %self.owner.kind,
-            release = %self.release,
-            error,
-            "{message}"
-        );
+        log!(self, error, message, error);
     }
 
     pub(super) fn namespace(&self) -> &str {
