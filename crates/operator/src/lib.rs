@@ -4,7 +4,7 @@
 //! Config, Watches    --run--> Context                    run.rs         ports, client, lease, signals
 //! Context, Watches   --supervisor--> controllers         supervisor.rs  others when the files have changed (follow/)
 //! Context, Watch     --controller--> reconciles          controller/    one controller for each watched kind
-//! resource, Memory   --reconcile--> Action               reconcile/     observe, decide, act, report
+//! resource, cache    --reconcile--> Action               reconcile/     observe, decide, act, report
 //! Action             --apply, release, status--> writes  apply/         objects; release/: revisions; status/: what became of it
 //! ```
 //!

@@ -19,7 +19,7 @@ use steersman_model::chain;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower::{Layer, Service};
 
-use super::cut::{Cut, Shape};
+use super::cut_json::{Cut, Shape};
 use super::deadline::is_watch;
 use crate::too_large::TooLarge;
 

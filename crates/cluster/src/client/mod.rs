@@ -2,7 +2,7 @@
 
 mod answers;
 mod bounded;
-mod cut;
+mod cut_json;
 mod deadline;
 mod depth;
 mod fence;

@@ -11,7 +11,7 @@ use steersman_model::{FIELD_MANAGER, RenderedObject};
 use steersman_watches::CrdPolicy;
 
 use super::applier::Applier;
-use crate::apply::repair::mend::mend;
+use crate::apply::repair::schema::mend;
 
 /// How long a definition may take to be in effect.
 pub const ESTABLISH_TIMEOUT: Duration = Duration::from_mins(1);

@@ -18,7 +18,7 @@ use crate::apply::ownership::may_delete;
 use crate::apply::ownership::takeover::TakenOver;
 use crate::apply::repair::dropped::{merge_patch, without_dropped};
 use crate::apply::repair::forbidden::{set_aside, without_forbidden};
-use crate::apply::repair::mend::mend;
+use crate::apply::repair::schema::mend;
 
 /// What a dry run of an apply has shown of an object.
 #[derive(Debug)]

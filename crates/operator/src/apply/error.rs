@@ -5,7 +5,7 @@ use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ApiKind, ObjectId};
 
 use super::crds::CrdError;
-use crate::apply::repair::heal::HealError;
+use crate::apply::repair::merged_lists::HealError;
 
 /// An object could not be applied.
 #[derive(Debug, thiserror::Error)]

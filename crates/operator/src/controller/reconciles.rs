@@ -12,7 +12,7 @@ use tracing::Instrument as _;
 use super::cached::{CachedResource, read};
 use super::{Controller, Key};
 use crate::metrics::ResultLabel;
-use crate::reconcile::{Memory, Next, ReconcileOutcome};
+use crate::reconcile::{Next, ReconcileOutcome, ReleaseCache};
 use crate::schedule::{backoff, jitter, spread};
 
 /// A reconcile that has ended.
@@ -22,7 +22,7 @@ pub(super) struct Finished {
     /// Whether its finalizer was to go, as the watch no longer selects it.
     is_unselected: bool,
     /// `None` when the reconcile panicked.
-    result: Option<(Memory, ReconcileOutcome)>,
+    result: Option<(ReleaseCache, ReconcileOutcome)>,
     took: Duration,
 }
 
@@ -39,7 +39,7 @@ impl Controller {
                 continue;
             };
             let (text, uid) = (known.cached.text(), known.cached.uid().map(str::to_owned));
-            let mut memory = known.memory.take().unwrap_or_default();
+            let mut cache = known.cache.take().unwrap_or_default();
             let is_unselected = known.is_unselected;
             let reconciler = self.reconciler.clone();
             let api = self
@@ -69,18 +69,18 @@ impl Controller {
                     drop(text);
                     let outcome = match read {
                         Ok(Some(object)) if is_unselected => {
-                            Box::pin(reconciler.release_unselected(object, share, &mut memory)).await
+                            Box::pin(reconciler.release_unselected(object, share, &mut cache)).await
                         }
-                        Ok(Some(object)) => Box::pin(reconciler.reconcile(object, share, &mut memory)).await,
+                        Ok(Some(object)) => Box::pin(reconciler.reconcile(object, share, &mut cache)).await,
                         // The watch tells of it, too.
                         Ok(None) => ReconcileOutcome::of(Next::Never),
                         Err(error) => {
-                            memory.failures = memory.failures.saturating_add(1);
+                            cache.failures = cache.failures.saturating_add(1);
                             tracing::warn!(name, %error, "failed to read the resource, trying again");
                             ReconcileOutcome::of(Next::Retry(error.retry_after()))
                         }
                     };
-                    (memory, outcome)
+                    (cache, outcome)
                 };
                 let work = async { AbortOnDrop(tokio::spawn(work.instrument(span))).join().await };
                 let result = worker.run(Box::pin(work)).await.ok();
@@ -113,7 +113,7 @@ impl Controller {
         };
         self.queue.done(&key);
         let now = Instant::now();
-        let Some((memory, outcome)) = result else {
+        let Some((cache, outcome)) = result else {
             tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
             self.context
                 .metrics
@@ -123,7 +123,7 @@ impl Controller {
         };
         let counted = match outcome.next {
             Next::Retry(_) => ResultLabel::Error,
-            _ if memory.failures > 0 => ResultLabel::TerminalError,
+            _ if cache.failures > 0 => ResultLabel::TerminalError,
             Next::After(_) => ResultLabel::RequeueAfter,
             Next::Period if self.period.is_some() => ResultLabel::RequeueAfter,
             Next::Period | Next::Never => ResultLabel::Success,
@@ -146,7 +146,7 @@ impl Controller {
             _ if outcome.outdated => Some(Duration::ZERO),
             Next::Never => None,
             Next::After(pause) => Some(pause),
-            Next::Retry(asked) => Some(backoff(memory.failures, jitter()).max(asked.unwrap_or_default())),
+            Next::Retry(asked) => Some(backoff(cache.failures, jitter()).max(asked.unwrap_or_default())),
             Next::Period => {
                 let period = known.cached.period(&key.name, self.period);
                 period.map(|period| spread(period, jitter()))
@@ -157,17 +157,17 @@ impl Controller {
                 .metrics
                 .drift_corrected(&self.watch.gvk, outcome.corrected);
         }
-        if let Some(revision) = memory.deployed_revision() {
+        if let Some(revision) = cache.deployed_revision() {
             let namespace = key.namespace.as_deref().unwrap_or_default();
             self.context.metrics.release_deployed(
                 &self.watch.gvk,
                 namespace,
                 &key.name,
                 revision.0,
-                memory.objects(),
+                cache.objects(),
             );
         }
-        known.memory = Some(memory);
+        known.cache = Some(cache);
         if let Some(object) = outcome.object
             && object.metadata.uid == uid
             && !known.cached.is_newer_than(&object)

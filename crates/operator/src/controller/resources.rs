@@ -14,7 +14,7 @@ use super::unselected::{SelectorHistory, find_unselected};
 use super::{Controller, Key};
 use crate::config::Namespaces;
 use crate::dependents::Route;
-use crate::reconcile::Memory;
+use crate::reconcile::ReleaseCache;
 use crate::schedule::{RESYNC_PERIOD, resynced};
 
 /// A custom resource that the controller reconciles, with what it remembers of it.
@@ -22,7 +22,7 @@ use crate::schedule::{RESYNC_PERIOD, resynced};
 pub(super) struct KnownResource {
     pub(super) cached: CachedResource,
     /// `None` while it is being reconciled: the reconcile has it.
-    pub(super) memory: Option<Memory>,
+    pub(super) cache: Option<ReleaseCache>,
     /// Whether the list that is arriving has named it; who is not named until its end is gone.
     listed: bool,
     /// Whether the watch may no longer select it, so that its finalizer has to go.
@@ -180,7 +180,7 @@ impl Controller {
         let known = KnownResource {
             route: self.route(&key, object.metadata.uid.clone()),
             cached: CachedResource::new(object, &self.context.budget),
-            memory: Some(Memory::default()),
+            cache: Some(ReleaseCache::default()),
             listed: true,
             is_unselected: false,
         };
@@ -208,7 +208,7 @@ impl Controller {
         let selective = !self.watch.selector.selects_all();
         match self.known.get_mut(key) {
             // One that is being reconciled may be getting its finalizer.
-            Some(known) if selective && (known.memory.is_none() || known.cached.has_finalizer()) => {
+            Some(known) if selective && (known.cache.is_none() || known.cached.has_finalizer()) => {
                 known.is_unselected = true;
                 if let Some(route) = known.route.take() {
                     self.shared.dependents.forget(&route);
@@ -232,7 +232,7 @@ impl Controller {
         }
         let known = KnownResource {
             cached: CachedResource::new(object, &self.context.budget),
-            memory: Some(Memory::default()),
+            cache: Some(ReleaseCache::default()),
             listed: true,
             is_unselected: true,
             route: None,

@@ -11,7 +11,7 @@ use steersman_model::{Inputs, chain};
 use steersman_watches::controls::Controls;
 
 use super::error::ReconcileError;
-use super::memory::Memory;
+use super::release_cache::ReleaseCache;
 use super::session::{Freshness, Session, Written, changed_by_others};
 use crate::status::{ReleaseReport, StatusError, next_status, write_status};
 
@@ -34,7 +34,7 @@ impl Session {
     /// release: the report at the end is refused, too, and says so.
     pub(super) async fn announce(
         &self,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         inputs: Option<Inputs>,
         report: &ReleaseReport,
         now: Timestamp,
@@ -43,20 +43,20 @@ impl Session {
             inputs,
             controls: self.controls.clone(),
         };
-        if !self.progress.has_announced() && memory.is_announced(&attempt) {
+        if !self.progress.has_announced() && cache.is_announced(&attempt) {
             return Ok(());
         }
         self.progress.note_announced();
         self.announce_more(report, now).await?;
-        memory.note_announced(attempt);
+        cache.note_announced(attempt);
         Ok(())
     }
 
     /// Says in the status that the release goes. The resource itself says that it is being deleted, so nothing waits for
     /// this.
-    pub(super) async fn announce_end(&self, memory: &mut Memory, now: Timestamp) {
+    pub(super) async fn announce_end(&self, cache: &mut ReleaseCache, now: Timestamp) {
         let going = ReleaseReport::Uninstalling(Vec::new());
-        if let Err(error) = self.announce(memory, None, &going, now).await {
+        if let Err(error) = self.announce(cache, None, &going, now).await {
             self.log_error("failed to say what is being done", &chain(&error));
         }
     }

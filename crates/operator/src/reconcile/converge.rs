@@ -17,12 +17,12 @@ use super::action::{
 use super::deployed::DeployedReport;
 use super::error::ReconcileError;
 use super::lookups::Lookups;
-use super::memory::Memory;
 use super::observe::Observer;
 use super::plan::Planner;
-use super::proof::Proof;
+use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Cause, ReleaseState};
+use super::unsigned_objects::UnsignedObjects;
 use super::{Next, Reconciler, next_action, release_state};
 use crate::status::ReleaseReport;
 use crate::telemetry::step;
@@ -68,15 +68,15 @@ fn end(report: ReleaseReport, next: Next) -> ControlFlow<End> {
 impl Reconciler {
     /// Acts until nothing is to be done: with the usual share of the memory, and again with the large one where that does not
     /// do. What was needed once is needed the next time, too.
-    pub(super) async fn converge(&self, mut session: Session, memory: &mut Memory) -> Converged {
+    pub(super) async fn converge(&self, mut session: Session, cache: &mut ReleaseCache) -> Converged {
         let mut prepared = None;
-        if memory.needs_much {
+        if cache.needs_much {
             session.share.enlarge();
         }
-        let mut result = self.act(&mut session, &mut prepared, memory).await;
+        let mut result = self.act(&mut session, &mut prepared, cache).await;
         if result.as_ref().is_err_and(ReconcileError::is_about_memory) && session.share.enlarge() {
-            memory.needs_much = true;
-            result = self.act(&mut session, &mut prepared, memory).await;
+            cache.needs_much = true;
+            result = self.act(&mut session, &mut prepared, cache).await;
         }
         Converged {
             session,
@@ -89,31 +89,31 @@ impl Reconciler {
         &self,
         session: &mut Session,
         prepared: &mut Option<PreparedRelease>,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<End, ReconcileError> {
         let (mut acted, mut looked) = (false, false);
         for _ in 0..MAX_ACTIONS {
             let observer = self.observer();
-            let observing = observer.observe(session, prepared, memory);
+            let observing = observer.observe(session, prepared, cache);
             let state = release_state(step("observe").of(observing).await?);
-            if let ControlFlow::Break(end) = self.without_action(session, memory, &state).await? {
+            if let ControlFlow::Break(end) = self.without_action(session, cache, &state).await? {
                 return Ok(end);
             }
             let Some(action) = next_action(state) else {
-                memory.warned.clear();
+                cache.warned.clear();
                 if !acted {
-                    log_unchanged(session, memory);
+                    log_unchanged(session, cache);
                 }
-                let report = self.deployed_report().report(session, memory).await?;
+                let report = self.deployed_report().report(session, cache).await?;
                 return Ok(Some((report, Next::Period)));
             };
-            log_deployed(session, memory);
+            log_deployed(session, cache);
             if action == Action::AddFinalizer {
                 let written = session.add_finalizer().await?;
                 if session.accept(written) {
                     *prepared = None;
                 }
-                memory.note_finalizer(Instant::now());
+                cache.note_finalizer(Instant::now());
                 continue;
             }
             // Where the revisions of a resource are gone, it may be, too.
@@ -125,24 +125,24 @@ impl Reconciler {
                 return Ok(None);
             }
             acted = true;
-            let done = self.take(session, prepared.as_ref(), memory, action).await;
+            let done = self.take(session, prepared.as_ref(), cache, action).await;
             // What has failed is told as what was tried, whatever others have made of the resource meanwhile.
             if done.is_ok() && session.accept_announced() {
                 *prepared = None;
             }
             if let Some(secrets) = session.progress.take_looked_up() {
-                memory.secrets.note_looked_up(&secrets);
+                cache.secrets.note_looked_up(&secrets);
             }
             if let Some(prepared) = prepared
-                && memory.known.is_some()
+                && cache.known.is_some()
             {
-                prepared.first = memory.is_first();
+                prepared.first = cache.is_first();
             }
             if let ControlFlow::Break(end) = done? {
                 return Ok(end);
             }
         }
-        let report = self.deployed_report().report(session, memory).await?;
+        let report = self.deployed_report().report(session, cache).await?;
         Ok(Some((report, Next::Retry(None))))
     }
 
@@ -150,14 +150,14 @@ impl Reconciler {
     async fn without_action(
         &self,
         session: &Session,
-        memory: &Memory,
+        cache: &ReleaseCache,
         state: &ReleaseState,
     ) -> Result<ControlFlow<End>, ReconcileError> {
         Ok(match state {
             ReleaseState::Gone => ControlFlow::Break(None),
             ReleaseState::Paused => end(ReleaseReport::Paused, Next::Never),
             ReleaseState::DryRun => end(self.report_dry_run(session).await?, Next::Period),
-            ReleaseState::Refused => match memory.refusal() {
+            ReleaseState::Refused => match cache.refusal() {
                 Some(refusal) => end(ReleaseReport::Failed(refusal.failure.clone()), Next::Period),
                 None => ControlFlow::Continue(()),
             },
@@ -170,32 +170,32 @@ impl Reconciler {
         &self,
         session: &mut Session,
         prepared: Option<&PreparedRelease>,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         action: Action,
     ) -> Result<ControlFlow<End>, ReconcileError> {
         match (action, prepared) {
             (Action::Uninstall, _) => {
-                let uninstalling = Box::pin(self.uninstall(session, memory));
+                let uninstalling = Box::pin(self.uninstall(session, cache));
                 return step("uninstall").of(uninstalling).await;
             }
-            (Action::CorrectDrift(objects), _) => return self.correct_drift(session, memory, objects).await,
+            (Action::CorrectDrift(objects), _) => return self.correct_drift(session, cache, objects).await,
             (Action::WarnOfDrift(objects), _) => {
-                self.correction().warn_of_drift(session, memory, objects);
-                let report = self.deployed_report().report(session, memory).await?;
+                self.correction().warn_of_drift(session, cache, objects);
+                let report = self.deployed_report().report(session, cache).await?;
                 return Ok(end(report, Next::Period));
             }
             (Action::Install, Some(prepared)) => {
                 let install = self.install();
-                step("install").of(install.run(session, prepared, memory)).await?;
+                step("install").of(install.run(session, prepared, cache)).await?;
             }
             (Action::Upgrade(cause), Some(prepared)) => {
-                self.upgrade(session, prepared, memory, cause).await?;
+                self.upgrade(session, prepared, cache, cause).await?;
             }
             (Action::Recover, Some(prepared)) => {
                 let recover = Recover {
                     deploy: self.deploy(),
                 };
-                step("recover").of(recover.run(session, prepared, memory)).await?;
+                step("recover").of(recover.run(session, prepared, cache)).await?;
             }
             // The finalizer is added before, and what is to be rendered was prepared with the observation.
             (Action::AddFinalizer | Action::Install | Action::Upgrade(_) | Action::Recover, _) => {}
@@ -207,7 +207,7 @@ impl Reconciler {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let upgrade = Upgrade {
@@ -220,25 +220,25 @@ impl Reconciler {
             },
         };
         step("upgrade")
-            .of(upgrade.run(session, prepared, memory, cause))
+            .of(upgrade.run(session, prepared, cache, cause))
             .await
     }
 
     async fn correct_drift(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         objects: Vec<ObjectId>,
     ) -> Result<ControlFlow<End>, ReconcileError> {
-        let turn = memory.drift_backoff.turn(objects, Instant::now());
-        let new = memory.drift_backoff.not_warned_of(&turn.waiting);
+        let turn = cache.drift_backoff.turn(objects, Instant::now());
+        let new = cache.drift_backoff.not_warned_of(&turn.waiting);
         let correction = self.correction();
         correction.warn_of_backoff(session, &new).await;
         if turn.due.is_empty() {
-            let report = self.deployed_report().report(session, memory).await?;
+            let report = self.deployed_report().report(session, cache).await?;
             return Ok(end(report, Next::After(turn.pause)));
         }
-        let work = correction.run(session, memory, &turn.due);
+        let work = correction.run(session, cache, &turn.due);
         step("correct_drift").of(work).await?;
         Ok(ControlFlow::Continue(()))
     }
@@ -247,9 +247,9 @@ impl Reconciler {
     async fn uninstall(
         &self,
         session: &mut Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<ControlFlow<End>, ReconcileError> {
-        let blockers = match self.remove_release(session, memory).await {
+        let blockers = match self.remove_release(session, cache).await {
             Err(error) if self.goes_with_its_namespace(session, &error).await => {
                 self.uninstallation().leave_to_namespace(session, &error).await?;
                 Vec::new()
@@ -271,17 +271,17 @@ impl Reconciler {
     async fn remove_release(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<Vec<String>, ReconcileError> {
         // Only the finalizer could not be taken off.
-        if memory.uninstalled {
+        if cache.uninstalled {
             return Ok(Vec::new());
         }
         let leaving = LeavingRelease::read(session).await?;
         match session.deletion_policy(&leaving.revisions) {
             DeletionPolicy::Delete => {
-                let blockers = self.uninstallation().run(session, memory, leaving).await?;
-                memory.uninstalled |= blockers.is_empty();
+                let blockers = self.uninstallation().run(session, cache, leaving).await?;
+                cache.uninstalled |= blockers.is_empty();
                 Ok(blockers)
             }
             DeletionPolicy::Orphan => {
@@ -346,7 +346,7 @@ impl Reconciler {
         Planner {
             renderer: &self.renderer,
             settings: &self.settings,
-            proof: Proof {
+            unsigned: UnsignedObjects {
                 applier: &self.executor.applier,
                 settings: &self.settings,
             },
@@ -397,8 +397,8 @@ impl Reconciler {
 }
 
 /// Logs the line that waits until the status shows the deployed revision.
-pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
-    if let Some(line) = memory.take_log_line() {
+pub(super) fn log_deployed(session: &Session, cache: &mut ReleaseCache) {
+    if let Some(line) = cache.take_log_line() {
         session.log(line);
     }
 }
@@ -406,11 +406,11 @@ pub(super) fn log_deployed(session: &Session, memory: &mut Memory) {
 /// helm-operator's word for a release that is as it should be. It is news when the release was read,
 /// as after a start, or when a failure is over; otherwise it comes each period, and at each sign of
 /// life of an object.
-fn log_unchanged(session: &Session, memory: &Memory) {
+fn log_unchanged(session: &Session, cache: &ReleaseCache) {
     const LINE: &str = "Reconciled release";
-    if session.progress.has_read() || memory.failures > 0 {
+    if session.progress.has_read() || cache.failures > 0 {
         session.log(LINE);
-    } else if !memory.is_unreported() {
+    } else if !cache.is_unreported() {
         session.log_debug(LINE);
     }
 }

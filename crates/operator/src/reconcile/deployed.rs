@@ -5,7 +5,7 @@ use steersman_model::{ObjectId, objects_of_manifest};
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
-use super::memory::Memory;
+use super::release_cache::ReleaseCache;
 use super::secrets::secrets_of;
 use super::session::Session;
 use crate::dependents::Dependents;
@@ -29,9 +29,9 @@ impl DeployedReport<'_> {
     pub(super) async fn report(
         &self,
         session: &Session,
-        memory: &Memory,
+        cache: &ReleaseCache,
     ) -> Result<ReleaseReport, ReconcileError> {
-        let known = memory.known.as_ref();
+        let known = cache.known.as_ref();
         let objects = known.map(|known| &known.objects);
         let watched = objects
             .into_iter()
@@ -46,7 +46,7 @@ impl DeployedReport<'_> {
             (id, verdict)
         });
         let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
-        mask_words(session, memory, &mut verdicts);
+        mask_words(session, cache, &mut verdicts);
         Ok(ReleaseReport::Deployed(Deployed {
             release: session.release.clone(),
             revision: known
@@ -56,9 +56,9 @@ impl DeployedReport<'_> {
             chart: self.settings.chart.name().to_owned(),
             chart_version: self.settings.chart.version().to_owned(),
             app_version: self.settings.chart.app_version().map(str::to_owned),
-            notes: memory.unreported_notes(session),
+            notes: cache.unreported_notes(session),
             health: HealthSummary::new(verdicts),
-            manifest: self.manifest(session, memory).await?,
+            manifest: self.manifest(session, cache).await?,
         }))
     }
 
@@ -66,11 +66,15 @@ impl DeployedReport<'_> {
     ///
     /// # Errors
     /// The revision can't be read.
-    async fn manifest(&self, session: &Session, memory: &Memory) -> Result<ManifestInStatus, ReconcileError> {
+    async fn manifest(
+        &self,
+        session: &Session,
+        cache: &ReleaseCache,
+    ) -> Result<ManifestInStatus, ReconcileError> {
         if !self.settings.compat.manifest_in_status {
             return Ok(ManifestInStatus::LeftOut);
         }
-        let Some(revision) = memory.deployed_revision() else {
+        let Some(revision) = cache.deployed_revision() else {
             return Ok(ManifestInStatus::AsBefore);
         };
         let status = session.object().data.get("status");
@@ -94,15 +98,15 @@ impl DeployedReport<'_> {
 }
 
 /// Masks the words of others in `verdicts`, and shortens them. They may have any secret of the release in them.
-fn mask_words(session: &Session, memory: &Memory, verdicts: &mut [(&ObjectId, Option<Health>)]) {
+fn mask_words(session: &Session, cache: &ReleaseCache, verdicts: &mut [(&ObjectId, Option<Health>)]) {
     let words = verdicts.iter_mut().filter_map(|(_, verdict)| match verdict {
         Some(Health::Progressing(words) | Health::Failed(words)) => Some(words),
         _ => None,
     });
     let mut words: Vec<&mut String> = words.collect();
     let said: Vec<&str> = words.iter().map(|words| words.as_str()).collect();
-    let lookups = memory.known.as_ref().map(|known| known.lookups.as_slice());
-    let is_complete = memory.secrets.are_complete(lookups.unwrap_or_default());
+    let lookups = cache.known.as_ref().map(|known| known.lookups.as_slice());
+    let is_complete = cache.secrets.are_complete(lookups.unwrap_or_default());
     let shown = session
         .redactor
         .with(said.iter().map(|said| said.len()).sum(), |redactor| {

@@ -9,9 +9,9 @@ use steersman_model::{Change, ChangeSet, Inputs, ObjectId, RenderedObject};
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
-use super::memory::Memory;
+use super::event_recorder::EventRecorder;
 use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
-use super::recorder::Recorder;
+use super::release_cache::ReleaseCache;
 use super::session::Session;
 use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun, PruneError};
 use crate::release::{HookJournal, HookRecord};
@@ -23,7 +23,7 @@ use crate::telemetry::step;
 pub(super) struct Executor {
     pub(super) applier: Applier,
     pub(super) discovery: Arc<Discovery>,
-    pub(super) recorder: Recorder,
+    pub(super) recorder: EventRecorder,
     pub(super) settings: Arc<ReconcileSettings>,
 }
 
@@ -33,7 +33,7 @@ impl Executor {
     pub(super) async fn begin(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         inputs: Inputs,
         plan: &Plan,
     ) -> Result<(), ReconcileError> {
@@ -41,7 +41,7 @@ impl Executor {
         if let Some(doing) = plan.decision.underway(session.release.as_str()) {
             let report = ReleaseReport::Progressing(doing);
             let now = (self.recorder.now)();
-            session.announce(memory, Some(inputs), &report, now).await?;
+            session.announce(cache, Some(inputs), &report, now).await?;
         }
         self.define(session, plan).await
     }

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
-use super::memory::Memory;
-use super::noise::is_same_but_for_noise;
-use super::record::{hook_records, manifest};
+use super::new_record::{hook_records, manifest};
+use super::randomness::is_same_but_for_noise;
+use super::release_cache::ReleaseCache;
 use super::renderer::Renderer;
 use super::secrets::{is_of_secrets, secrets_looked_up};
 use super::session::{PreparedRelease, Session};
@@ -34,32 +34,32 @@ impl Lookups<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<bool, ReconcileError> {
-        let known = memory.known.clone().unwrap_or_default();
-        let refused = memory.refusal().map(|refusal| refusal.lookups.clone());
+        let known = cache.known.clone().unwrap_or_default();
+        let refused = cache.refusal().map(|refusal| refusal.lookups.clone());
         let refused = refused.unwrap_or_default();
-        if known.lookups.is_empty() && refused.is_empty() || !memory.is_lookup_due(Instant::now()) {
+        if known.lookups.is_empty() && refused.is_empty() || !cache.is_lookup_due(Instant::now()) {
             return Ok(false);
         }
-        if !refused.is_empty() && self.look_up_again(session, memory, &refused).await != refused {
-            memory.clear_refusal();
+        if !refused.is_empty() && self.look_up_again(session, cache, &refused).await != refused {
+            cache.clear_refusal();
         }
         let Some(last) = known.last.filter(|last| last.inputs == Some(prepared.inputs)) else {
             return Ok(false);
         };
         if last.status != ReleaseStatus::Deployed {
             // It is brought into effect as it is stored, and may fail with what was looked up for it.
-            if !memory.secrets.has_looked_up(&known.lookups) {
+            if !cache.secrets.has_looked_up(&known.lookups) {
                 let secrets: Vec<Answer> = known.lookups.into_iter().filter(is_of_secrets).collect();
-                self.look_up_again(session, memory, &secrets).await;
+                self.look_up_again(session, cache, &secrets).await;
             }
             return Ok(false);
         }
-        if memory.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
+        if cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
-        let answers = self.look_up_again(session, memory, &known.lookups).await;
+        let answers = self.look_up_again(session, cache, &known.lookups).await;
         if answers == known.lookups {
             return Ok(false);
         }
@@ -75,14 +75,19 @@ impl Lookups<'_> {
         let changed = self
             .comes_out_differently(session, prepared, last.revision)
             .await?;
-        if !changed && let Some(known) = &mut memory.known {
+        if !changed && let Some(known) = &mut cache.known {
             known.lookups = answers;
         }
         Ok(changed)
     }
 
     /// Asks again. What is secret in the answers is masked from now on.
-    async fn look_up_again(&self, session: &Session, memory: &mut Memory, answers: &[Answer]) -> Vec<Answer> {
+    async fn look_up_again(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        answers: &[Answer],
+    ) -> Vec<Answer> {
         let allowance = session.share.take().await;
         let world = self.renderer.world(&session.owner.release_namespace);
         let world = world.allowing(allowance.lookups);
@@ -90,7 +95,7 @@ impl Lookups<'_> {
         let secrets = secrets_looked_up(&world.secrets());
         // What can't be read now stays as it was known.
         if world.take_failure().is_none() {
-            memory.secrets.note_looked_up(&secrets);
+            cache.secrets.note_looked_up(&secrets);
         }
         session.redactor.learn(secrets);
         again

@@ -1,12 +1,12 @@
 //! The loop for one custom resource: observe, decide, act, report.
 //!
 //! ```text
-//! CR + Memory --observe--> Observed --decide--> ReleaseState -> Action --action--> requests
-//!                             ^                                           |
-//!                             +----------- until nothing is to be done ---+--> ReleaseReport -> status
+//! CR + ReleaseCache --observe--> Observed --decide--> ReleaseState -> Action --action--> requests
+//!                                   ^                                           |
+//!                                   +----------- until nothing is to be done ---+--> ReleaseReport -> status
 //! ```
 //!
-//! What is remembered between reconciles ([`Memory`]) is a cache: it is rebuilt from the
+//! What is remembered between reconciles ([`ReleaseCache`]) is a cache: it is rebuilt from the
 //! release's Secrets and from what is live, without writing anything.
 
 mod action;
@@ -18,17 +18,16 @@ mod deployed;
 mod drift_backoff;
 mod dry_run;
 mod error;
+mod event_recorder;
 mod executor;
 mod finalizer;
 mod lookups;
-mod memory;
-mod noise;
+mod new_record;
 mod observe;
 mod plan;
 mod progress;
-mod proof;
-mod record;
-mod recorder;
+mod randomness;
+mod release_cache;
 mod renderer;
 mod reporter;
 mod reuse_values;
@@ -36,6 +35,7 @@ mod secrets;
 mod session;
 mod settings;
 mod state;
+mod unsigned_objects;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,12 +44,12 @@ use converge::Converged;
 pub use decide::{next_action, release_state};
 pub use dry_run::{DryRun, ObjectDryRun, ObjectResult};
 pub use error::ReconcileError;
+use event_recorder::EventRecorder;
 use executor::Executor;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
-pub use memory::Memory;
 pub use plan::Decision;
-use recorder::Recorder;
+pub use release_cache::ReleaseCache;
 use renderer::Renderer;
 use reporter::Reporter;
 use session::Session;
@@ -93,7 +93,7 @@ pub struct Reconciler {
     settings: Arc<ReconcileSettings>,
     resource: Resource,
     renderer: Renderer,
-    recorder: Recorder,
+    recorder: EventRecorder,
     executor: Executor,
 }
 
@@ -157,7 +157,7 @@ pub enum Next {
 impl Reconciler {
     /// A reconciler for custom resources addressed by `resource`.
     pub fn new(shared: Shared, settings: Arc<ReconcileSettings>, resource: Resource) -> Self {
-        let recorder = Recorder {
+        let recorder = EventRecorder {
             events: shared.events.clone(),
             now: shared.now,
         };
@@ -208,30 +208,30 @@ impl Reconciler {
     /// its cause. Nothing of a Secret's content is in the status, in logs or in events.
     ///
     /// # Cancellation
-    /// Safe at any await: the next reconcile converges, with a new [`Memory`] or this one.
+    /// Safe at any await: the next reconcile converges, with a new [`ReleaseCache`] or this one.
     pub async fn reconcile(
         &self,
         object: DynamicObject,
         share: Arc<Share>,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> ReconcileOutcome {
         let session = match Session::new(&self.shared, &self.settings, &self.resource, object, share) {
             Ok(session) => session,
             Err((object, error)) => return self.reporter().report_unusable(object, &error).await,
         };
-        memory.reset_if_requested(session.controls.reconcile_at.as_deref());
-        session.redactor.learn(memory.secrets.redactor());
+        cache.reset_if_requested(session.controls.reconcile_at.as_deref());
+        session.redactor.learn(cache.secrets.redactor());
         let acting = self.acting_for(&session);
         let Converged {
             session,
             prepared,
             result,
-        } = acting.as_deref().unwrap_or(self).converge(session, memory).await;
+        } = acting.as_deref().unwrap_or(self).converge(session, cache).await;
         drop(acting);
         let (report, next, is_converged) = match result {
             Ok(Some((report, next))) => {
-                if let Some(pause) = memory.report_pause(&report) {
-                    memory.failures = 0;
+                if let Some(pause) = cache.report_pause(&report) {
+                    cache.failures = 0;
                     return ReconcileOutcome::unreported(session, Next::After(pause));
                 }
                 (report, next, true)
@@ -243,7 +243,7 @@ impl Reconciler {
             Err(error) => {
                 let (report, next) = self
                     .reporter()
-                    .failure(&session, prepared.as_ref(), memory, &error);
+                    .failure(&session, prepared.as_ref(), cache, &error);
                 (report, next, false)
             }
         };
@@ -252,17 +252,17 @@ impl Reconciler {
         let reported = step("report").around(reporting).await;
         let (written, next) = match reported {
             Ok(written) => {
-                converge::log_deployed(&session, memory);
-                memory.note_reported();
+                converge::log_deployed(&session, cache);
+                cache.note_reported();
                 if is_converged {
-                    memory.failures = 0;
+                    cache.failures = 0;
                 }
                 (written, next)
             }
             // Until the status can be written, the reconcile counts as failed.
             Err(StatusError(error)) => {
                 if is_converged {
-                    memory.note_failure(prepared.map(|prepared| prepared.inputs));
+                    cache.note_failure(prepared.map(|prepared| prepared.inputs));
                 }
                 (None, Next::Retry(error.retry_after()))
             }
@@ -291,7 +291,7 @@ impl Reconciler {
         &self,
         object: DynamicObject,
         share: Arc<Share>,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> ReconcileOutcome {
         let session = Session::new(
             &self.shared,
@@ -310,9 +310,9 @@ impl Reconciler {
         };
         match release.run(&mut session).await {
             Ok(true) => ReconcileOutcome::of(Next::Never),
-            Ok(false) => Box::pin(self.reconcile(session.object().clone(), share, memory)).await,
+            Ok(false) => Box::pin(self.reconcile(session.object().clone(), share, cache)).await,
             Err(error) => {
-                memory.failures = memory.failures.saturating_add(1);
+                cache.failures = cache.failures.saturating_add(1);
                 let cause = session.redactor.mask(&chain(&error));
                 session.log_error("failed to let go of a resource that is not selected", &cause);
                 ReconcileOutcome::of(Next::Retry(error.retry_after()))

@@ -1,4 +1,4 @@
-//! Observing: from memory where it knows, from the cluster where it does not.
+//! Observing: from the cache where it knows, from the cluster where it does not.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::lookups::Lookups;
-use super::memory::{KnownRelease, Memory};
 use super::plan::in_effect;
+use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
@@ -56,7 +56,7 @@ impl Observer<'_> {
         &self,
         session: &Session,
         prepared: &mut Option<PreparedRelease>,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
@@ -68,18 +68,18 @@ impl Observer<'_> {
             None => PreparedRelease::new(session, self.settings)?,
         };
         let current = prepared.insert(current);
-        if memory.known.is_none() {
-            self.read_revisions(session, memory).await?;
+        if cache.known.is_none() {
+            self.read_revisions(session, cache).await?;
         }
-        if let Some(known) = &memory.known {
+        if let Some(known) = &cache.known {
             current.inputs = current.reused_inputs(self.settings, known);
         }
-        current.first = memory.is_first();
-        let lookups_changed = self.lookups.have_changed(session, current, memory).await?;
-        let drifted = self.drifted(session, memory).await?;
-        let last = memory.known.as_ref().and_then(|known| known.last.clone());
-        let refused = memory.refused(&session.controls, Instant::now());
-        let has_finalizer = has_finalizer_of_watch(session, memory);
+        current.first = cache.is_first();
+        let lookups_changed = self.lookups.have_changed(session, current, cache).await?;
+        let drifted = self.drifted(session, cache).await?;
+        let last = cache.known.as_ref().and_then(|known| known.last.clone());
+        let refused = cache.refused(&session.controls, Instant::now());
+        let has_finalizer = has_finalizer_of_watch(session, cache);
         Ok(Observed {
             last,
             inputs: current.inputs,
@@ -106,7 +106,11 @@ impl Observer<'_> {
     }
 
     /// Reads the revisions, unless the resource is new and no Secret of its release was seen.
-    async fn read_revisions(&self, session: &Session, memory: &mut Memory) -> Result<(), ReconcileError> {
+    async fn read_revisions(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+    ) -> Result<(), ReconcileError> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
         let (namespace, release) = (&session.owner.release_namespace, &session.release);
@@ -116,14 +120,14 @@ impl Observer<'_> {
         } else {
             Vec::new()
         };
-        memory.known = Some(KnownRelease {
+        cache.known = Some(KnownRelease {
             may_be_lost: revisions.is_empty() && !session.is_new(),
             ..KnownRelease::new(&revisions)
         });
         let secrets = secrets_of(in_effect(&revisions), &[]);
-        memory.secrets.note_release(&secrets);
+        cache.secrets.note_release(&secrets);
         session.redactor.learn(secrets);
-        note_unreported(session, memory, &revisions);
+        note_unreported(session, cache, &revisions);
         drop(revisions);
         session.share.keep(0);
         Ok(())
@@ -138,8 +142,12 @@ impl Observer<'_> {
 
     /// The objects of the deployed revision that are not as we left them. Objects of a kind
     /// that can't be watched count as unchanged.
-    async fn drifted(&self, session: &Session, memory: &Memory) -> Result<Vec<ObjectId>, ReconcileError> {
-        let Some(known) = &memory.known else {
+    async fn drifted(
+        &self,
+        session: &Session,
+        cache: &ReleaseCache,
+    ) -> Result<Vec<ObjectId>, ReconcileError> {
+        let Some(known) = &cache.known else {
             return Ok(Vec::new());
         };
         if known.objects.is_empty() {
@@ -169,7 +177,7 @@ impl Observer<'_> {
 }
 
 /// Has the deployed revision reported if the status does not show it: the process may have ended in between.
-fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored]) {
+fn note_unreported(session: &Session, cache: &mut ReleaseCache, revisions: &[Stored]) {
     let is_deployed =
         |stored: &&Stored| stored.is_signed() && stored.record.info.status == ReleaseStatus::Deployed;
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
@@ -183,16 +191,16 @@ fn note_unreported(session: &Session, memory: &mut Memory, revisions: &[Stored])
     if shown == Some(u64::from(deployed.record.version.0)) {
         return;
     }
-    memory.note_unreported(session.redactor.mask(&deployed.record.info.notes));
+    cache.note_unreported(session.redactor.mask(&deployed.record.info.notes));
 }
 
 /// Whether the finalizer is there under the watch's selector. It counts as there, too, when the selector of another
 /// operator matches the resource as well: each would write its selector over the other's for ever.
-fn has_finalizer_of_watch(session: &Session, memory: &mut Memory) -> bool {
+fn has_finalizer_of_watch(session: &Session, cache: &mut ReleaseCache) -> bool {
     if session.has_finalizer_of_watch() {
         return true;
     }
-    let is_contested = session.has_finalizer() && memory.is_finalizer_contested(Instant::now());
+    let is_contested = session.has_finalizer() && cache.is_finalizer_contested(Instant::now());
     if is_contested {
         let other = session.finalizer_selector();
         tracing::warn!(release = %session.release, other, "the selector of another operator matches the resource, too");

@@ -64,7 +64,7 @@ impl ReconcileProgress {
         self.lock().read_anew = true;
     }
 
-    /// Whether the revisions were read from the cluster, not from memory.
+    /// Whether the revisions were read from the cluster, not from the cache.
     pub(super) fn has_read(&self) -> bool {
         self.lock().read_anew
     }

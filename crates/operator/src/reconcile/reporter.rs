@@ -11,8 +11,8 @@ use steersman_model::chain;
 use tokio::time::Instant;
 
 use super::error::ReconcileError;
-use super::memory::Memory;
-use super::recorder::Recorder;
+use super::event_recorder::EventRecorder;
+use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
 use crate::schedule::backoff;
@@ -26,7 +26,7 @@ const UNREPORTED_PAUSE: Duration = Duration::from_secs(10);
 pub(super) struct Reporter<'a> {
     pub(super) client: &'a Client,
     pub(super) resource: &'a Resource,
-    pub(super) recorder: &'a Recorder,
+    pub(super) recorder: &'a EventRecorder,
 }
 
 impl Reporter<'_> {
@@ -35,14 +35,14 @@ impl Reporter<'_> {
         &self,
         session: &Session,
         prepared: Option<&PreparedRelease>,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         error: &ReconcileError,
     ) -> (ReleaseReport, Next) {
         let inputs = prepared.map(|prepared| prepared.inputs);
         let first = prepared.is_none_or(|prepared| prepared.first);
-        memory.note_failure(inputs);
+        cache.note_failure(inputs);
         if error.is_stale() {
-            memory.forget_known();
+            cache.forget_known();
         }
         let mut message = session.redactor.mask(&chain(error));
         let remedy = session.progress.remedy();
@@ -56,7 +56,7 @@ impl Reporter<'_> {
             prospect: if error.needs_change() || undone {
                 Prospect::Stalled
             } else {
-                let failures = memory.failures;
+                let failures = cache.failures;
                 let asked = error.retry_after().unwrap_or_default();
                 let pause = backoff(failures, u8::MAX).max(asked);
                 Prospect::Retry { failures, pause }
@@ -76,7 +76,7 @@ impl Reporter<'_> {
         };
         if refused && let Some(inputs) = inputs {
             let lookups = session.progress.lookups();
-            memory.refuse(
+            cache.refuse(
                 inputs,
                 session.controls.clone(),
                 failure.clone(),

@@ -4,8 +4,8 @@ use serde_json::Value;
 use steersman_model::{Inputs, ReleaseStatus};
 
 use super::ReconcileSettings;
-use super::memory::KnownRelease;
 use super::observe::inputs;
+use super::release_cache::KnownRelease;
 use super::session::{PreparedRelease, Session};
 use crate::release::Stored;
 use crate::status::Redactor;

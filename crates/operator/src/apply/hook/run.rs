@@ -16,7 +16,7 @@ use super::order::{BEFORE_CREATION, has_policy};
 use super::progress::{Progress, last_words, progress};
 use crate::apply::applier::Applier;
 use crate::apply::ownership::{Deletion, PruneError};
-use crate::apply::repair::mend::mend;
+use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::release::{HistoryError, HookRecord};
 

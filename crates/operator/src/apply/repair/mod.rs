@@ -2,6 +2,6 @@
 
 pub(super) mod dropped;
 pub(super) mod forbidden;
-pub(super) mod heal;
-pub(super) mod mend;
+pub(super) mod merged_lists;
 pub(super) mod recreate;
+pub(super) mod schema;

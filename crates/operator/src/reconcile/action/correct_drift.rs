@@ -6,10 +6,10 @@ use tokio::time::Instant;
 
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{Plan, only};
-use crate::reconcile::recorder::Recorder;
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
 use crate::release::Stored;
@@ -18,7 +18,7 @@ use crate::status::EventReason;
 /// Applies objects again, from the manifest of the deployed revision.
 pub(crate) struct CorrectDrift<'a> {
     pub(crate) executor: &'a Executor,
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
@@ -27,17 +27,17 @@ impl CorrectDrift<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         objects: &[ObjectId],
     ) -> Result<(), ReconcileError> {
-        let deployed = memory.known.as_ref().and_then(|known| known.deployed);
+        let deployed = cache.known.as_ref().and_then(|known| known.deployed);
         let stored = match deployed {
             Some(revision) => session.history.get(revision).await?,
             None => None,
         };
         let Some(mut stored) = stored.filter(Stored::is_signed) else {
             // The revision was deleted, or somebody has changed it; what is left says what to do.
-            memory.forget_known();
+            cache.forget_known();
             return Ok(());
         };
         session.redactor.learn(secrets_of([&stored], &[]));
@@ -55,7 +55,7 @@ impl CorrectDrift<'_> {
         let changes = self.executor.carry_out(session, &plan, None).await;
         let changes = changes.map_err(ReconcileError::of_drift)?;
         session.progress.note_corrected(changes.len());
-        memory.note_corrected(&changes, Instant::now());
+        cache.note_corrected(&changes, Instant::now());
         if update_digests(&mut stored, &changes) {
             session.history.update(&stored, (self.now)()).await?;
         }
@@ -83,8 +83,8 @@ impl CorrectDrift<'_> {
     }
 
     /// Says which objects are not as the release wants them, where that is not corrected.
-    pub(crate) fn warn_of_drift(&self, session: &Session, memory: &mut Memory, objects: Vec<ObjectId>) {
-        if memory.warned == objects {
+    pub(crate) fn warn_of_drift(&self, session: &Session, cache: &mut ReleaseCache, objects: Vec<ObjectId>) {
+        if cache.warned == objects {
             return;
         }
         for id in &objects {
@@ -92,7 +92,7 @@ impl CorrectDrift<'_> {
             tracing::warn!(release = %session.release, object = %id, "drift: {message}");
             self.recorder.event(session, EventReason::DriftDetected, &message);
         }
-        memory.warned = objects;
+        cache.warned = objects;
     }
 
     /// Says who undoes the corrections of `objects`, and that the next ones wait.

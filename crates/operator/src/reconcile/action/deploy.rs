@@ -8,11 +8,11 @@ use super::retention::make_room;
 use super::roll_back::RollBack;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::memory::Memory;
+use crate::reconcile::new_record::record;
 use crate::reconcile::plan::{NewRevision, Plan, in_effect};
-use crate::reconcile::record::record;
-use crate::reconcile::recorder::Recorder;
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::{HookJournal, RecordOwner, Snapshot, Stored, Verdict};
@@ -23,7 +23,7 @@ use crate::telemetry::step;
 #[derive(Clone, Copy)]
 pub(crate) struct Deploy<'a> {
     pub(crate) executor: &'a Executor,
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
     pub(crate) roll_back: RollBack<'a>,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
@@ -43,13 +43,13 @@ impl Deploy<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         new: NewRevision,
         mut earlier: Vec<Stored>,
     ) -> Result<Revision, ReconcileError> {
         learn(session, &new, &earlier);
         self.executor
-            .begin(session, memory, prepared.inputs, &new.plan)
+            .begin(session, cache, prepared.inputs, &new.plan)
             .await?;
         let applier = &self.executor.applier;
         applier.check(&session.owner, &new.plan.objects).await?;
@@ -90,13 +90,13 @@ impl Deploy<'_> {
         } = new;
         // Hooks may take hours; what is stored already need not be kept for that.
         drop((rendered, manifest));
-        memory.note_pending(&stored, prepared.inputs);
+        cache.note_pending(&stored, prepared.inputs);
         for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
             session.history.delete(&old).await?;
         }
         plan.follow(&earlier, &stored.snapshot.abandoned);
         let pending = Pending { stored, plan, first };
-        self.deploy(session, prepared, memory, pending, &earlier).await?;
+        self.deploy(session, prepared, cache, pending, &earlier).await?;
         Ok(revision)
     }
 
@@ -105,7 +105,7 @@ impl Deploy<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         pending: Pending,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
@@ -122,7 +122,7 @@ impl Deploy<'_> {
         match done {
             Ok(changes) => {
                 let pending = Pending { stored, plan, first };
-                let written = self.conclude(session, memory, pending, inputs, &changes, earlier);
+                let written = self.conclude(session, cache, pending, inputs, &changes, earlier);
                 step("store").of(written).await
             }
             Err(error) => {
@@ -134,14 +134,14 @@ impl Deploy<'_> {
                 }
                 let is_new = stored.record.info.status != ReleaseStatus::Failed;
                 if is_undone || (is_new && is_final(&error)) {
-                    self.mark_failed(session, memory, &mut stored, inputs, &error)
+                    self.mark_failed(session, cache, &mut stored, inputs, &error)
                         .await;
                 }
                 if is_undone {
                     // What an adoption has found was there before it.
                     let removes = first && !stored.snapshot.adopted;
                     self.roll_back
-                        .undo(session, memory, &stored, earlier, removes)
+                        .undo(session, cache, &stored, earlier, removes)
                         .await;
                 }
                 Err(error)
@@ -153,7 +153,7 @@ impl Deploy<'_> {
     async fn mark_failed(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         stored: &mut Stored,
         inputs: Inputs,
         error: &ReconcileError,
@@ -161,7 +161,7 @@ impl Deploy<'_> {
         stored.record.info.status = ReleaseStatus::Failed;
         stored.record.info.description = session.redactor.mask(&chain(error));
         match session.history.update(stored, (self.now)()).await {
-            Ok(()) => memory.note_pending(stored, inputs),
+            Ok(()) => cache.note_pending(stored, inputs),
             Err(unwritten) => {
                 let cause = session.redactor.mask(&chain(&unwritten));
                 session.log_error("failed to mark the revision as failed", &cause);
@@ -178,7 +178,7 @@ impl Deploy<'_> {
     async fn conclude(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         pending: Pending,
         inputs: Inputs,
         changes: &ChangeSet,
@@ -223,9 +223,9 @@ impl Deploy<'_> {
         let surplus = make_room(self.executor, session, keep, earlier, &mut stored).await?;
         session.history.update(&stored, now).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
-        memory.note_deployed(&stored, Some(inputs), notes);
+        cache.note_deployed(&stored, Some(inputs), notes);
         let in_effect = in_effect(earlier).iter().chain([&stored]);
-        memory.secrets.note_release(&secrets_of(in_effect, &[]));
+        cache.secrets.note_release(&secrets_of(in_effect, &[]));
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {
@@ -255,13 +255,19 @@ impl Deploy<'_> {
 
     /// Says in an event that a revision is deployed, and in the log as soon as the status shows it: who
     /// waits for the line finds the release there. It is an installation if `first`, else an upgrade.
-    pub(super) fn announce(&self, session: &Session, memory: &mut Memory, first: bool, revision: Revision) {
+    pub(super) fn announce(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        first: bool,
+        revision: Revision,
+    ) {
         let (line, reason) = if first {
             ("Installed release", EventReason::ReleaseInstalled)
         } else {
             ("Upgraded release", EventReason::ReleaseUpgraded)
         };
-        memory.log_when_reported(line);
+        cache.log_when_reported(line);
         let chart = &self.settings.chart;
         let message = format!(
             "release {} revision {revision} of chart {}-{} is deployed",

@@ -2,8 +2,8 @@
 
 use super::deploy::Deploy;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{NewRevision, Planner};
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::HistoryError;
 
@@ -18,10 +18,10 @@ impl Install<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
         let mut new = self.planner.new_revision(session, prepared, &[], None).await?;
-        if memory.may_be_lost() && self.finds_objects(session, &new).await? {
+        if cache.may_be_lost() && self.finds_objects(session, &new).await? {
             tracing::warn!(
                 release = %session.release,
                 "the release has objects and no revision: it is taken up as it is, and no hook runs"
@@ -30,16 +30,16 @@ impl Install<'_> {
         }
         let deployed = self
             .deploy
-            .new_revision(session, prepared, memory, new, Vec::new());
+            .new_revision(session, prepared, cache, new, Vec::new());
         let revision = match deployed.await {
             Err(ReconcileError::History(HistoryError::Taken { .. })) => {
                 // There are revisions that the resource's status did not mention: Helm's, or those of a lost resource.
-                memory.forget_known();
+                cache.forget_known();
                 return Ok(());
             }
             deployed => deployed?,
         };
-        self.deploy.announce(session, memory, true, revision);
+        self.deploy.announce(session, cache, true, revision);
         Ok(())
     }
 

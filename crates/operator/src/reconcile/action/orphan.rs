@@ -6,9 +6,9 @@ use steersman_model::{ObjectId, chain};
 
 use super::leaving::LeavingRelease;
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::objects_named_by;
-use crate::reconcile::recorder::Recorder;
 use crate::reconcile::session::Session;
 use crate::release::Stored;
 use crate::status::EventReason;
@@ -19,7 +19,7 @@ use crate::status::EventReason;
 /// Another resource of the same name, Helm, or helm-operator can take the release over.
 pub(crate) struct OrphanObjects<'a> {
     pub(crate) executor: &'a Executor,
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
 }
 
 impl OrphanObjects<'_> {

@@ -2,8 +2,8 @@
 
 use super::deploy::{Deploy, Pending};
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::memory::{Memory, was_ever_deployed};
 use crate::reconcile::plan::{Plan, in_effect};
+use crate::reconcile::release_cache::{ReleaseCache, was_ever_deployed};
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 
@@ -18,10 +18,10 @@ impl Recover<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
         let mut revisions = session.history.load().await?;
-        let wanted = memory
+        let wanted = cache
             .known
             .as_ref()
             .and_then(|known| known.last.as_ref())
@@ -31,7 +31,7 @@ impl Recover<'_> {
             .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
         let Some(stored) = last else {
             // Somebody else has written, changed or deleted revisions.
-            memory.forget_known();
+            cache.forget_known();
             return Ok(());
         };
         let first = !was_ever_deployed(&revisions);
@@ -41,14 +41,14 @@ impl Recover<'_> {
         let plan = Plan::recover(settings, &session.controls, first, &stored, &revisions)?;
         self.deploy
             .executor
-            .begin(session, memory, prepared.inputs, &plan)
+            .begin(session, cache, prepared.inputs, &plan)
             .await?;
         let revision = stored.record.version;
         let pending = Pending { stored, plan, first };
         self.deploy
-            .deploy(session, prepared, memory, pending, &revisions)
+            .deploy(session, prepared, cache, pending, &revisions)
             .await?;
-        self.deploy.announce(session, memory, first, revision);
+        self.deploy.announce(session, cache, first, revision);
         Ok(())
     }
 }

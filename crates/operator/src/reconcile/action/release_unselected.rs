@@ -4,14 +4,14 @@ use kube::core::SelectorExt;
 
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::recorder::Recorder;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::session::Session;
 use crate::status::EventReason;
 
 /// Takes the finalizer off a resource that the selector no longer matches. Its objects and
 /// its history stay as they are, so that the operator that selects it next takes them over.
 pub(crate) struct ReleaseUnselected<'a> {
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
     pub(crate) settings: &'a ReconcileSettings,
 }
 

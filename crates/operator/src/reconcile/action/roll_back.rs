@@ -10,11 +10,11 @@ use super::correct_drift::update_digests;
 use super::uninstall::Uninstall;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{Plan, inventory, objects_named_by};
 use crate::reconcile::progress::Remedy;
-use crate::reconcile::recorder::Recorder;
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::session::Session;
 use crate::release::{HookJournal, Stored};
 use crate::status::EventReason;
@@ -23,7 +23,7 @@ use crate::status::EventReason;
 #[derive(Clone, Copy)]
 pub(crate) struct RollBack<'a> {
     pub(crate) executor: &'a Executor,
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
     pub(crate) uninstall: Uninstall<'a>,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
@@ -36,7 +36,7 @@ impl RollBack<'_> {
     pub(super) async fn undo(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         failed: &Stored,
         earlier: &[Stored],
         removes: bool,
@@ -57,7 +57,7 @@ impl RollBack<'_> {
             }
             Some(good) => (
                 format!("rolled back to revision {}", good.record.version),
-                self.restore(session, memory, good, failed, earlier).await,
+                self.restore(session, cache, good, failed, earlier).await,
             ),
             None if removes => (
                 "what it has installed is removed".to_owned(),
@@ -87,7 +87,7 @@ impl RollBack<'_> {
     async fn restore(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         good: &Stored,
         failed: &Stored,
         earlier: &[Stored],
@@ -102,7 +102,7 @@ impl RollBack<'_> {
         if update_digests(&mut good, &changes) {
             session.history.update(&good, (self.now)()).await?;
         }
-        memory.note_applied(&changes);
+        cache.note_applied(&changes);
         Ok(())
     }
 

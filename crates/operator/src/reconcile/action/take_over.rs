@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use steersman_model::ObjectId;
 
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::Adoption;
-use crate::reconcile::recorder::Recorder;
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::release::{RecordOwner, Snapshot, SnapshotObject, Stored, Verdict};
@@ -19,7 +19,7 @@ use crate::status::EventReason;
 #[derive(Clone, Copy)]
 pub(crate) struct TakeOver<'a> {
     pub(crate) executor: &'a Executor,
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
     pub(crate) now: fn() -> Timestamp,
 }
 
@@ -30,7 +30,7 @@ impl TakeOver<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         adoption: &Adoption,
         revisions: &[Stored],
     ) -> Result<(), ReconcileError> {
@@ -43,9 +43,7 @@ impl TakeOver<'_> {
         let snapshot = if let Some(claimed) = claimed {
             claimed
         } else {
-            self.executor
-                .begin(session, memory, prepared.inputs, plan)
-                .await?;
+            self.executor.begin(session, cache, prepared.inputs, plan).await?;
             let applier = &self.executor.applier;
             applier.check(&session.owner, &plan.objects).await?;
             let changes = self.executor.carry_out(session, plan, None).await?;
@@ -72,9 +70,9 @@ impl TakeOver<'_> {
             .take_over(&stored, rewritten, (self.now)())
             .await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
-        memory.note_deployed(&stored, Some(prepared.inputs), notes);
-        memory.secrets.note_release(&secrets_of([&stored], &[]));
-        memory.log_when_reported("Reconciled release");
+        cache.note_deployed(&stored, Some(prepared.inputs), notes);
+        cache.secrets.note_release(&secrets_of([&stored], &[]));
+        cache.log_when_reported("Reconciled release");
         self.announce(session, last);
         Ok(())
     }

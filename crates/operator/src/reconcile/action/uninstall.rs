@@ -12,10 +12,10 @@ use crate::apply::{Deletion, HookError, HookRun, hooks_in_order};
 use crate::dependents::{Dependents, LiveObject};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{inventory, objects_named_by};
-use crate::reconcile::recorder::Recorder;
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
 use crate::release::{FinishedHook, HistoryError, HookJournal, RecordOwner, Stored};
@@ -31,7 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct Uninstall<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) dependents: &'a Dependents,
-    pub(crate) recorder: &'a Recorder,
+    pub(crate) recorder: &'a EventRecorder,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
@@ -43,7 +43,7 @@ impl Uninstall<'_> {
     pub(crate) async fn run(
         &self,
         session: &Session,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         leaving: LeavingRelease,
     ) -> Result<Vec<String>, ReconcileError> {
         let is_incomplete = leaving.is_incomplete();
@@ -80,7 +80,7 @@ impl Uninstall<'_> {
             session.log("Release not found");
         }
         // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
-        session.announce_end(memory, (self.now)()).await;
+        session.announce_end(cache, (self.now)()).await;
         self.run_hooks_before(session, &mut revisions).await?;
         let deleted = self.delete_objects(session, &revisions, &marked).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {

@@ -3,8 +3,8 @@
 use super::deploy::Deploy;
 use super::take_over::TakeOver;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::memory::Memory;
 use crate::reconcile::plan::{self, Planner, in_effect};
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
@@ -22,7 +22,7 @@ impl Upgrade<'_> {
         &self,
         session: &Session,
         prepared: &PreparedRelease,
-        memory: &mut Memory,
+        cache: &mut ReleaseCache,
         cause: Cause,
     ) -> Result<(), ReconcileError> {
         let earlier = session.history.load().await?;
@@ -34,14 +34,14 @@ impl Upgrade<'_> {
             plan::PlannedUpgrade::TakeOver(adoption) => {
                 return self
                     .take_over
-                    .run(session, prepared, memory, &adoption, &earlier)
+                    .run(session, prepared, cache, &adoption, &earlier)
                     .await;
             }
         };
-        let deployed = self.deploy.new_revision(session, prepared, memory, new, earlier);
+        let deployed = self.deploy.new_revision(session, prepared, cache, new, earlier);
         let revision = deployed.await?;
         tracing::debug!(release = %session.release, ?cause, "upgraded");
-        self.deploy.announce(session, memory, prepared.first, revision);
+        self.deploy.announce(session, cache, prepared.first, revision);
         Ok(())
     }
 }

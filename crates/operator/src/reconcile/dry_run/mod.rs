@@ -1,8 +1,8 @@
 //! What a reconcile would do, without doing it: its plan, and what the server says to it.
 
 mod object;
+mod report;
 mod server;
-mod status;
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::drift::DriftMode;
 
 use super::error::ReconcileError;
-use super::memory::{KnownRelease, Memory, was_ever_deployed};
 use super::plan::{Decision, Plan, PlannedUpgrade, in_effect};
+use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed};
@@ -123,11 +123,8 @@ impl Reconciler {
         prepared: &PreparedRelease,
         known: &KnownRelease,
     ) -> Result<Option<Action>, ReconcileError> {
-        let mut memory = Memory::of(known.clone());
-        let lookups_changed = self
-            .lookups()
-            .have_changed(session, prepared, &mut memory)
-            .await?;
+        let mut cache = ReleaseCache::of(known.clone());
+        let lookups_changed = self.lookups().have_changed(session, prepared, &mut cache).await?;
         Ok(next_action(release_state(Observed {
             deleting: session.deleting(),
             has_finalizer: true,

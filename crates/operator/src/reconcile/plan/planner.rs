@@ -12,20 +12,20 @@ use steersman_model::{
 use super::{Decision, Definitions, Hooks, Plan, PruneScope};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::memory::was_ever_deployed;
-use crate::reconcile::noise::is_same_but_for_noise;
-use crate::reconcile::proof::Proof;
-use crate::reconcile::record::{hook_records, manifest};
+use crate::reconcile::new_record::{hook_records, manifest};
+use crate::reconcile::randomness::is_same_but_for_noise;
+use crate::reconcile::release_cache::was_ever_deployed;
 use crate::reconcile::renderer::Renderer;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
+use crate::reconcile::unsigned_objects::UnsignedObjects;
 use crate::release::{HistoryError, HookRecord, RecordOwner, Stored};
 
 /// Makes plans of what the chart renders.
 pub(crate) struct Planner<'a> {
     pub(crate) renderer: &'a Renderer,
     pub(crate) settings: &'a ReconcileSettings,
-    pub(crate) proof: Proof<'a>,
+    pub(crate) unsigned: UnsignedObjects<'a>,
 }
 
 /// Another revision, as it is before it is written down.
@@ -152,7 +152,7 @@ impl Planner<'_> {
             && let Some(adoption) = self.take_over(session, prepared, revisions).await?
         {
             let (objects, managers) = (&adoption.unproven, adoption.plan.former_managers.as_deref());
-            if self.proof.are_live(session, objects, managers).await? {
+            if self.unsigned.are_live(session, objects, managers).await? {
                 return Ok(PlannedUpgrade::TakeOver(Box::new(adoption)));
             }
         }

@@ -35,7 +35,7 @@ const SETTLING_TIME: Duration = Duration::from_millis(250);
 
 /// A cache of what the cluster says of one release. Losing it costs a read.
 #[derive(Debug, Default)]
-pub struct Memory {
+pub struct ReleaseCache {
     pub(super) known: Option<KnownRelease>,
     /// What is secret of the release.
     pub(super) secrets: KnownSecrets,
@@ -160,8 +160,8 @@ fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<Digest>> {
         .collect()
 }
 
-impl Memory {
-    /// A memory of nothing but what the stored revisions say.
+impl ReleaseCache {
+    /// A cache of nothing but what the stored revisions say.
     pub(super) fn of(known: KnownRelease) -> Self {
         Self {
             known: Some(known),
@@ -207,7 +207,7 @@ impl Memory {
         }
     }
 
-    /// The line of [`Memory::log_when_reported`], once.
+    /// The line of [`ReleaseCache::log_when_reported`], once.
     pub(super) fn take_log_line(&mut self) -> Option<&'static str> {
         self.unreported.as_mut()?.line.take()
     }
@@ -419,10 +419,10 @@ mod tests {
                 identity: digest,
             })
         };
-        let mut memory = Memory::default();
+        let mut cache = ReleaseCache::default();
         for (text, failures) in [("a", 1), ("a", 2), ("b", 1), ("b", 2)] {
-            memory.note_failure(inputs(text));
-            assert_eq!(memory.failures, failures);
+            cache.note_failure(inputs(text));
+            assert_eq!(cache.failures, failures);
         }
     }
 }

@@ -13,12 +13,12 @@ use crate::apply::{Applier, ApplyOptions, DryRunApply, Handover};
 
 /// Has the server say what applying objects would change.
 #[derive(Clone, Copy)]
-pub(super) struct Proof<'a> {
+pub(super) struct UnsignedObjects<'a> {
     pub(super) applier: &'a Applier,
     pub(super) settings: &'a ReconcileSettings,
 }
 
-impl Proof<'_> {
+impl UnsignedObjects<'_> {
     /// Whether each of `objects` is live, is the release's by its own marks, and would stay as it is if it were applied: then
     /// whoever wrote the record has written down what is there, and nothing else.
     pub(super) async fn are_live(

@@ -7,12 +7,12 @@ use crate::status::{EventReason, Events};
 
 /// Says in events what happens to resources.
 #[derive(Clone)]
-pub(super) struct Recorder {
+pub(super) struct EventRecorder {
     pub(super) events: Events,
     pub(super) now: fn() -> Timestamp,
 }
 
-impl Recorder {
+impl EventRecorder {
     /// An event of the session's resource. `message` has its secrets masked.
     pub(super) fn event(&self, session: &Session, reason: EventReason, message: &str) {
         self.events
