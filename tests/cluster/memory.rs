@@ -46,7 +46,8 @@ impl Campaign {
             binary: &group.entering(binary, bench.folder.path()).unwrap(),
             folder: bench.folder.path(),
             kubeconfig: bench.user.kubeconfig(),
-            arguments: &["--reconcile-period=0s"],
+            // As many at once as on a node with as many processors.
+            arguments: &["--reconcile-period=0s", "--max-concurrent-reconciles=16"],
             // As the image has it.
             environment: &[("MALLOC_ARENA_MAX", "1")],
             log: &bench.folder.path().join("operator.log"),
@@ -223,6 +224,9 @@ async fn what_does_not_fit_fails_alone() {
     what_templates_print(&campaign).await;
     campaign.goes_on("templates").await;
 
+    dense_documents(&campaign).await;
+    campaign.goes_on("documents").await;
+
     a_crowd_of_parts(&campaign).await;
     // What could not be read goes nevertheless.
     for name in ["zeros", "heavy", "output"] {
@@ -283,6 +287,18 @@ async fn what_templates_print(campaign: &Campaign) {
             .apply_web(name, json!({"template": template}))
             .await;
         campaign.fails(name, &[words]).await;
+    }
+}
+
+/// Documents that are read at the same time, and are 200 times as large as their text.
+async fn dense_documents(campaign: &Campaign) {
+    let names: Vec<String> = (0..16).map(|number| format!("dense-{number}")).collect();
+    let template = r#"data: [{{ repeat 120000 "{}," }}]"#;
+    for name in &names {
+        create_web(&campaign.bench, name, json!({"template": template})).await;
+    }
+    for name in &names {
+        campaign.fails(name, &["document needs more than"]).await;
     }
 }
 

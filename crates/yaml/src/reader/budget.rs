@@ -1,6 +1,7 @@
 //! How much a document may become in memory, and how much of that by its anchors and aliases.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::cursor::Mark;
 use crate::{Error, Node};
@@ -8,6 +9,12 @@ use crate::{Error, Node};
 /// How many bytes of nodes and text one document may become: a list of numbers takes twenty times as much as its
 /// text. What is copied for anchors and aliases counts, too: in Go copies share their text.
 static MAX_BYTES: AtomicUsize = AtomicUsize::new(64 << 20);
+
+/// A document that has become larger than this waits until no other such one is being read: what one may take, many would take
+/// many times.
+const LARGE: usize = 1 << 20;
+
+static LARGE_ONE: Mutex<()> = Mutex::new(());
 
 /// Lets documents become no more than so many bytes from now on, in the whole process: memory is the process', too.
 pub(crate) fn limit(bytes: usize) {
@@ -63,6 +70,8 @@ pub(super) struct Budget {
     steps: usize,
     steps_in_aliases: usize,
     bytes: usize,
+    /// Held by a large document until it has been read. Whoever reads one reads no other meanwhile.
+    turn: Option<MutexGuard<'static, ()>>,
 }
 
 impl Budget {
@@ -75,6 +84,9 @@ impl Budget {
     pub(super) fn count_bytes(&mut self, size: Size, place: Mark) -> Result<(), Error> {
         self.bytes = self.bytes.saturating_add(size.bytes);
         let allowed = MAX_BYTES.load(Ordering::Relaxed);
+        if self.bytes > LARGE && self.turn.is_none() {
+            self.turn = Some(LARGE_ONE.lock().unwrap_or_else(PoisonError::into_inner));
+        }
         if self.bytes <= allowed {
             return Ok(());
         }
@@ -98,5 +110,29 @@ impl Budget {
         }
         let position = ((self.steps as f64 - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
         self.steps_in_aliases as f64 / self.steps as f64 <= 0.99 - 0.89 * position
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn large_documents_are_read_one_after_the_other() {
+        let (done, is_done) = channel();
+        let turn = LARGE_ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        crate::parse("a: 1").unwrap();
+        let reader = std::thread::spawn(move || {
+            let large = format!("[{}]", "{},".repeat(20_000));
+            let is_read = crate::parse(&large).is_ok();
+            done.send(is_read).unwrap();
+        });
+        assert!(is_done.recv_timeout(Duration::from_secs(1)).is_err());
+        drop(turn);
+        assert!(is_done.recv().unwrap());
+        reader.join().unwrap();
     }
 }
