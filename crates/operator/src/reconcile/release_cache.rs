@@ -37,7 +37,7 @@ const SETTLING_TIME: Duration = Duration::from_millis(250);
 #[derive(Debug, Default)]
 pub struct ReleaseCache {
     pub(super) known: Option<KnownRelease>,
-    /// What is secret of the release.
+    /// What is masked wherever something is said of it.
     pub(super) secrets: KnownSecrets,
     /// Failures in a row.
     pub failures: u32,
