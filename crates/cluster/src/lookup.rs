@@ -18,9 +18,6 @@ use crate::client::{Pages, weight_of_cut};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::{Owner, Ownership, RequestError};
 
-/// Lists are read in pages of this size.
-const PAGE: u32 = 500;
-
 /// How many answers of one rendering are remembered.
 const MAX_ANSWERS: usize = 1000;
 
@@ -349,7 +346,7 @@ impl ClusterWorld {
         resource: &Resource,
         query: LookupQuery<'_>,
     ) -> Result<serde_json::Value, LookupError> {
-        let mut pages = Pages::of(api, ListParams::default().limit(PAGE));
+        let mut pages = Pages::of(api, ListParams::default());
         let mut items = Vec::new();
         let failed = |error| LookupError::request(resource, query, error);
         while let Some(page) = pages.next().await.map_err(failed)? {

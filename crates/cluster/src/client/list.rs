@@ -19,7 +19,7 @@ pub async fn list_all(
     api: &Api<DynamicObject>,
     parameters: ListParams,
 ) -> Result<Vec<DynamicObject>, RequestError> {
-    let mut pages = Pages::of(api, parameters.limit(PAGE));
+    let mut pages = Pages::of(api, parameters);
     let mut found = Vec::new();
     while let Some(page) = pages.next().await? {
         found.extend(page);

@@ -7,15 +7,11 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::{Selector, SelectorExt};
 use steersman_cluster::RequestError;
-use steersman_cluster::is_too_large;
+use steersman_cluster::client::Pages;
 use tokio::sync::mpsc;
 
 use crate::reconcile::{SELECTOR_ANNOTATION, has_finalizer};
 use crate::schedule::{backoff, jitter};
-
-const PAGE: u32 = 500;
-/// Where so many are too large for an answer.
-const SHORTEST_PAGE: u32 = 5;
 
 /// Under which selectors an operator adds its finalizer to the custom resources of a kind.
 pub(super) struct SelectorHistory {
@@ -33,27 +29,23 @@ pub(super) async fn find_unselected(
     found: mpsc::UnboundedSender<ObjectMeta>,
 ) {
     let mut failures = 0;
-    let mut parameters = ListParams::default().limit(PAGE);
+    let from_the_start = || Pages::of(&api, ListParams::default());
+    let mut pages = from_the_start();
     loop {
-        match api.list_metadata(&parameters).await {
-            Ok(page) => {
+        match pages.next_metadata().await {
+            Ok(Some(page)) => {
                 failures = 0;
-                let next = page.metadata.continue_.filter(|token| !token.is_empty());
-                let all = page.items.into_iter().map(|object| object.metadata);
+                let all = page.into_iter();
                 for metadata in all.filter(|metadata| is_unselected(metadata, &selectors)) {
                     // The receiver is gone when the controller stops.
                     let _ = found.send(metadata);
                 }
-                let Some(next) = next else { return };
-                parameters.continue_token = Some(next);
             }
-            Err(error) if is_too_large(&error) && parameters.limit != Some(SHORTEST_PAGE) => {
-                parameters.limit = Some(SHORTEST_PAGE);
-            }
+            Ok(None) => return,
             Err(error) => {
                 failures += 1;
                 // The continuation may have expired.
-                parameters.continue_token = None;
+                pages = from_the_start();
                 let error = RequestError::from(error);
                 tracing::warn!(%error, "failed to look for resources that no longer match the selector, trying again");
                 tokio::time::sleep(backoff(failures, jitter()).max(Duration::from_secs(1))).await;
