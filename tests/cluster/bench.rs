@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
@@ -35,6 +36,14 @@ impl Bench {
         Some(Self::on(TestCluster::shared_or_skip(test)?).await)
     }
 
+    /// On the control plane of the fault campaign, which starts its operators anew some hundred times: each start reads
+    /// the kinds that are served and the objects of all releases, and here there are none of others.
+    pub(crate) async fn of_campaign(test: &str) -> Option<Self> {
+        static CAMPAIGN: OnceLock<Option<TestCluster>> = OnceLock::new();
+        let cluster = CAMPAIGN.get_or_init(|| TestCluster::start_or_skip(test));
+        Some(Self::on(cluster.as_ref()?).await)
+    }
+
     /// On a control plane of its own: for what stops components of it, or brings objects of the whole cluster that
     /// others would meet, such as webhooks.
     pub(crate) async fn alone(test: &str) -> Option<Self> {
@@ -47,8 +56,7 @@ impl Bench {
     pub(crate) async fn on(cluster: &'static TestCluster) -> Self {
         let namespace = cluster.unique_namespace("op").await.unwrap();
         let group = format!("{namespace}.example.com");
-        let user = cluster.user(&format!("operator-{namespace}"), &[]).unwrap();
-        cluster.grant_cluster_role(&user, "cluster-admin").await.unwrap();
+        let user = cluster.operator(&format!("operator-{namespace}")).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/operator");
         copy(&fixtures.join("web"), &folder.path().join("web"));
@@ -110,9 +118,7 @@ impl Bench {
             },
         });
         let name = format!("{plural}.{group}");
-        let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-        let definitions = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
-        let definitions = Api::<DynamicObject>::all_with(self.client.clone(), &definitions);
+        let definitions = definitions(&self.client);
         let parameters = PatchParams::apply("test").force();
         let patch = Patch::Apply(&definition);
         definitions.patch(&name, &parameters, &patch).await.unwrap();
@@ -125,6 +131,16 @@ impl Bench {
         };
         self.wait("the definition", &definitions, &name, is_established)
             .await;
+    }
+
+    /// Deletes a definition, if it is there, and returns when it is gone.
+    pub(crate) async fn delete_definition(&self, name: &str) {
+        let definitions = definitions(&self.client);
+        match definitions.delete(name, &DeleteParams::default()).await {
+            Ok(_) => self.wait_gone(&definitions, name).await,
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            Err(error) => panic!("{name} can't be deleted: {error}"),
+        }
     }
 
     /// Starts the operator.
@@ -385,6 +401,13 @@ impl Bench {
     pub(crate) async fn delete_web(&self, name: &str) {
         self.webs().delete(name, &DeleteParams::default()).await.unwrap();
     }
+}
+
+/// The definitions of kinds.
+pub(crate) fn definitions(client: &kube::Client) -> Api<DynamicObject> {
+    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let resource = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
+    Api::all_with(client.clone(), &resource)
 }
 
 /// Waits until something is so.

@@ -54,7 +54,7 @@ async fn a_kind_that_somebody_takes_away_is_named_and_its_objects_come_back_with
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
     let crd = format!("parts.{group}");
-    bench.cluster.kubectl(&["delete", "crd", &crd]).await.unwrap();
+    bench.delete_definition(&crd).await;
     bench
         .wait("the trouble", &bench.webs(), "shop", |web| {
             let (_, reason, message) = condition(web, "Irreconcilable")?;

@@ -177,7 +177,7 @@ async fn resources_without_an_operator_keep_everything_in_place() {
     project.developer.check(&["deploy", "--wait=false"], 0);
     let resource = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web", "metadata": {
         "name": "shop", "namespace": bench.namespace, "finalizers": ["helm.sdk.operatorframework.io/uninstall-release"]}});
-    bench.cluster.apply(&resource.to_string()).await.unwrap();
+    bench.cluster.apply_object(&resource).await.unwrap();
     let said = project
         .developer
         .run(&["undeploy", "--cascade", "--timeout", "2s"]);
@@ -204,11 +204,11 @@ async fn resources_without_an_operator_keep_everything_in_place() {
 
     // What others have in the namespace of the operator stays, and so does the namespace.
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "precious", "namespace": project.system}});
-    bench.cluster.apply(&map.to_string()).await.unwrap();
+    bench.cluster.apply_object(&map).await.unwrap();
     // The lease that the operator would have made is nobody's but its own.
     let lease = |name: &str| json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "namespace": project.system}});
     for name in ["shop-lease", "another"] {
-        bench.cluster.apply(&lease(name).to_string()).await.unwrap();
+        bench.cluster.apply_object(&lease(name)).await.unwrap();
     }
     let said = project.developer.run(&["undeploy"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
@@ -235,7 +235,7 @@ async fn what_says_itself_that_it_is_kept_stays_when_the_operator_goes() {
     };
     let resource = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web",
         "metadata": {"name": "shop", "namespace": bench.namespace}});
-    bench.cluster.apply(&resource.to_string()).await.unwrap();
+    bench.cluster.apply_object(&resource).await.unwrap();
     let kind = format!("webs.{}", bench.group);
     let shop = [kind.as_str(), "shop", "-n", &bench.namespace];
     keep(&shop).await;

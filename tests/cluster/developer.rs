@@ -22,15 +22,8 @@ pub(crate) struct Said {
 
 impl<'a> Developer<'a> {
     pub(crate) async fn of(bench: &'a Bench) -> Self {
-        let user = bench
-            .cluster
-            .user(&format!("developer-{}", bench.namespace), &[])
-            .unwrap();
-        bench
-            .cluster
-            .grant_cluster_role(&user, "cluster-admin")
-            .await
-            .unwrap();
+        let name = format!("developer-{}", bench.namespace);
+        let user = bench.cluster.operator(&name).await.unwrap();
         Self { bench, user }
     }
 

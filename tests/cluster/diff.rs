@@ -115,7 +115,7 @@ async fn a_diff_that_cannot_be_told_ends_with_two() {
     contains_all(&said.stderr, &["configmap.yaml:", "the chart was told to fail"]);
 
     let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-config", "namespace": bench.namespace}});
-    bench.cluster.apply(&theirs.to_string()).await.unwrap();
+    bench.cluster.apply_object(&theirs).await.unwrap();
     developer.write_resource(&json!({}));
     let said = developer.run(&["diff", "-f", "shop.yaml"]);
     assert_eq!(said.code, Some(2), "{}", said.stderr);

@@ -192,10 +192,8 @@ async fn a_definition_that_was_deleted_comes_back_with_its_objects() {
     let gadgets = bench.api(&format!("g.{}", bench.group), "v1", "Gadget", "gadgets");
     let before = gadgets.get("shop").await.unwrap().metadata.uid;
     bench
-        .cluster
-        .kubectl(&["delete", "crd", &format!("gadgets.g.{}", bench.group)])
-        .await
-        .unwrap();
+        .delete_definition(&format!("gadgets.g.{}", bench.group))
+        .await;
     bench
         .wait("another one", &gadgets, "shop", |gadget| {
             let uid = gadget.pointer("/metadata/uid")?.as_str();

@@ -109,7 +109,7 @@ async fn what_is_not_ready_is_listed_until_it_is() {
     let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": bench.namespace},
         "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/none"},
             "claimRef": {"name": "disk", "namespace": bench.namespace}}});
-    bench.cluster.apply(&volume.to_string()).await.unwrap();
+    bench.cluster.apply_object(&volume).await.unwrap();
     let claims = bench.api("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims");
     let bound = json!({"spec": {"volumeName": bench.namespace}});
     claims

@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::core::ApiResource;
 use serde_json::json;
 use steersman_testkit::cluster::TestCluster;
+
+use crate::bench::definitions;
 
 /// How long it may take. The cluster may be gone already.
 const WITHIN: Duration = Duration::from_mins(1);
@@ -54,9 +56,7 @@ async fn take_away(cluster: &TestCluster, kinds: &[ApiResource]) {
     let Ok(client) = cluster.client().await else {
         return;
     };
-    let kind = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
-    let definitions = ApiResource::from_gvk_with_plural(&kind, "customresourcedefinitions");
-    let definitions = Api::<DynamicObject>::all_with(client.clone(), &definitions);
+    let definitions = definitions(&client);
     for kind in kinds {
         release(&client, kind).await;
         let name = format!("{}.{}", kind.plural, kind.group);

@@ -48,7 +48,7 @@ async fn bench() -> Option<Bench> {
 async fn source(bench: &Bench, color: &str, note: &str) {
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"color": color},
         "metadata": {"name": "source", "namespace": bench.namespace, "annotations": {"note": note}}});
-    bench.cluster.apply(&object.to_string()).await.unwrap();
+    bench.cluster.apply_object(&object).await.unwrap();
 }
 
 /// Waits until the operator has looked it up some times since.
@@ -268,7 +268,7 @@ async fn unreadable_kind(bench: &Bench, conversion: Value) {
             "names": {"kind": "Thing", "listKind": "ThingList", "plural": "things", "singular": "thing"},
             "versions": [version("v1", true), version("v2", false)]},
     });
-    bench.cluster.apply(&definition.to_string()).await.unwrap();
+    bench.cluster.apply_object(&definition).await.unwrap();
 }
 
 #[tokio::test]
@@ -351,7 +351,7 @@ async fn a_lookup_that_is_forbidden_names_what_to_allow() {
         {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name}]}]});
-    bench.cluster.apply(&role.to_string()).await.unwrap();
+    bench.cluster.apply_object(&role).await.unwrap();
     let operator = OperatorProcess::start(&OperatorCommand {
         binary: std::path::Path::new(env!("CARGO_BIN_EXE_steersman")),
         folder: bench.folder.path(),
@@ -387,7 +387,7 @@ async fn a_lookup_is_no_request_for_something_else() {
     };
     let vault = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "vault", "namespace": bench.namespace},
         "stringData": {"key": "canary"}});
-    bench.cluster.apply(&vault.to_string()).await.unwrap();
+    bench.cluster.apply_object(&vault).await.unwrap();
     bench.add_template(
         "found.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: found}\ndata:\n  found: {{ lookup \"v1\" \"ConfigMap\" (printf \

@@ -136,7 +136,7 @@ async fn metrics_are_for_bearers_of_tokens_with_the_role() {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "visitors-operator-metrics-reader"},
         "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": namespace}],
     });
-    cluster.apply(&binding.to_string()).await.unwrap();
+    cluster.apply_object(&binding).await.unwrap();
     let page = reader
         .wait_for(StatusCode::OK, Some(StatusCode::FORBIDDEN), Some(token))
         .await;

@@ -107,7 +107,7 @@ async fn what_would_not_work_is_a_problem() {
     helm_as(&bench, "helm-operator", &["install", "--server-side=false"]).await;
     bench.apply_web("shop", json!({})).await;
     let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "second-config", "namespace": bench.namespace}});
-    bench.cluster.apply(&theirs.to_string()).await.unwrap();
+    bench.cluster.apply_object(&theirs).await.unwrap();
     bench.apply_web("second", json!({})).await;
     bench.apply_web("third", json!({"broken": true})).await;
     let broken: Patch<Value> = Patch::Merge(json!({"data": {"release": "bm8="}}));

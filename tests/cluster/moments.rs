@@ -136,7 +136,7 @@ impl Moments {
         let begun = Instant::now();
         loop {
             watched.look(Duration::from_millis(500)).await;
-            let said = self.said(name).await;
+            let said = self.said(name, expected).await;
             if said.cells == *expected {
                 let is = |status: &str| said.kstatus == status;
                 let met = |kind: &str| said.met.contains(&kind);
@@ -150,14 +150,23 @@ impl Moments {
         }
     }
 
-    /// What is said of the resource as it is now.
-    async fn said(&self, name: &str) -> Said {
+    /// What is said of the resource as it is now. kubectl is asked when the others say what is expected.
+    async fn said(&self, name: &str, expected: &[String; 3]) -> Said {
         let bench = self.bench();
         loop {
             let web = bench.webs().get(name).await.unwrap();
             let version = web.metadata.resource_version.clone();
             let web = serde_json::to_value(web).unwrap();
+            let conditions = list(TOLD.into_iter().filter_map(|kind| {
+                let (status, reason, _) = condition(&web, kind)?;
+                Some(format!("`{kind}={status} {reason}`"))
+            }));
+            let kstatus = self.judge.judge(&web).status;
             let mut met = Vec::new();
+            if [&conditions, &format!("`{kstatus}`")] != [&expected[0], &expected[2]] {
+                let cells = [conditions, "not asked".to_owned(), format!("`{kstatus}`")];
+                return Said { cells, met, kstatus };
+            }
             for kind in TOLD {
                 let wait = format!("--for=condition={kind}");
                 let resource = format!("webs.{}/{name}", bench.group);
@@ -170,13 +179,8 @@ impl Moments {
             if now.metadata.resource_version != version {
                 continue;
             }
-            let conditions = TOLD.into_iter().filter_map(|kind| {
-                let (status, reason, _) = condition(&web, kind)?;
-                Some(format!("`{kind}={status} {reason}`"))
-            });
-            let kstatus = self.judge.judge(&web).status;
             let found = met.iter().map(|kind| format!("`{kind}`"));
-            let cells = [list(conditions), list(found), format!("`{kstatus}`")];
+            let cells = [conditions, list(found), format!("`{kstatus}`")];
             return Said { cells, met, kstatus };
         }
     }

@@ -328,8 +328,8 @@ async fn deny(cluster: &TestCluster, namespace: &str) {
     let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": namespace},
         "spec": {"policyName": namespace, "validationActions": ["Deny"]}});
-    cluster.apply(&policy.to_string()).await.unwrap();
-    cluster.apply(&binding.to_string()).await.unwrap();
+    cluster.apply_object(&policy).await.unwrap();
+    cluster.apply_object(&binding).await.unwrap();
     let attempt = [
         "create",
         "configmap",

@@ -179,7 +179,7 @@ async fn what_a_chart_looks_up_is_masked_as_its_own_secrets_are() {
     };
     let existing = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"password": "looked-up-canary"},
         "metadata": {"name": "existing", "namespace": bench.namespace}});
-    bench.cluster.apply(&existing.to_string()).await.unwrap();
+    bench.cluster.apply_object(&existing).await.unwrap();
     let operator = bench.ready_operator().await;
     let told =
         json!({"notes": format!("the word is {LOOKED_UP}"), "objects": [config_map("told", LOOKED_UP)]});

@@ -106,7 +106,7 @@ async fn permissions_that_are_missing_are_named() {
         {"apiGroups": ["", bench.group], "resources": ["*"], "verbs": ["*"]},
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"]},
     ]});
-    bench.cluster.apply(&role.to_string()).await.unwrap();
+    bench.cluster.apply_object(&role).await.unwrap();
     bench.user = bench.cluster.user(&name, &[]).unwrap();
     bench
         .cluster

@@ -124,7 +124,7 @@ async fn pods_are_below_their_workloads_with_what_they_wait_for() {
     // One that looks like the others, and that nobody of the release owns.
     let stranger = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stranger", "namespace": bench.namespace,
         "labels": {"app": "shop", "part": "store"}}, "spec": {"containers": [{"name": "a", "image": "i"}]}});
-    bench.cluster.apply(&stranger.to_string()).await.unwrap();
+    bench.cluster.apply_object(&stranger).await.unwrap();
     for kind in ["deployment/shop", "job/count"] {
         let wanted = if kind.starts_with("job") {
             "{.status.active}=1"
@@ -213,7 +213,7 @@ async fn a_resource_without_a_namespace_is_found_by_any_name_of_its_kind() {
             "names": {"kind": "Realm", "plural": "realms", "singular": "realm", "shortNames": [short]},
             "versions": [{"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}});
-    bench.cluster.apply(&definition.to_string()).await.unwrap();
+    bench.cluster.apply_object(&definition).await.unwrap();
     let established = [
         "wait",
         "--for=condition=Established",
@@ -221,7 +221,7 @@ async fn a_resource_without_a_namespace_is_found_by_any_name_of_its_kind() {
     ];
     bench.cluster.kubectl(&established).await.unwrap();
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}});
-    bench.cluster.apply(&namespace.to_string()).await.unwrap();
+    bench.cluster.apply_object(&namespace).await.unwrap();
     bench.watches(&format!(
         "- {{group: {group}, version: v1, kind: Realm, chart: web, releaseNamespace: {home}}}\n"
     ));
@@ -232,7 +232,7 @@ async fn a_resource_without_a_namespace_is_found_by_any_name_of_its_kind() {
         &ApiResource::from_gvk_with_plural(&kind, "realms"),
     );
     let realm = json!({"apiVersion": format!("{group}/v1"), "kind": "Realm", "metadata": {"name": "shop"}, "spec": {"replicas": 0}});
-    bench.cluster.apply(&realm.to_string()).await.unwrap();
+    bench.cluster.apply_object(&realm).await.unwrap();
     bench
         .wait("readiness", &realms, "shop", |realm| {
             condition(realm, "Ready").filter(|(status, ..)| status == "True")

@@ -143,14 +143,14 @@ async fn metrics_with_token(bench: &Bench, operator: &OperatorProcess) -> String
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
         "metadata": {"name": "memcached-operator-token", "namespace": "default",
             "annotations": {"kubernetes.io/service-account.name": "default"}}});
-    bench.cluster.apply(&secret.to_string()).await.unwrap();
+    bench.cluster.apply_object(&secret).await.unwrap();
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
         "metadata": {"name": "memcached-operator-metrics-reader"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "visitors-operator-metrics-reader"},
         "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}],
     });
-    bench.cluster.apply(&binding.to_string()).await.unwrap();
+    bench.cluster.apply_object(&binding).await.unwrap();
     let token = bench
         .wait(
             "the token",

@@ -88,7 +88,7 @@ async fn campaign(test: &str, workload: Workload, choice: &Choice) -> Option<(us
     let workload = &workload;
     let mut lanes = Vec::new();
     for _ in 0..=KILLED {
-        let lane = Lane::new(test).await?;
+        let lane = Lane::of_campaign(test).await?;
         (workload.prepare)(&lane.bench);
         lane.start().await;
         lanes.push((lane, Kubelet::default()));
@@ -181,12 +181,9 @@ async fn work(
 /// Takes away what the resource leaves behind as it must.
 async fn reset(lane: &Lane, workload: &Workload) {
     if workload.is_alone {
-        let definition = format!("gadgets.{}", gadget_group(&lane.bench));
-        lane.bench
-            .cluster
-            .kubectl(&["delete", "crd", &definition, "--ignore-not-found"])
-            .await
-            .unwrap();
+        let bench = &lane.bench;
+        let definition = format!("gadgets.{}", gadget_group(bench));
+        bench.delete_definition(&definition).await;
     }
 }
 

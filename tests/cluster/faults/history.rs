@@ -304,7 +304,7 @@ async fn a_namespace_that_is_being_deleted_is_waited_for_in_peace() {
     let elsewhere = cluster.unique_namespace("elsewhere").await.unwrap();
     let blocker = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "blocker", "namespace": elsewhere, "finalizers": ["example.com/blocker"]}});
-    cluster.apply(&blocker.to_string()).await.unwrap();
+    cluster.apply_object(&blocker).await.unwrap();
     cluster
         .kubectl(&["delete", "namespace", &elsewhere, "--wait=false"])
         .await

@@ -16,18 +16,28 @@ pub(crate) struct Lane {
 impl Lane {
     /// `None` where there is no control plane, which has been said. No operator runs yet.
     pub(crate) async fn new(test: &str) -> Option<Self> {
-        let mut bench = Bench::with_kind(test).await?;
+        Some(Self::on(Bench::with_kind(test).await?).await)
+    }
+
+    /// One of the campaign.
+    pub(super) async fn of_campaign(test: &str) -> Option<Self> {
+        let bench = Bench::of_campaign(test).await?;
+        bench.define_kind().await;
+        Some(Self::on(bench).await)
+    }
+
+    async fn on(mut bench: Bench) -> Self {
         let proxy = FaultProxy::start(bench.cluster, &bench.user).await.unwrap();
         bench.user = proxy.user().clone();
         // The period would heal in time what is to be healed at once.
         let watches = json!([{"group": bench.group, "version": "v1", "kind": "Web", "chart": "web",
             "reconcilePeriod": "10h"}]);
         bench.watches(&watches.to_string());
-        Some(Self {
+        Self {
             bench,
             proxy,
             operator: Mutex::default(),
-        })
+        }
     }
 
     /// The same with an operator that is ready.

@@ -116,7 +116,7 @@ async fn roles_of_some_namespaces_are_checked_in_these() {
     let text = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
         "metadata": {"name": more, "namespace": other},
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]});
-    bench.cluster.apply(&text.to_string()).await.unwrap();
+    bench.cluster.apply_object(&text).await.unwrap();
     bind(&bench, "Role", &more, Some(&other)).await;
     let expect = format!("unused pods {other} get");
     check(&bench, &listed, |said| {

@@ -123,7 +123,7 @@ impl Tenants {
                 "stringData": {"key": CANARY}})
         });
         let list = json!({"apiVersion": "v1", "kind": "List", "items": secrets});
-        tenants.bench.cluster.apply(&list.to_string()).await.unwrap();
+        tenants.bench.cluster.apply_object(&list).await.unwrap();
         Some(tenants)
     }
 
@@ -168,7 +168,7 @@ impl Tenants {
                 "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
                 "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": namespace}]},
         ]});
-        self.bench.cluster.apply(&list.to_string()).await.unwrap();
+        self.bench.cluster.apply_object(&list).await.unwrap();
     }
 
     pub(super) async fn operator(&self, arguments: &[&str]) -> OperatorProcess {

@@ -237,5 +237,5 @@ async fn may_impersonate_anybody(tenants: &Tenants) {
             "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
             "subjects": [{"apiGroup": group, "kind": "User", "name": user}]},
     ]});
-    tenants.bench.cluster.apply(&list.to_string()).await.unwrap();
+    tenants.bench.cluster.apply_object(&list).await.unwrap();
 }

@@ -192,7 +192,7 @@ async fn an_object_with_the_label_of_another_tenant_keeps_nothing_from_being_del
     let owner = tenants.webs(&b).get("shop").await.unwrap().metadata.uid.unwrap();
     let labels = json!({"steersman.dev/owner-uid": owner, "helm.sdk.operatorframework.io/chart": "web"});
     let posing = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "posing", "namespace": a, "labels": labels}});
-    tenants.bench.cluster.apply(&posing.to_string()).await.unwrap();
+    tenants.bench.cluster.apply_object(&posing).await.unwrap();
     tenants
         .webs(&b)
         .delete("shop", &DeleteParams::default())

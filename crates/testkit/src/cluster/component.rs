@@ -108,9 +108,11 @@ pub(super) fn controller_manager_arguments(kubeconfig: &Path) -> Vec<String> {
 
 /// A shell script that becomes the component. `STEERSMAN_RUN` is the supervisor's prefix.
 pub(super) fn script(component: Component, assets: &Assets, arguments: &[String]) -> String {
-    // Where as much garbage may lie about as is live, one sixth of an API server's time goes into its collection. And each
-    // request of its own needs a deeper stack than a goroutine has at first: one that is copied until it is deep enough.
-    let mut script = "export GOGC=200 GODEBUG=adaptivestackstart=1\nexec ${STEERSMAN_RUN:-} ".to_owned();
+    // Where as much garbage may lie about as is live, one sixth of an API server's time goes into its collection; up to two
+    // gigabytes it is left alone for longer. And each request of its own needs a deeper stack than a goroutine has at first:
+    // one that is copied until it is deep enough.
+    let mut script =
+        "export GOGC=400 GOMEMLIMIT=2GiB GODEBUG=adaptivestackstart=1\nexec ${STEERSMAN_RUN:-} ".to_owned();
     script.push_str(&quoted(&assets.program(component.name()).display().to_string()));
     for argument in arguments {
         script.push_str(" \\\n  ");

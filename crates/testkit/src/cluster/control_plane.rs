@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use kube::Client;
+use serde_json::Value;
 
 use super::assets::Assets;
 use super::audit::{AuditLog, AuditMark, AuditReader};
@@ -231,6 +232,16 @@ impl ControlPlane {
             "-",
         ];
         super::command::run(self.kubectl_command(&self.admin), &arguments, yaml).await
+    }
+
+    /// Applies an object, or those of a `List`, server-side as the admin, in the namespace `default` if it names none: what
+    /// [`ControlPlane::apply`] does, without a start of kubectl, which costs more than the request.
+    ///
+    /// # Errors
+    ///
+    /// It is no object, its kind is not served, or the API server refuses it.
+    pub async fn apply_object(&self, object: &Value) -> Result<(), ControlPlaneError> {
+        super::apply::apply(&self.client().await?, object).await
     }
 
     /// Stops a component in order and returns when it has ended. What it kept stays.

@@ -9,8 +9,7 @@
 //!
 //! let Some(cluster) = TestCluster::shared_or_skip("a_config_map_is_kept") else { return Ok(()) };
 //! let namespace = cluster.unique_namespace("config").await?;
-//! let operator = cluster.user("operator", &[])?;
-//! cluster.grant_cluster_role(&operator, "cluster-admin").await?;
+//! let operator = cluster.operator("operator").await?;
 //! let mark = cluster.audit_mark()?;
 //! // ... run the operator with operator.kubeconfig() or operator.client().await? ...
 //! let audit = cluster.audit_since(mark).await?;
@@ -19,6 +18,7 @@
 //! # }
 //! ```
 
+mod apply;
 mod assets;
 mod audit;
 mod certificates;

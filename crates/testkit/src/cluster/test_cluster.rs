@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use kube::api::PostParams;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use super::assets::Assets;
 use super::control_plane::ControlPlane;
@@ -35,10 +36,16 @@ pub fn number_of_releases(usual: usize) -> usize {
     })
 }
 
+/// Who is in this group is an operator that may do everything. One binding for all of them, as the API server looks at each
+/// binding in each request.
+const OPERATORS: &str = "steersman-test-operators";
+
 /// A control plane with what tests need beside it.
 #[derive(Debug)]
 pub struct TestCluster {
     control_plane: ControlPlane,
+    /// Whether the group of operators has its rights.
+    operators: OnceCell<()>,
 }
 
 impl TestCluster {
@@ -79,7 +86,10 @@ impl TestCluster {
             Some(kubeconfig) => ControlPlane::existing(&kubeconfig)?,
             None => ControlPlane::start(&Assets::find()?)?,
         };
-        Ok(Self { control_plane })
+        Ok(Self {
+            control_plane,
+            operators: OnceCell::new(),
+        })
     }
 
     /// Makes a namespace that no other test has, and returns its name: the prefix and some letters.
@@ -96,13 +106,34 @@ impl TestCluster {
         Ok(created.metadata.name.unwrap_or_default())
     }
 
+    /// A user of that name who may do everything, as an operator that is `cluster-admin`.
+    ///
+    /// # Errors
+    ///
+    /// The files of the user can't be written, or the API server refuses the binding.
+    pub async fn operator(&self, name: &str) -> Result<User, ControlPlaneError> {
+        let user = self.user(name, &[OPERATORS])?;
+        let group = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": OPERATORS});
+        let review = json!({"user": name, "groups": [OPERATORS]});
+        self.operators
+            .get_or_try_init(|| self.grant(&group, &review, "cluster-admin"))
+            .await?;
+        Ok(user)
+    }
+
     /// Lets a user do everywhere what a cluster role allows, and returns when the API server acts on it.
     ///
     /// # Errors
     ///
     /// There is no such role, or the API server refuses the binding.
     pub async fn grant_cluster_role(&self, user: &User, role: &str) -> Result<(), ControlPlaneError> {
-        let attempt = format!("bind {} to cluster role {role}", user.name());
+        let subject = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user.name()});
+        self.grant(&subject, &json!({"user": user.name()}), role).await
+    }
+
+    /// Binds a subject to a cluster role. `who` is how a review names it.
+    async fn grant(&self, subject: &Value, who: &Value, role: &str) -> Result<(), ControlPlaneError> {
+        let attempt = format!("bind {} to cluster role {role}", subject["name"]);
         let client = self.client().await?;
         let rules = Api::<ClusterRole>::all(client.clone()).get(role).await;
         let rules = rules
@@ -112,7 +143,7 @@ impl TestCluster {
         let binding: ClusterRoleBinding = from_json(json!({
             "metadata": {"generateName": "steersman-test-"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user.name()}],
+            "subjects": [subject],
         }));
         let created = Api::all(client).create(&PostParams::default(), &binding).await;
         created.map_err(request_failed(attempt))?;
@@ -120,7 +151,7 @@ impl TestCluster {
         for rule in rules {
             if let (Some(group), Some(resource)) = (first(&rule.api_groups), first(&rule.resources)) {
                 let verb = rule.verbs.first().map_or("get", String::as_str);
-                return self.wait_until_allowed(user, verb, &group, &resource).await;
+                return self.wait_until_reviewed(who, verb, &group, &resource).await;
             }
         }
         Ok(())
@@ -139,23 +170,34 @@ impl TestCluster {
         group: &str,
         resource: &str,
     ) -> Result<(), ControlPlaneError> {
-        let review: SubjectAccessReview = from_json(json!({
-            "spec": {
-                "user": user.name(),
-                "resourceAttributes": {"verb": verb, "group": group, "resource": resource},
-            },
-        }));
+        let who = json!({"user": user.name()});
+        self.wait_until_reviewed(&who, verb, group, resource).await
+    }
+
+    async fn wait_until_reviewed(
+        &self,
+        who: &Value,
+        verb: &str,
+        group: &str,
+        resource: &str,
+    ) -> Result<(), ControlPlaneError> {
+        let mut review =
+            json!({"spec": {"resourceAttributes": {"verb": verb, "group": group, "resource": resource}}});
+        for (field, value) in who.as_object().into_iter().flatten() {
+            review["spec"][field] = value.clone();
+        }
+        let review: SubjectAccessReview = from_json(review);
         let reviews = Api::all(self.client().await?);
         let begun = Instant::now();
         loop {
             let answer = reviews.create(&PostParams::default(), &review).await;
-            let answer = answer.map_err(request_failed(format!("review the access of {}", user.name())))?;
+            let answer = answer.map_err(request_failed(format!("review the access of {who}")))?;
             if answer.status.is_some_and(|status| status.allowed) {
                 return Ok(());
             }
             if begun.elapsed() > ALLOWED_WITHIN {
                 return Err(ControlPlaneError::NeverAllowed {
-                    user: user.name().to_owned(),
+                    user: who.to_string(),
                     action: format!("{verb} {resource}.{group}"),
                 });
             }
