@@ -112,6 +112,35 @@ async fn a_change_that_an_answer_tells_of_before_its_event_is_released() {
     lane.stop().await;
 }
 
+/// The answer that takes the last finalizer has the version of the report before, as what is gone gets no version. The event of
+/// that report may come later than the answer.
+#[tokio::test]
+async fn a_resource_that_is_gone_is_not_let_go_once_more() {
+    let Some(lane) = Lane::ready("a_resource_that_is_gone").await else {
+        return;
+    };
+    lane.bench.apply_web("shop", json!({})).await;
+    lane.bench.wait_revision("shop", 1).await;
+    let event = |kind: &str| Fault::on("watch", "webs").name("shop").hold_event(kind);
+    // The first one tells of the deletion, and the second of what we report of it.
+    let report = lane.proxy.inject(event("MODIFIED").nth(2));
+    let end = lane.proxy.inject(event("DELETED"));
+    let before = lane.proxy.trace().len();
+    lane.bench.delete_web("shop").await;
+    lane.bench.wait_gone(&lane.bench.webs(), "shop").await;
+    wait_until("the report's event", || lane.proxy.struck(report) == 1).await;
+    lane.proxy.take_back(report);
+    wait_until("the last event", || lane.proxy.struck(end) == 1).await;
+    // As nothing is to come, there is nothing to wait for.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let trace = lane.proxy.trace();
+    let is_of_finalizer = |call: &&Call| call.verb == "patch" && call.resource == "webs";
+    let writes = trace[before..].iter().filter(is_of_finalizer).count();
+    assert_eq!(writes, 1, "{:?}", &trace[before..]);
+    lane.proxy.take_back(end);
+    lane.stop().await;
+}
+
 #[tokio::test]
 async fn what_a_list_that_failed_half_way_did_not_name_is_not_taken_for_deleted() {
     let Some(lane) = Lane::new("what_a_list_that_failed").await else {

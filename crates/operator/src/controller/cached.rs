@@ -21,6 +21,8 @@ pub(super) struct CachedResource {
     /// Of everything that makes a reconcile necessary when it changes.
     matter: Digest,
     has_finalizer: bool,
+    /// Whether it is deleted and no finalizer is left: it can't come back.
+    is_gone: bool,
     /// What its annotation says of its period.
     period: Option<Box<str>>,
     /// Absent where there is no room for it: it is read again when it is needed.
@@ -46,6 +48,8 @@ impl CachedResource {
             version: version(&object),
             matter: matter(&object),
             has_finalizer: has_finalizer(&object.metadata),
+            is_gone: object.metadata.deletion_timestamp.is_some()
+                && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty),
             period: period_annotation(&object.metadata).map(Into::into),
             text: room.map(|room| Text { json, _room: room }),
         }
@@ -60,9 +64,9 @@ impl CachedResource {
         self.uid.as_deref()
     }
 
-    /// Whether `object` is an earlier version of it.
+    /// Whether `object` is an earlier version of it. What is gone has the version that it had last.
     pub(super) fn is_newer_than(&self, object: &DynamicObject) -> bool {
-        matches!((version(object), self.version), (Some(other), Some(own)) if other < own)
+        self.is_gone || matches!((version(object), self.version), (Some(other), Some(own)) if other < own)
     }
 
     /// Whether more than the status differs.
@@ -145,6 +149,9 @@ mod tests {
         let seen = cached(object("10", "", 1));
         assert!(seen.is_newer_than(&object("9", "", 1)));
         assert!(!seen.is_newer_than(&object("10", "", 1)));
+        let mut gone = object("10", "", 1);
+        gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
+        assert!(cached(gone).is_newer_than(&object("10", "", 1)));
     }
 
     #[test]

@@ -236,7 +236,12 @@ impl Reconciler {
                 }
                 (report, next, true)
             }
-            Ok(None) => return ReconcileOutcome::of(Next::Never),
+            Ok(None) => {
+                return ReconcileOutcome {
+                    object: session.into_written(),
+                    ..ReconcileOutcome::of(Next::Never)
+                };
+            }
             Err(error) if error.is_interruption() => {
                 return ReconcileOutcome::unreported(session, Next::Retry(None));
             }
