@@ -1,5 +1,6 @@
 //! Stored revisions are believed when the operator has written them, and go on as they are when it can't tell.
 
+mod claimed_statuses;
 mod forged;
 mod other_releases;
 mod signed_in_place;

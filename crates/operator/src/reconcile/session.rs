@@ -243,8 +243,13 @@ impl Session {
 
     /// Whether the resource has neither our finalizer nor a deployed release in its status.
     pub(super) fn is_new(&self) -> bool {
+        !self.has_finalizer() && !self.shows_deployment()
+    }
+
+    /// Whether the resource's status says that a release was deployed.
+    pub(super) fn shows_deployment(&self) -> bool {
         let status = self.object.data.get("status");
-        !self.has_finalizer() && status.and_then(|status| status.get("deployedRelease")).is_none()
+        status.is_some_and(|status| status.get("deployedRelease").is_some())
     }
 
     /// Whether the resource is known from a watch alone, and not new: it may have gone meanwhile.

@@ -78,7 +78,7 @@ pub struct Observed {
 pub struct LastRevision {
     /// Its number.
     pub revision: Revision,
-    /// In Helm's words, as the label of its Secret has it.
+    /// In Helm's words; of one that is signed, what was signed.
     pub status: ReleaseStatus,
     /// What it was rendered from; `None` when it is not signed.
     pub inputs: Option<Inputs>,

@@ -109,7 +109,7 @@ pub(super) fn pack(
     time: TimeLabel,
     sign: impl Fn(Option<Parts>) -> Option<Signature>,
 ) -> Result<Packed, PackError> {
-    let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
+    let snapshot = serde_json::to_vec(&stored.sealed(&stored.snapshot)).unwrap_or_default();
     let release = stored.record.encode()?;
     let signature = packed_signature(sign(None));
     let size_of_signature = signature.as_ref().map(Vec::len).unwrap_or_default();

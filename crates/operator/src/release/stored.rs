@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use steersman_cluster::lookup::Answer;
-use steersman_model::{ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId};
+use steersman_model::{
+    ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, ReleaseStatus, objects_of_manifest,
+};
 
 use super::parts::Parts;
 use super::record::{HookRecord, ReleaseRecord};
@@ -43,6 +45,10 @@ pub struct Snapshot {
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<bool>,
+    /// What Helm's record said of the revision when the operator wrote both; absent where that was not noted. It is written
+    /// with the record, and not before ([`Stored::sealed`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<ReleaseStatus>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -84,6 +90,23 @@ impl Snapshot {
         }
     }
 
+    /// What became of the revision that is signed with this snapshot: whoever may write its Secret may write something else
+    /// into Helm's record.
+    ///
+    /// Where the status was not noted, the objects tell: they are noted when a revision is deployed.
+    pub(super) fn status_of(&self, record: &ReleaseRecord) -> ReleaseStatus {
+        use ReleaseStatus::{Deployed, Failed, Superseded, Uninstalled, Uninstalling};
+        let recorded = record.info.status;
+        let is_deployed = !self.objects.is_empty();
+        match (self.status, recorded) {
+            (Some(noted), _) => noted,
+            (None, Deployed | Superseded) if !is_deployed && names_objects(record) => Failed,
+            (None, Deployed | Superseded | Uninstalled | Uninstalling) => recorded,
+            (None, _) if is_deployed => Deployed,
+            (None, _) => recorded,
+        }
+    }
+
     /// What an application has done, from inputs that are yet to be named.
     pub fn new(changes: &ChangeSet) -> Self {
         let objects = changes.iter().map(|(id, applied)| SnapshotObject {
@@ -96,6 +119,10 @@ impl Snapshot {
             ..Self::default()
         }
     }
+}
+
+fn names_objects(record: &ReleaseRecord) -> bool {
+    objects_of_manifest(&record.manifest).is_ok_and(|objects| !objects.is_empty())
 }
 
 /// Who vouches for a revision.
@@ -152,6 +179,14 @@ impl Stored {
         self.verdict == Verdict::Signed
     }
 
+    /// `snapshot` as it is written beside the record: with the status of that, if the operator vouches for both.
+    pub(super) fn sealed(&self, snapshot: &Snapshot) -> Snapshot {
+        Snapshot {
+            status: self.is_signed().then_some(self.record.info.status),
+            ..snapshot.clone()
+        }
+    }
+
     /// Whether Helm or helm-operator wrote it, or nobody knows who.
     pub fn is_of_others(&self) -> bool {
         !self.is_signed()
@@ -171,5 +206,56 @@ impl Stored {
         let others = self.managers.iter().filter(|name| *name != FIELD_MANAGER);
         let usual = FORMER_MANAGERS.iter().map(|&name| name.to_owned());
         others.cloned().chain(usual).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is believed of a revision that is signed without its status, by the record's word.
+    fn believed(recorded: &str, is_deployed: bool, manifest: &str) -> &'static str {
+        let record = json!({"info": {"status": recorded}, "version": 1, "manifest": manifest});
+        let object = json!({"group": "", "kind": "Service", "name": "web", "version": "v1"});
+        let objects = if is_deployed { vec![object] } else { Vec::new() };
+        let snapshot: Snapshot = serde_json::from_value(json!({ "objects": objects })).unwrap();
+        let record = serde_json::from_value(record).unwrap();
+        let believed = snapshot.status_of(&record);
+        let noted = Snapshot {
+            status: Some(ReleaseStatus::Superseded),
+            ..snapshot
+        };
+        assert_eq!(noted.status_of(&record), ReleaseStatus::Superseded, "{recorded}");
+        believed.as_str()
+    }
+
+    #[test]
+    fn where_no_status_was_signed_the_objects_tell() {
+        let manifest = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\n";
+        for (recorded, after_it_was_deployed, before) in [
+            ("deployed", "deployed", "failed"),
+            ("superseded", "superseded", "failed"),
+            ("failed", "deployed", "failed"),
+            ("pending-install", "deployed", "pending-install"),
+            ("pending-upgrade", "deployed", "pending-upgrade"),
+            ("pending-rollback", "deployed", "pending-rollback"),
+            ("uninstalling", "uninstalling", "uninstalling"),
+            ("uninstalled", "uninstalled", "uninstalled"),
+            ("later", "deployed", "unknown"),
+        ] {
+            assert_eq!(
+                believed(recorded, true, manifest),
+                after_it_was_deployed,
+                "{recorded}"
+            );
+            assert_eq!(believed(recorded, false, manifest), before, "{recorded}");
+        }
+        assert_eq!(
+            believed("deployed", false, ""),
+            "deployed",
+            "a release without objects"
+        );
     }
 }

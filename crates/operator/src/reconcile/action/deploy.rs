@@ -35,6 +35,31 @@ pub(crate) struct Pending {
     pub(crate) plan: Plan,
     /// Whether no revision was ever deployed before it.
     pub(crate) first: bool,
+    /// Whether all that it has made is removed where its failure is undone and nothing was deployed before it.
+    pub(crate) may_be_removed: bool,
+}
+
+impl Pending {
+    /// A revision after `earlier`, written down by this operator.
+    ///
+    /// All of it may be removed where nothing speaks against that: what an adoption has found was there before it, of
+    /// `earlier` ones that the operator has not written nobody knows whether they were deployed, and a record that says that
+    /// nothing was may be an old one that somebody has put back, so that the resource has to say the same.
+    pub(super) fn new(
+        session: &Session,
+        stored: Stored,
+        plan: Plan,
+        first: bool,
+        earlier: &[Stored],
+    ) -> Self {
+        let is_new = first && !stored.snapshot.adopted && !session.shows_deployment();
+        Self {
+            may_be_removed: is_new && earlier.iter().all(Stored::is_signed),
+            stored,
+            plan,
+            first,
+        }
+    }
 }
 
 impl Deploy<'_> {
@@ -95,7 +120,7 @@ impl Deploy<'_> {
             session.history.delete(&old).await?;
         }
         plan.follow(&earlier, &stored.snapshot.abandoned);
-        let pending = Pending { stored, plan, first };
+        let pending = Pending::new(session, stored, plan, first, &earlier);
         self.deploy(session, prepared, cache, pending, &earlier).await?;
         Ok(revision)
     }
@@ -113,6 +138,7 @@ impl Deploy<'_> {
             mut stored,
             plan,
             first,
+            may_be_removed,
         } = pending;
         let inputs = stored.snapshot.inputs.unwrap_or(prepared.inputs);
         let journal = HookJournal::new(&session.history, &stored);
@@ -121,8 +147,8 @@ impl Deploy<'_> {
         stored.snapshot.finished_hooks = finished;
         match done {
             Ok(changes) => {
-                let pending = Pending { stored, plan, first };
-                let written = self.conclude(session, cache, pending, inputs, &changes, earlier);
+                let deployed = (stored, first);
+                let written = self.conclude(session, cache, deployed, inputs, &changes, earlier);
                 step("store").of(written).await
             }
             Err(error) => {
@@ -138,10 +164,8 @@ impl Deploy<'_> {
                         .await;
                 }
                 if is_undone {
-                    // What an adoption has found was there before it.
-                    let removes = first && !stored.snapshot.adopted;
                     self.roll_back
-                        .undo(session, cache, &stored, earlier, removes)
+                        .undo(session, cache, &stored, earlier, may_be_removed)
                         .await;
                 }
                 Err(error)
@@ -179,15 +203,12 @@ impl Deploy<'_> {
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
-        pending: Pending,
+        (mut stored, first): (Stored, bool),
         inputs: Inputs,
         changes: &ChangeSet,
         earlier: &[Stored],
     ) -> Result<(), ReconcileError> {
         let now = (self.now)();
-        let Pending {
-            mut stored, first, ..
-        } = pending;
         // In this order: a crash in between leaves no two deployed revisions, and this one is
         // found not deployed and applied again.
         for former in earlier
@@ -217,6 +238,7 @@ impl Deploy<'_> {
             inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
             first: stored.snapshot.first,
+            finished_hooks: stored.snapshot.finished_hooks,
             ..Snapshot::new(changes)
         };
         let keep = self.settings.releases.history_max;

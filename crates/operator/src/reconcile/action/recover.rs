@@ -44,7 +44,7 @@ impl Recover<'_> {
             .begin(session, cache, prepared.inputs, &plan)
             .await?;
         let revision = stored.record.version;
-        let pending = Pending { stored, plan, first };
+        let pending = Pending::new(session, stored, plan, first, &revisions);
         self.deploy
             .deploy(session, prepared, cache, pending, &revisions)
             .await?;

@@ -150,7 +150,9 @@ impl History {
         let content = self.content(&record, &snapshot, parts);
         let verdict = self.judge(&name, &content, signature).await?;
         let claim = (verdict != Verdict::Signed).then(|| snapshot.clone());
-        if verdict != Verdict::Signed {
+        if verdict == Verdict::Signed {
+            record.info.status = snapshot.status_of(&record);
+        } else {
             snapshot = snapshot.names_alone();
         }
         Ok(Stored {

@@ -85,7 +85,7 @@ impl History {
             self.write_parts(stored, &packed).await?;
             packed.secret.data
         } else {
-            let snapshot = serde_json::to_vec(&stored.snapshot).unwrap_or_default();
+            let snapshot = serde_json::to_vec(&stored.sealed(&stored.snapshot)).unwrap_or_default();
             let signature = self.sign(stored, stored.parts);
             let signature = packed_signature(signature).map(|signature| (SIGNATURE_KEY, signature));
             let data = [(SNAPSHOT_KEY, snapshot)].into_iter().chain(signature);
@@ -130,13 +130,14 @@ impl History {
         stored: &Stored,
         snapshot: &Snapshot,
     ) -> Result<(), HistoryError> {
+        let snapshot = stored.sealed(snapshot);
         let signature = if stored.is_signed() {
             self.signer
-                .sign(&self.content(&stored.record, snapshot, stored.parts))
+                .sign(&self.content(&stored.record, &snapshot, stored.parts))
         } else {
             None
         };
-        let snapshot = serde_json::to_vec(snapshot).unwrap_or_default();
+        let snapshot = serde_json::to_vec(&snapshot).unwrap_or_default();
         let mut data = BTreeMap::from([(SNAPSHOT_KEY, ByteString(snapshot))]);
         data.extend(packed_signature(signature).map(|bytes| (SIGNATURE_KEY, ByteString(bytes))));
         let parameters = PatchParams {
@@ -172,8 +173,8 @@ impl History {
         if !stored.is_signed() {
             return None;
         }
-        self.signer
-            .sign(&self.content(&stored.record, &stored.snapshot, parts))
+        let snapshot = stored.sealed(&stored.snapshot);
+        self.signer.sign(&self.content(&stored.record, &snapshot, parts))
     }
 
     /// Writes what a revision's Secret has no room for, unless it is there. Before the Secret, so

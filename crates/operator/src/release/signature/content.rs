@@ -15,7 +15,8 @@ const LAYOUT: &[u8] = b"steersman.dev/release-record/1";
 /// The UID of the custom resource, which the API server draws at random, stands for its cluster, too: a record that is copied
 /// to another cluster, namespace, release or revision has other bytes.
 ///
-/// Left out is what changes while the revision stays the same: its status, the line about that, and its times.
+/// Left out of Helm's record is what changes while the revision stays the same: its status, the line about that, and its
+/// times. The status that is believed is in the snapshot.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedContent<'a> {
     /// Where its Secret is.

@@ -215,12 +215,15 @@ mod tests {
     }
 
     #[test]
-    fn what_becomes_of_a_revision_is_not_signed() {
+    fn what_helm_says_of_a_revision_is_not_signed_and_what_we_noted_is() {
         let mut changed = record();
         changed["info"]["status"] = json!(ReleaseStatus::Superseded.to_string());
         changed["info"]["description"] = json!("");
         changed["info"]["last_deployed"] = json!("2027-01-02T03:04:05Z");
         assert_eq!(judge(&changed, &snapshot()), Verdict::Signed);
+        let mut noted = snapshot();
+        noted["status"] = json!("deployed");
+        assert_eq!(judge(&record(), &noted), Verdict::Altered);
     }
 
     #[test]
