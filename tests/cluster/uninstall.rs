@@ -1,6 +1,7 @@
 //! How a release goes.
 
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition, wait_for_line};
@@ -206,5 +207,66 @@ async fn the_finalizer_of_older_operators_holds_a_resource_too() {
         );
         assert_eq!(bench.revisions().await, [""; 0]);
     }
+    operator.stop().await.unwrap();
+}
+
+/// An object in another namespace with the label of `shop`, in the operator's name, and with a finalizer that stays.
+async fn hold_by_label(bench: &Bench, namespace: &str) -> Api<DynamicObject> {
+    let owner = bench.webs().get("shop").await.unwrap().metadata.uid.unwrap();
+    let labels = json!({"steersman.dev/owner-uid": owner, "helm.sdk.operatorframework.io/chart": "web"});
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "hold", "labels": labels, "finalizers": ["example.com/hold"]}});
+    let kind = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("", "v1", "ConfigMap"), "configmaps");
+    let maps: Api<DynamicObject> = Api::namespaced_with(bench.client.clone(), namespace, &kind);
+    let parameters = PatchParams::apply("steersman");
+    maps.patch("hold", &parameters, &Patch::Apply(object))
+        .await
+        .unwrap();
+    maps
+}
+
+async fn let_go(maps: &Api<DynamicObject>) {
+    let free = json!({"metadata": {"finalizers": null}});
+    maps.patch("hold", &PatchParams::default(), &Patch::Merge(free))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn what_only_its_label_names_holds_nothing_up() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    let elsewhere = bench.cluster.unique_namespace("elsewhere").await.unwrap();
+    let operator = bench.released(json!({})).await;
+    let maps = hold_by_label(&bench, &elsewhere).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench
+        .wait("its deletion", &maps, "hold", |map| {
+            map.pointer("/metadata/deletionTimestamp").map(drop)
+        })
+        .await;
+    let_go(&maps).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_only_its_label_names_is_left_alone_out_of_bounds() {
+    let Some(bench) = Bench::with_kind("uninstall").await else {
+        return;
+    };
+    bench.watches(&format!(
+        "- {{group: {}, version: v1, kind: Web, chart: web, confine: {{clusterScoped: true}}}}\n",
+        bench.group
+    ));
+    let elsewhere = bench.cluster.unique_namespace("elsewhere").await.unwrap();
+    let operator = bench.released(json!({})).await;
+    let maps = hold_by_label(&bench, &elsewhere).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    let left = maps.get("hold").await.unwrap();
+    assert_eq!(left.metadata.deletion_timestamp, None);
+    let_go(&maps).await;
     operator.stop().await.unwrap();
 }

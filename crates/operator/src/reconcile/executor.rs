@@ -231,8 +231,25 @@ impl Executor {
         Ok(())
     }
 
-    /// What became of an object, unless the ServiceAccount was refused it and it is among those that are `labelled` as the
-    /// release's and named by no revision: anybody can put such a label on an object of theirs.
+    /// Whether the bounds that the watch sets let its releases have an object, of which only the label says that it is the
+    /// release's. Where they do not, that is said.
+    pub(super) fn is_within_bounds(&self, session: &Session, id: &ObjectId) -> bool {
+        let Some(confinement) = &self.settings.confinement else {
+            return true;
+        };
+        let admitted = confinement.admit(id, &session.owner.release_namespace);
+        if let Err(error) = &admitted {
+            tracing::warn!(
+                release = %session.release, object = %id, %error,
+                "left alone, as only its label says that it is of this release"
+            );
+        }
+        admitted.is_ok()
+    }
+
+    /// What became of an object, unless that was refused, or others keep writing it, and it is among those that are
+    /// `labelled` as the release's and named by no revision that is signed: anybody can put such a label on an object of
+    /// theirs.
     pub(super) fn unless_anothers<T>(
         &self,
         session: &Session,
@@ -242,7 +259,7 @@ impl Executor {
     ) -> Result<Option<T>, PruneError> {
         match done {
             Err(PruneError::Request { source, .. })
-                if source.code == 403 && self.settings.service_account.is_some() && labelled.contains(id) =>
+                if (source.code == 403 || source.is_conflict()) && labelled.contains(id) =>
             {
                 tracing::warn!(
                     release = %session.release, object = %id, error = %source,

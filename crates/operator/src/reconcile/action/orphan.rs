@@ -39,7 +39,10 @@ impl OrphanObjects<'_> {
         let named: BTreeSet<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
         let marked = marked.into_iter().map(|(id, _)| id);
         let labelled: BTreeSet<ObjectId> = marked.filter(|id| !named.contains(id)).collect();
-        for id in named.union(&labelled) {
+        let within = labelled
+            .iter()
+            .filter(|id| self.executor.is_within_bounds(session, id));
+        for id in named.iter().chain(within) {
             let orphaned = applier.orphan(owner, id).await;
             self.executor.unless_anothers(session, &labelled, id, orphaned)?;
         }

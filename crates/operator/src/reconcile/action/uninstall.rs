@@ -8,7 +8,7 @@ use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
-use crate::apply::{Deletion, HookError, HookRun, hooks_in_order};
+use crate::apply::{Deletion, HookError, HookRun, PruneError, hooks_in_order};
 use crate::dependents::{Dependents, LiveObject};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -108,23 +108,35 @@ impl Uninstall<'_> {
     ) -> Result<Vec<ObjectId>, ReconcileError> {
         let named = objects_named_by(revisions);
         let named = self.executor.identities(session, named).await?;
-        let mut labelled: BTreeSet<ObjectId> = marked.iter().map(|(id, _)| id.clone()).collect();
-        for (id, _) in &named {
-            labelled.remove(id);
-        }
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
-        for id in abandoned.clone() {
-            labelled.remove(id);
-        }
         let unnamed = abandoned.chain(marked.iter().map(|(id, _)| id)).cloned();
-        let objects = inventory(named, &unnamed.collect::<Vec<_>>()).into_iter();
-        let (kept, gone): (Vec<_>, Vec<_>) = objects.partition(|(_, kept)| *kept);
+        let mut objects = inventory(named, &unnamed.collect::<Vec<_>>());
+        let proven = self.proven(session, revisions).await?;
+        let labelled = objects.keys().filter(|id| !proven.contains(*id)).cloned();
+        let labelled: BTreeSet<ObjectId> = labelled.collect();
+        objects.retain(|id, _| !labelled.contains(id) || self.executor.is_within_bounds(session, id));
+        let (kept, gone): (Vec<_>, Vec<_>) = objects.into_iter().partition(|(_, kept)| *kept);
         for (id, _) in kept {
-            self.executor.applier.orphan(&session.owner, &id).await?;
+            let orphaned = self.executor.applier.orphan(&session.owner, &id).await;
+            self.executor.unless_anothers(session, &labelled, &id, orphaned)?;
         }
         let delete = step("delete").objects(gone.len());
         let gone = gone.into_iter().map(|(id, _)| id).collect();
         delete.of(self.delete_all(session, gone, &labelled)).await
+    }
+
+    /// The objects that signed revisions name: nobody else can have had them named.
+    async fn proven(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+    ) -> Result<BTreeSet<ObjectId>, ReconcileError> {
+        let signed = revisions.iter().filter(|stored| stored.is_signed());
+        let abandoned = signed.clone().flat_map(|stored| &stored.snapshot.abandoned);
+        let named = objects_named_by(signed.clone());
+        let named = self.executor.identities(session, named).await?;
+        let named = named.into_iter().map(|(id, _)| id);
+        Ok(named.chain(abandoned.cloned()).collect())
     }
 
     /// Runs the hooks that come after the last deletion, and deletes theirs and the revisions.
@@ -289,7 +301,8 @@ impl Uninstall<'_> {
     }
 
     /// Deletes objects in Helm's order; those that may still be there are the answer. What says itself that it is to be
-    /// kept loses our marks instead. Of `labelled` only their label says that they are the release's.
+    /// kept loses our marks instead. Of `labelled` only their label says that they are the release's: nobody waits for them,
+    /// as anybody can put it on an object with a finalizer that stays.
     pub(super) async fn delete_all(
         &self,
         session: &Session,
@@ -303,9 +316,11 @@ impl Uninstall<'_> {
             let deleted = applier.delete(&session.owner, &id).await;
             match self.executor.unless_anothers(session, labelled, &id, deleted)? {
                 Some(Deletion::Gone | Deletion::Applied) | None => {}
+                Some(Deletion::Accepted) if labelled.contains(&id) => {}
                 Some(Deletion::Accepted) => waiting.push(id),
                 Some(Deletion::Kept) => {
-                    applier.orphan(&session.owner, &id).await?;
+                    let orphaned = applier.orphan(&session.owner, &id).await;
+                    self.executor.unless_anothers(session, labelled, &id, orphaned)?;
                     tracing::info!(release = %session.release, object = %id, "kept, as the object itself says");
                 }
                 Some(Deletion::NotOurs(reason)) => {
@@ -329,9 +344,15 @@ impl Uninstall<'_> {
             let mut blockers = Vec::new();
             let mut still = Vec::new();
             for id in waiting {
-                if let Some(blocker) = applier.remains(&session.owner, &id).await? {
-                    blockers.push(blocker);
-                    still.push(id);
+                match applier.remains(&session.owner, &id).await {
+                    Ok(Some(blocker)) => {
+                        blockers.push(blocker);
+                        still.push(id);
+                    }
+                    Ok(None) => {}
+                    // Its deletion was accepted, and what may not be looked at can't be waited for.
+                    Err(PruneError::Request { source, .. }) if source.code == 403 => {}
+                    Err(error) => return Err(error.into()),
                 }
             }
             let stopping = self.dependents.is_stopping();
