@@ -93,7 +93,7 @@ impl Owner {
             labels.insert(MANAGED_BY_LABEL.to_owned(), "Helm".into());
             labels.insert(CHART_LABEL.to_owned(), self.chart.as_str().into());
             labels.insert(OWNER_UID_LABEL.to_owned(), self.uid.as_str().into());
-            let referable = !kept && (self.namespace.is_none() || self.namespace.as_deref() == namespace);
+            let referable = !kept && self.may_own(namespace);
             let annotations = entry_map(metadata, "annotations");
             annotations.insert(RELEASE_NAME.to_owned(), self.release.as_str().into());
             annotations.insert(
@@ -111,6 +111,11 @@ impl Owner {
             }
         }
         object
+    }
+
+    /// Whether Kubernetes lets the custom resource be an owner of objects in `namespace`, or of those in none.
+    pub fn may_own(&self, namespace: Option<&str>) -> bool {
+        self.namespace.is_none() || self.namespace.as_deref() == namespace
     }
 
     /// The owner reference to the custom resource.

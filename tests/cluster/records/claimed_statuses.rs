@@ -213,3 +213,26 @@ async fn nothing_is_removed_for_a_record_that_somebody_has_put_back() {
     assert_eq!(precious(&bench).await, before);
     operator.stop().await.unwrap();
 }
+
+/// The garbage collector takes its owner off a revision that a deletion with `--cascade=orphan` leaves, and off the objects.
+/// Who may write Secrets can do the one.
+#[tokio::test]
+async fn a_revision_that_has_lost_its_owner_leaves_no_object_behind() {
+    let Some(bench) = bench().await else {
+        return;
+    };
+    let operator = bench.released(json!({})).await;
+    let role = format!("{}-shop", bench.namespace);
+    bench.cluster_roles().get(&role).await.unwrap();
+    let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
+    bench
+        .secrets()
+        .patch(&secret_of("shop", 1), &PatchParams::default(), &disowned)
+        .await
+        .unwrap();
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.wait_gone(&bench.cluster_roles(), &role).await;
+    assert_eq!(bench.revisions().await, [""; 0]);
+    operator.stop().await.unwrap();
+}

@@ -278,7 +278,7 @@ impl Reconciler {
             return Ok(Vec::new());
         }
         let leaving = LeavingRelease::read(session).await?;
-        match session.deletion_policy(&leaving.revisions) {
+        match self.executor.deletion_policy(session, &leaving.revisions).await? {
             DeletionPolicy::Delete => {
                 let blockers = self.uninstallation().run(session, cache, leaving).await?;
                 cache.uninstalled |= blockers.is_empty();

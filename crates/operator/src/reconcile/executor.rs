@@ -6,15 +6,16 @@ use std::sync::Arc;
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Discovery;
 use steersman_model::{Change, ChangeSet, Inputs, ObjectId, RenderedObject};
+use steersman_watches::controls::DeletionPolicy;
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::event_recorder::EventRecorder;
-use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, prune_candidates};
+use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_named_by, prune_candidates};
 use super::release_cache::ReleaseCache;
 use super::session::Session;
 use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun, PruneError};
-use crate::release::{HookJournal, HookRecord};
+use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
@@ -229,6 +230,36 @@ impl Executor {
             }
         }
         Ok(())
+    }
+
+    /// What the deletion of the resource does to its objects.
+    ///
+    /// The finalizer that `kubectl delete --cascade=orphan` leaves is gone within milliseconds, whatever has become of our
+    /// first try. What the garbage collector has done by then stays to be seen: revisions of the resource, and the objects
+    /// that it owned, have lost it as their owner. One of the two is no proof, as somebody may write the one and not the
+    /// other.
+    ///
+    /// # Errors
+    /// An object can't be read.
+    pub(super) async fn deletion_policy(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+    ) -> Result<DeletionPolicy, ReconcileError> {
+        let disowned = revisions.iter().filter(|stored| session.is_disowned(stored));
+        let policy = session.deletion_policy();
+        if policy == DeletionPolicy::Orphan || disowned.clone().next().is_none() {
+            return Ok(policy);
+        }
+        let named = self.identities(session, objects_named_by(disowned)).await?;
+        if self.applier.are_disowned(&session.owner, &named).await? {
+            return Ok(DeletionPolicy::Orphan);
+        }
+        tracing::warn!(
+            release = %session.release,
+            "a revision has lost its owner, and the objects have not: they are not taken for orphaned"
+        );
+        Ok(policy)
     }
 
     /// Whether the bounds that the watch sets let its releases have an object, of which only the label says that it is the

@@ -223,22 +223,20 @@ impl Session {
         finalizer_selector(&self.object)
     }
 
-    /// What its deletion does to its objects: an annotation says so, or `kubectl delete --cascade=orphan`.
-    ///
-    /// The finalizer of the latter is gone within milliseconds, whatever has become of our first try. What the garbage
-    /// collector has done by then stays to be seen in `revisions`: those that were written for this very resource have
-    /// lost it as their owner.
-    pub(super) fn deletion_policy(&self, revisions: &[Stored]) -> DeletionPolicy {
+    /// What its deletion does to its objects, as it says itself: by an annotation, or by `kubectl delete --cascade=orphan`.
+    pub(super) fn deletion_policy(&self) -> DeletionPolicy {
         let mut finalizers = self.object.metadata.finalizers.iter().flatten();
-        let identity = identity(&self.owner);
-        let is_orphaned = |stored: &Stored| {
-            let inputs = stored.snapshot.inputs;
-            stored.owner != RecordOwner::Resource && inputs.is_some_and(|inputs| inputs.identity == identity)
-        };
-        if finalizers.any(|name| name == ORPHAN_FINALIZER) || revisions.iter().any(is_orphaned) {
+        if finalizers.any(|name| name == ORPHAN_FINALIZER) {
             return DeletionPolicy::Orphan;
         }
         self.controls.deletion
+    }
+
+    /// Whether a revision that was written for this very resource has lost it as its owner.
+    pub(super) fn is_disowned(&self, stored: &Stored) -> bool {
+        let identity = identity(&self.owner);
+        let inputs = stored.snapshot.inputs;
+        stored.owner != RecordOwner::Resource && inputs.is_some_and(|inputs| inputs.identity == identity)
     }
 
     /// Whether the resource has neither our finalizer nor a deployed release in its status.

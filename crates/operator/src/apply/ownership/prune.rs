@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, RequestError, is_kept, orphan_patch};
-use steersman_model::{FIELD_MANAGER, ObjectId};
+use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
 
 use crate::apply::applier::Applier;
 use crate::apply::request::{delete, find};
@@ -184,16 +184,48 @@ impl Applier {
     /// # Errors
     /// The object can't be read.
     pub async fn is_marked(&self, owner: &Owner, id: &ObjectId) -> Result<bool, PruneError> {
+        let found = self.look_at(id).await?;
+        Ok(found.is_some_and(|metadata| owner.ownership(&metadata) == Ownership::Ours))
+    }
+
+    /// Whether any of `objects` that the resource owned is there without it as an owner; also where none of them is there.
+    ///
+    /// # Errors
+    /// An object can't be read.
+    pub async fn are_disowned(
+        &self,
+        owner: &Owner,
+        objects: &[(ObjectId, RenderedObject)],
+    ) -> Result<bool, PruneError> {
+        let mut is_any_there = false;
+        for (id, object) in objects {
+            if object.is_kept() || !owner.may_own(id.namespace.as_deref()) {
+                continue;
+            }
+            let Some(metadata) = self.look_at(id).await? else {
+                continue;
+            };
+            let mut owners = metadata.owner_references.iter().flatten();
+            if !owners.any(|reference| reference.uid == owner.uid) {
+                return Ok(true);
+            }
+            is_any_there = true;
+        }
+        Ok(!is_any_there)
+    }
+
+    /// The metadata of an object, if it is there.
+    async fn look_at(&self, id: &ObjectId) -> Result<Option<ObjectMeta>, PruneError> {
         let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
-            return Ok(false);
+            return Ok(None);
         };
         let api = self.api(&resource, id.namespace.as_deref());
-        let found = find(&api, &id.name).await.map_err(|source| PruneError::Request {
+        let found = find(&api, &id.name).await;
+        found.map_err(|source| PruneError::Request {
             attempt: "read",
             id: Box::new(id.clone()),
             source,
-        })?;
-        Ok(found.is_some_and(|metadata| owner.ownership(&metadata) == Ownership::Ours))
+        })
     }
 
     /// Whether an object that was ours is still there, and if so what keeps it.
@@ -201,20 +233,7 @@ impl Applier {
     /// # Errors
     /// The object can't be read.
     pub async fn remains(&self, owner: &Owner, id: &ObjectId) -> Result<Option<String>, PruneError> {
-        let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
-            return Ok(None);
-        };
-        let api = self.api(&resource, id.namespace.as_deref());
-        let metadata = match find(&api, &id.name).await {
-            Ok(metadata) => metadata,
-            Err(source) => {
-                return Err(PruneError::Request {
-                    attempt: "read",
-                    id: Box::new(id.clone()),
-                    source,
-                });
-            }
-        };
+        let metadata = self.look_at(id).await?;
         let Some(metadata) = metadata.filter(|metadata| owner.ownership(metadata) == Ownership::Ours) else {
             return Ok(None);
         };

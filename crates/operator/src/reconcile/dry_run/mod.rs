@@ -151,7 +151,7 @@ impl Reconciler {
         let last = known.last.as_ref().map_or(Revision::FIRST, |last| last.revision);
         let stored = |revision| revisions.iter().find(|stored| stored.record.version == revision);
         let plan = match action {
-            Some(Action::Uninstall) => match session.deletion_policy(revisions) {
+            Some(Action::Uninstall) => match self.executor.deletion_policy(session, revisions).await? {
                 DeletionPolicy::Delete => Plan::uninstall(&self.settings, &session.controls, revisions),
                 DeletionPolicy::Orphan => return Ok((Decision::Uninstall, None)),
                 DeletionPolicy::Unclear => return Err(ReconcileError::DeletionPolicy),
