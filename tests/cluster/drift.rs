@@ -1,10 +1,13 @@
 //! Objects that somebody else changes are put back.
 
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, wait_for_line};
 
 #[tokio::test]
 async fn what_is_deleted_or_edited_comes_back() {
@@ -293,5 +296,66 @@ async fn a_fight_over_a_value_is_said_and_slowed_down() {
             (map["data"]["message"] == "hello").then_some(())
         })
         .await;
+    operator.stop().await.unwrap();
+}
+
+/// The name of a manager is free text: whoever applies the same fields in ours changes the values, and whose the fields are
+/// stays as it was.
+#[tokio::test]
+async fn what_is_applied_in_the_operators_name_is_put_back() {
+    let Some(bench) = Bench::with_kind("drift").await else {
+        return;
+    };
+    let operator = bench.released(json!({"message": "good"})).await;
+    let maps = bench.config_maps();
+    let forge = async |message: &str| {
+        // The server notes the time of an apply in seconds.
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        let live = maps.get("shop-config").await.unwrap();
+        let mut data = live.data["data"].clone();
+        data["message"] = message.into();
+        let metadata = &live.metadata;
+        let forged = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data, "metadata": {"name": "shop-config",
+            "labels": metadata.labels, "annotations": metadata.annotations, "ownerReferences": metadata.owner_references}});
+        let parameters = PatchParams::apply("steersman").force();
+        let forged = maps
+            .patch("shop-config", &parameters, &Patch::Apply(forged))
+            .await;
+        let entries = |metadata: &ObjectMeta| {
+            let entries = metadata.managed_fields.iter().flatten();
+            let fields = entries.map(|entry| entry.fields_v1.clone().unwrap().0);
+            fields.collect::<Vec<Value>>()
+        };
+        assert_eq!(
+            entries(&forged.unwrap().metadata),
+            entries(metadata),
+            "the same fields"
+        );
+    };
+    let is_good = async || {
+        bench
+            .wait("the message", &maps, "shop-config", |map| {
+                (map["data"]["message"] == "good").then_some(())
+            })
+            .await;
+    };
+    forge("forged").await;
+    is_good().await;
+    wait_for_line(&operator, "corrected drift").await;
+    operator.stop().await.unwrap();
+
+    // What was put back is not put back again, and while nobody looks the same is seen later.
+    let mark = bench.cluster.audit_mark().unwrap();
+    let operator = bench.ready_operator().await;
+    bench.apply_web("other", json!({})).await;
+    bench.wait_revision("other", 1).await;
+    operator.stop().await.unwrap();
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let audit = audit.by_user(bench.user.name()).writes().resource("configmaps");
+    let again = audit.filter(|request| request.name == "shop-config");
+    assert!(again.is_empty(), "{again}");
+    forge("forged later").await;
+    let operator = bench.ready_operator().await;
+    is_good().await;
     operator.stop().await.unwrap();
 }

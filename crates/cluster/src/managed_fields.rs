@@ -1,13 +1,17 @@
-//! The digest of what we own in an object, by which drift is seen.
+//! What we own in an object, by which drift is seen.
 //!
 //! The server keeps, per manager, the set of fields that it applied. A value that somebody else
 //! changes or removes leaves our set, and comes back into it when we apply again; a label that
 //! somebody adds, a status, or the same value written by another leave it as it is. So a digest
 //! of our entry in `managedFields`, remembered from the apply's response, tells drift by an
 //! object's metadata alone.
+//!
+//! Anybody may call himself by our name, and apply the same fields with other values. The entry then
+//! has another time: the server writes that, in seconds, when an apply changes anything, and leaves it
+//! when one does not.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
-use steersman_model::{Digest, FIELD_MANAGER, digest_of_json};
+use steersman_model::{FIELD_MANAGER, OwnedFields, digest_of_json};
 use steersman_watches::drift::{FieldPath, without_ignored};
 
 /// Our entry in the `managedFields` of an object.
@@ -19,8 +23,7 @@ pub fn own_entry(metadata: &ObjectMeta) -> Option<&ManagedFieldsEntry> {
     })
 }
 
-/// The digest of the fields that we applied, but for those at `ignored`; `None` when we applied
-/// none.
+/// The fields that we applied, but for those at `ignored`; `None` when we applied none.
 ///
 /// ```
 /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -46,7 +49,7 @@ pub fn own_entry(metadata: &ObjectMeta) -> Option<&ManagedFieldsEntry> {
 pub fn owned_fields<'a>(
     metadata: &ObjectMeta,
     ignored: impl Iterator<Item = &'a FieldPath>,
-) -> Option<Digest> {
+) -> Option<OwnedFields> {
     let entry = own_entry(metadata)?;
     let fields = entry
         .fields_v1
@@ -54,7 +57,10 @@ pub fn owned_fields<'a>(
         .map_or(serde_json::Value::Null, |fields| {
             without_ignored(&fields.0, ignored)
         });
-    Some(digest_of_json(&serde_json::json!([entry.api_version, fields])))
+    Some(OwnedFields {
+        digest: digest_of_json(&serde_json::json!([entry.api_version, fields])),
+        changed_at: entry.time.as_ref().map(|time| time.0.as_second()),
+    })
 }
 
 #[cfg(test)]
@@ -63,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    fn digest(entries: Value) -> Option<Digest> {
+    fn fields(entries: Value) -> Option<OwnedFields> {
         let metadata = serde_json::from_value(json!({ "managedFields": entries })).unwrap();
         owned_fields(&metadata, std::iter::empty())
     }
@@ -74,35 +80,20 @@ mod tests {
     }
 
     #[test]
-    fn only_our_own_entry_and_its_fields_count() {
-        let ours = entry("steersman", "Apply", "", "2026-01-01T00:00:00Z", "f:a");
-        let plain = digest(json!([ours])).unwrap();
-        let later = entry("steersman", "Apply", "", "2026-02-02T00:00:00Z", "f:a");
+    fn only_our_own_entry_its_fields_and_its_time_count() {
+        let (early, late) = ("2026-01-01T00:00:00Z", "2026-02-02T00:00:00Z");
+        let ours = entry("steersman", "Apply", "", early, "f:a");
+        let plain = fields(json!([ours])).unwrap();
         let others = json!([
-            entry("kubectl", "Update", "", "2026-01-01T00:00:00Z", "f:b"),
-            entry("steersman", "Apply", "status", "2026-01-01T00:00:00Z", "f:c"),
-            later
+            entry("kubectl", "Update", "", late, "f:b"),
+            entry("steersman", "Apply", "status", late, "f:c"),
+            ours
         ]);
-        assert_eq!(digest(others), Some(plain));
-        assert_ne!(
-            digest(json!([entry(
-                "steersman",
-                "Apply",
-                "",
-                "2026-01-01T00:00:00Z",
-                "f:b"
-            )])),
-            Some(plain)
-        );
-        assert_eq!(
-            digest(json!([entry(
-                "kubectl",
-                "Apply",
-                "",
-                "2026-01-01T00:00:00Z",
-                "f:a"
-            )])),
-            None
-        );
+        assert_eq!(fields(others), Some(plain));
+        for (time, field) in [(early, "f:b"), (late, "f:a")] {
+            let changed = fields(json!([entry("steersman", "Apply", "", time, field)])).unwrap();
+            assert!(!plain.are_those_of(changed), "{time} {field}");
+        }
+        assert_eq!(fields(json!([entry("kubectl", "Apply", "", early, "f:a")])), None);
     }
 }

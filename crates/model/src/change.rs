@@ -15,6 +15,35 @@ pub enum Change {
     Configured,
 }
 
+/// What the server has noted of the fields that we applied in an object.
+///
+/// ```
+/// use steersman_model::{Digest, OwnedFields};
+///
+/// let left = OwnedFields { digest: Digest::of(b"f:data"), changed_at: Some(1) };
+/// assert!(left.are_those_of(left));
+/// // Somebody has taken our name and applied the same fields with other values.
+/// assert!(!left.are_those_of(OwnedFields { changed_at: Some(2), ..left }));
+/// // Nobody noted when it was that they were left so.
+/// assert!(OwnedFields { changed_at: None, ..left }.are_those_of(left));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OwnedFields {
+    /// That of their names.
+    pub digest: Digest,
+    /// When an apply in our name changed anything last, in seconds since 1970; `None` where that was not noted.
+    pub changed_at: Option<i64>,
+}
+
+impl OwnedFields {
+    /// Whether an object whose fields were left like this has been applied by nobody since, and still has all of them:
+    /// `live` is what the server says.
+    #[must_use]
+    pub fn are_those_of(self, live: Self) -> bool {
+        self.digest == live.digest && (self.changed_at.is_none() || self.changed_at == live.changed_at)
+    }
+}
+
 /// An applied object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
@@ -22,8 +51,8 @@ pub struct Applied {
     pub uid: String,
     /// The version of its API.
     pub version: String,
-    /// The digest of our fields in it.
-    pub digest: Option<Digest>,
+    /// Our fields in it.
+    pub fields: Option<OwnedFields>,
     /// Whether it is new.
     pub change: Change,
     /// Whether the chart wants it kept.

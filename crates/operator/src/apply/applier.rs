@@ -289,11 +289,11 @@ impl Applier {
         change: Change,
         mended: Vec<String>,
     ) -> Applied {
-        let digest = self.dependents.note_applied(&owner.uid, &addressed.id, metadata);
+        let fields = self.dependents.note_applied(&owner.uid, &addressed.id, metadata);
         Applied {
             uid: metadata.uid.clone().unwrap_or_default(),
             version: addressed.object.api.version.clone(),
-            digest,
+            fields,
             change,
             kept: addressed.object.is_kept(),
             mended,

@@ -240,7 +240,7 @@ fn labelled(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
 
 /// Whether nothing but the health may differ.
 fn is_same_object(old: &LiveObject, new: &LiveObject) -> bool {
-    (&old.uid, old.digest, old.deleting) == (&new.uid, new.digest, new.deleting)
+    (&old.uid, old.fields, old.deleting) == (&new.uid, new.fields, new.deleting)
 }
 
 /// Versions of one kind's objects can be compared since Kubernetes 1.35 says so, and could with

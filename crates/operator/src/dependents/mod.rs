@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind};
-use steersman_model::{Digest, ObjectId};
+use steersman_model::{ObjectId, OwnedFields};
 use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +31,8 @@ const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct LiveObject {
     /// Another object that takes its name later has another.
     pub uid: String,
-    /// The digest of the fields that we applied.
-    pub digest: Option<Digest>,
+    /// The fields that we applied.
+    pub fields: Option<OwnedFields>,
     /// What its status says.
     pub health: Option<Health>,
     /// Whether it is being deleted.
@@ -200,10 +200,10 @@ impl Dependents {
     }
 
     /// Takes over what an apply's answer says, so that it is known before the watch's event arrives. Gives
-    /// the digest of our fields.
-    pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<Digest> {
+    /// our fields.
+    pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<OwnedFields> {
         let reduced = self.reduce(id, metadata, None);
-        let digest = reduced.digest;
+        let fields = reduced.fields;
         let mut state = self.lock();
         let health = state
             .live
@@ -216,7 +216,7 @@ impl Dependents {
             .entry(owner.to_owned())
             .or_default()
             .insert(id.clone(), live);
-        digest
+        fields
     }
 
     /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
@@ -277,7 +277,7 @@ impl Dependents {
         });
         LiveObject {
             uid: metadata.uid.clone().unwrap_or_default(),
-            digest: owned_fields(metadata, ignored.into_iter()),
+            fields: owned_fields(metadata, ignored.into_iter()),
             health,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
-use steersman_model::{Digest, Inputs, ObjectId, ReleaseStatus, digest_of_json};
+use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, digest_of_json};
 use steersman_watches::controls::Mode;
 use steersman_watches::values::user_values;
 use tokio::time::Instant;
@@ -166,7 +166,8 @@ impl Observer<'_> {
             }
             let as_left = dependents.live(&session.owner.uid, id).is_some_and(|live| {
                 // What is being deleted is applied again when it is gone.
-                live.deleting || expected.is_none() || live.digest == *expected
+                let is_as_left = |left: &OwnedFields| live.fields.is_some_and(|live| left.are_those_of(live));
+                live.deleting || expected.as_ref().is_none_or(is_as_left)
             });
             if !as_left {
                 drifted.push(id.clone());

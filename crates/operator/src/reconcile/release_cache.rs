@@ -6,7 +6,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use steersman_cluster::lookup::Answer;
-use steersman_model::{ChangeSet, Digest, Inputs, ObjectId, ReleaseStatus, Revision, digest_of_json};
+use steersman_model::{
+    ChangeSet, Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json,
+};
 use steersman_watches::controls::Controls;
 use tokio::time::Instant;
 
@@ -86,8 +88,8 @@ pub(super) struct KnownRelease {
     pub(super) deployed_values: Option<Digest>,
     /// When that revision was written.
     pub(super) deployed_at: Option<Timestamp>,
-    /// The objects of that revision, each with the digest of our fields after it was applied.
-    pub(super) objects: BTreeMap<ObjectId, Option<Digest>>,
+    /// The objects of that revision, each with our fields after it was applied.
+    pub(super) objects: BTreeMap<ObjectId, Option<OwnedFields>>,
     /// What was looked up for the newest revision.
     pub(super) lookups: Vec<Answer>,
     /// Whether there is no revision although the resource has been dealt with.
@@ -152,11 +154,11 @@ pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
     })
 }
 
-fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<Digest>> {
+fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<OwnedFields>> {
     snapshot
         .objects
         .iter()
-        .map(|object| (object.id.clone(), object.digest))
+        .map(|object| (object.id.clone(), object.fields()))
         .collect()
 }
 
@@ -326,7 +328,7 @@ impl ReleaseCache {
     pub(super) fn note_applied(&mut self, changes: &ChangeSet) {
         if let Some(known) = &mut self.known {
             for (id, applied) in changes {
-                known.objects.insert(id.clone(), applied.digest);
+                known.objects.insert(id.clone(), applied.fields);
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
-    ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, ReleaseStatus, objects_of_manifest,
+    ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus, objects_of_manifest,
 };
 
 use super::parts::Parts;
@@ -77,6 +77,23 @@ pub struct SnapshotObject {
     /// The digest of our fields in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Digest>,
+    /// When an apply of ours changed it last, in seconds since 1970; absent where that was not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<i64>,
+}
+
+impl SnapshotObject {
+    /// Our fields in it.
+    pub fn fields(&self) -> Option<OwnedFields> {
+        let changed_at = self.changed_at;
+        self.digest.map(|digest| OwnedFields { digest, changed_at })
+    }
+
+    /// Notes other fields.
+    pub(crate) fn set_fields(&mut self, fields: Option<OwnedFields>) {
+        self.digest = fields.map(|fields| fields.digest);
+        self.changed_at = fields.and_then(|fields| fields.changed_at);
+    }
 }
 
 impl Snapshot {
@@ -112,7 +129,8 @@ impl Snapshot {
         let objects = changes.iter().map(|(id, applied)| SnapshotObject {
             id: id.clone(),
             version: applied.version.clone(),
-            digest: applied.digest,
+            digest: applied.fields.map(|fields| fields.digest),
+            changed_at: applied.fields.and_then(|fields| fields.changed_at),
         });
         Self {
             objects: objects.collect(),

@@ -56,7 +56,7 @@ impl CorrectDrift<'_> {
         let changes = changes.map_err(ReconcileError::of_drift)?;
         session.progress.note_corrected(changes.len());
         cache.note_corrected(&changes, Instant::now());
-        if update_digests(&mut stored, &changes) {
+        if update_fields(&mut stored, &changes) {
             session.history.update(&stored, (self.now)()).await?;
         }
         self.announce(session, &changes);
@@ -112,15 +112,15 @@ impl CorrectDrift<'_> {
     }
 }
 
-/// An apply gives the same digest again as a rule. Where it does not, the new one must be found
-/// after a restart, or the object would be applied again then.
-pub(super) fn update_digests(stored: &mut Stored, changes: &ChangeSet) -> bool {
+/// An apply that changes an object gives it another time, and that of its fields is the same as a rule. What it gives must be
+/// found after a restart, or the object would be applied again then.
+pub(super) fn update_fields(stored: &mut Stored, changes: &ChangeSet) -> bool {
     let mut differs = false;
     for object in &mut stored.snapshot.objects {
         if let Some(applied) = changes.get(&object.id)
-            && applied.digest != object.digest
+            && applied.fields != object.fields()
         {
-            object.digest = applied.digest;
+            object.set_fields(applied.fields);
             differs = true;
         }
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use steersman_chart::HookEvent;
 use steersman_model::{ReleaseStatus, chain};
 
-use super::correct_drift::update_digests;
+use super::correct_drift::update_fields;
 use super::uninstall::Uninstall;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -99,7 +99,7 @@ impl RollBack<'_> {
         let journal = HookJournal::new(&session.history, failed);
         let changes = self.executor.carry_out(session, &plan, Some(&journal)).await?;
         let mut good = good.clone();
-        if update_digests(&mut good, &changes) {
+        if update_fields(&mut good, &changes) {
             session.history.update(&good, (self.now)()).await?;
         }
         cache.note_applied(&changes);

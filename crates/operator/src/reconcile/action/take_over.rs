@@ -106,6 +106,7 @@ impl TakeOver<'_> {
                     id,
                     version: object.api.version,
                     digest: claimed.digest,
+                    changed_at: claimed.changed_at,
                 }),
                 _ => return Ok(None),
             }
