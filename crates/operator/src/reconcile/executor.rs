@@ -282,7 +282,6 @@ impl Executor {
     /// `labelled` as the release's and named by no revision that is signed: anybody can put such a label on an object of
     /// theirs.
     pub(super) fn unless_anothers<T>(
-        &self,
         session: &Session,
         labelled: &BTreeSet<ObjectId>,
         id: &ObjectId,

@@ -44,7 +44,7 @@ impl OrphanObjects<'_> {
             .filter(|id| self.executor.is_within_bounds(session, id));
         for id in named.iter().chain(within) {
             let orphaned = applier.orphan(owner, id).await;
-            self.executor.unless_anothers(session, &labelled, id, orphaned)?;
+            Executor::unless_anothers(session, &labelled, id, orphaned)?;
         }
         self.orphan_hooks(session, &leaving.revisions).await?;
         session.history.orphan().await?;

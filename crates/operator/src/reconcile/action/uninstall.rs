@@ -118,7 +118,7 @@ impl Uninstall<'_> {
         let (kept, gone): (Vec<_>, Vec<_>) = objects.into_iter().partition(|(_, kept)| *kept);
         for (id, _) in kept {
             let orphaned = self.executor.applier.orphan(&session.owner, &id).await;
-            self.executor.unless_anothers(session, &labelled, &id, orphaned)?;
+            Executor::unless_anothers(session, &labelled, &id, orphaned)?;
         }
         let delete = step("delete").objects(gone.len());
         let gone = gone.into_iter().map(|(id, _)| id).collect();
@@ -314,13 +314,13 @@ impl Uninstall<'_> {
         let mut waiting = Vec::new();
         for id in ids {
             let deleted = applier.delete(&session.owner, &id).await;
-            match self.executor.unless_anothers(session, labelled, &id, deleted)? {
+            match Executor::unless_anothers(session, labelled, &id, deleted)? {
                 Some(Deletion::Gone | Deletion::Applied) | None => {}
                 Some(Deletion::Accepted) if labelled.contains(&id) => {}
                 Some(Deletion::Accepted) => waiting.push(id),
                 Some(Deletion::Kept) => {
                     let orphaned = applier.orphan(&session.owner, &id).await;
-                    self.executor.unless_anothers(session, labelled, &id, orphaned)?;
+                    Executor::unless_anothers(session, labelled, &id, orphaned)?;
                     tracing::info!(release = %session.release, object = %id, "kept, as the object itself says");
                 }
                 Some(Deletion::NotOurs(reason)) => {
