@@ -89,7 +89,7 @@ impl SnapshotObject {
         self.digest.map(|digest| OwnedFields { digest, changed_at })
     }
 
-    /// Notes other fields.
+    /// An apply has left it like this.
     pub(crate) fn set_fields(&mut self, fields: Option<OwnedFields>) {
         self.digest = fields.map(|fields| fields.digest);
         self.changed_at = fields.and_then(|fields| fields.changed_at);
