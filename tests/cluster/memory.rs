@@ -4,6 +4,8 @@
 //! `STEERSMAN_MEMORY=FILE` runs the whole campaign with that program, and prints what it took: `make campaign-memory` does
 //! so with the program as it is released.
 
+mod kept;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 

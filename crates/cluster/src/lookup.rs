@@ -18,6 +18,9 @@ use crate::client::{Pages, weight_of_cut};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
 use crate::{Owner, Ownership, RequestError};
 
+/// No name of an object, and none of a namespace, is longer.
+const LONGEST_NAME: usize = 253;
+
 /// How many answers of one rendering are remembered.
 const MAX_ANSWERS: usize = 1000;
 
@@ -154,6 +157,9 @@ impl LookupError {
     }
 }
 
+/// Is shown a Secret.
+pub type OnSecret = Box<dyn Fn(&serde_json::Value) + Send + Sync>;
+
 /// Answers templates from the cluster. To be used on a thread that may block.
 pub struct ClusterWorld {
     client: Client,
@@ -169,8 +175,8 @@ pub struct ClusterWorld {
     answers: Mutex<Vec<Answer>>,
     /// What was found, where it is to be found again.
     found: Option<Mutex<BTreeMap<[String; 4], serde_json::Value>>>,
-    /// The Secrets that templates were shown.
-    secrets: Mutex<Vec<serde_json::Value>>,
+    /// Is shown each Secret that templates are shown.
+    on_secret: Option<OnSecret>,
     /// The first request that failed.
     failure: Mutex<Option<LookupError>>,
 }
@@ -194,7 +200,7 @@ impl ClusterWorld {
             owner: None,
             answers: Mutex::default(),
             found: None,
-            secrets: Mutex::default(),
+            on_secret: None,
             failure: Mutex::default(),
         }
     }
@@ -227,14 +233,17 @@ impl ClusterWorld {
         self
     }
 
+    /// The same world, which shows each Secret that it finds to `on_secret`. None is kept: one after the other, they may take
+    /// more memory than there is.
+    #[must_use]
+    pub fn showing_secrets_to(mut self, on_secret: OnSecret) -> Self {
+        self.on_secret = Some(on_secret);
+        self
+    }
+
     /// What was answered so far.
     pub fn answers(&self) -> Vec<Answer> {
         lock(&self.answers).clone()
-    }
-
-    /// The Secrets that were found so far.
-    pub fn secrets(&self) -> Vec<serde_json::Value> {
-        lock(&self.secrets).clone()
     }
 
     /// The first request that failed, if one did. The template that asked has failed then.
@@ -243,30 +252,35 @@ impl ClusterWorld {
     }
 
     /// Asks again what was asked for `answers`. What can't be answered now counts as unchanged, and the first failure is
-    /// kept for [`ClusterWorld::take_failure`].
-    pub async fn ask_again(&self, owner: &Owner, answers: &[Answer]) -> Vec<Answer> {
+    /// kept for [`ClusterWorld::take_failure`]. Each answer has all the room that there is, as nothing but its digest is kept.
+    ///
+    /// # Errors
+    /// An answer has no room.
+    pub async fn ask_again(&self, owner: &Owner, answers: &[Answer]) -> Result<Vec<Answer>, LookupError> {
         let mut again = Vec::with_capacity(answers.len());
         for answer in answers {
             let mut answer = answer.clone();
+            self.taken.store(0, Ordering::Relaxed);
             match self.find(answer.query()).await {
                 Ok(found) => {
                     answer.digest = digest_of_answer(&found, owner);
-                    self.note_secrets(answer.query(), &found);
+                    self.show_secrets(answer.query(), &found);
                 }
+                Err(error) if error.is_about_memory() => return Err(error),
                 Err(error) => {
                     tracing::debug!(kind = %answer.kind, error = error.words(), "failed to look up again");
                     lock(&self.failure).get_or_insert(error);
                 }
             }
-            // Nothing but the digest is kept.
-            self.taken.store(0, Ordering::Relaxed);
             again.push(answer);
         }
-        again
+        Ok(again)
     }
 
     fn remember(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
-        let Some(owner) = &self.owner else { return };
+        let Some(owner) = self.owner.as_ref().filter(|_| can_exist(query)) else {
+            return;
+        };
         let mut answers = lock(&self.answers);
         if answers.len() < MAX_ANSWERS && !answers.iter().any(|answer| answer.is_to(query)) {
             answers.push(Answer {
@@ -279,10 +293,13 @@ impl ClusterWorld {
         }
     }
 
-    fn note_secrets(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
-        if query.kind == "Secret" {
-            let items = found.get("items").and_then(serde_json::Value::as_array);
-            lock(&self.secrets).extend(items.cloned().unwrap_or_else(|| vec![found.clone()]));
+    fn show_secrets(&self, query: LookupQuery<'_>, found: &serde_json::Value) {
+        let Some(show) = self.on_secret.as_ref().filter(|_| query.kind == "Secret") else {
+            return;
+        };
+        match found.get("items").and_then(serde_json::Value::as_array) {
+            Some(items) => items.iter().for_each(show),
+            None => show(found),
         }
     }
 
@@ -309,15 +326,18 @@ impl ClusterWorld {
         }
         let failed = |error| LookupError::request(resource, query, error);
         let api: Api<DynamicObject> = resource.objects(&self.client, Some(query.namespace));
-        if query.name.is_empty() {
+        if query.name.is_empty() && can_exist(query) {
             return self.list(&api, resource, query).await;
         }
-        if resource.namespaced && query.namespace.is_empty() {
+        if resource.namespaced && query.namespace.is_empty() && !query.name.is_empty() {
             return Err(LookupError::NoNamespace);
+        }
+        if !can_exist(query) {
+            return Ok(nothing(query));
         }
         Ok(match api.get_opt(query.name).await.map_err(failed)? {
             Some(object) => self.admitted(object, query)?,
-            None => serde_json::json!({}),
+            None => nothing(query),
         })
     }
 
@@ -359,9 +379,7 @@ impl ClusterWorld {
                 items.push(self.admitted(object, query)?);
             }
         }
-        Ok(serde_json::json!({
-            "apiVersion": query.api_version, "kind": format!("{}List", query.kind), "metadata": {}, "items": items,
-        }))
+        Ok(list_of(query, items))
     }
 }
 
@@ -400,7 +418,7 @@ impl World for ClusterWorld {
         };
         self.remember(query, &found);
         let value = to_value(&found);
-        self.note_secrets(query, &found);
+        self.show_secrets(query, &found);
         if let Some(known) = &self.found {
             lock(known).insert(question, found);
         }
@@ -432,6 +450,25 @@ impl World for ShiftedClock<'_> {
     fn lookup(&self, query: LookupQuery<'_>) -> Result<Value, Failure> {
         self.0.lookup(query)
     }
+}
+
+/// Whether there can be what is looked up. What can't be is not asked for, nor again, so that it need not be remembered.
+fn can_exist(query: LookupQuery<'_>) -> bool {
+    query.namespace.len().max(query.name.len()) <= LONGEST_NAME
+}
+
+/// The answer where nothing is found.
+fn nothing(query: LookupQuery<'_>) -> serde_json::Value {
+    if query.name.is_empty() {
+        return list_of(query, Vec::new());
+    }
+    serde_json::json!({})
+}
+
+fn list_of(query: LookupQuery<'_>, items: Vec<serde_json::Value>) -> serde_json::Value {
+    serde_json::json!({
+        "apiVersion": query.api_version, "kind": format!("{}List", query.kind), "metadata": {}, "items": items,
+    })
 }
 
 /// What is looked up, as people say it.

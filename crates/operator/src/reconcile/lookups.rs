@@ -12,7 +12,7 @@ use super::new_record::{hook_records, manifest};
 use super::randomness::is_same_but_for_noise;
 use super::release_cache::ReleaseCache;
 use super::renderer::Renderer;
-use super::secrets::{is_of_secrets, secrets_looked_up};
+use super::secrets::{LookedUp, is_of_secrets};
 use super::session::{PreparedRelease, Session};
 use crate::release::{HookRecord, Stored};
 
@@ -42,7 +42,7 @@ impl Lookups<'_> {
         if known.lookups.is_empty() && refused.is_empty() || !cache.is_lookup_due(Instant::now()) {
             return Ok(false);
         }
-        if !refused.is_empty() && self.look_up_again(session, cache, &refused).await != refused {
+        if !refused.is_empty() && self.look_up_again(session, cache, &refused).await? != Some(refused) {
             cache.clear_refusal();
         }
         let Some(last) = known.last.filter(|last| last.inputs == Some(prepared.inputs)) else {
@@ -52,14 +52,16 @@ impl Lookups<'_> {
             // It is brought into effect as it is stored, and may fail with what was looked up for it.
             if !cache.secrets.has_looked_up(&known.lookups) {
                 let secrets: Vec<Answer> = known.lookups.into_iter().filter(is_of_secrets).collect();
-                self.look_up_again(session, cache, &secrets).await;
+                self.look_up_again(session, cache, &secrets).await?;
             }
             return Ok(false);
         }
         if cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
-        let answers = self.look_up_again(session, cache, &known.lookups).await;
+        let Some(answers) = self.look_up_again(session, cache, &known.lookups).await? else {
+            return Ok(true);
+        };
         if answers == known.lookups {
             return Ok(false);
         }
@@ -81,24 +83,38 @@ impl Lookups<'_> {
         Ok(changed)
     }
 
-    /// Asks again. What is secret in the answers is masked from now on.
+    /// Asks again. What is secret in the answers is masked from now on. `None` where an answer takes more memory than there
+    /// is: a rendering fails with it, and says so.
+    ///
+    /// # Errors
+    /// An answer takes more than the usual share of the memory.
     async fn look_up_again(
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
         answers: &[Answer],
-    ) -> Vec<Answer> {
+    ) -> Result<Option<Vec<Answer>>, ReconcileError> {
         let allowance = session.share.take().await;
+        let found = LookedUp::default();
         let world = self.renderer.world(&session.owner.release_namespace);
-        let world = world.allowing(allowance.lookups);
+        let world = world
+            .allowing(allowance.lookups)
+            .showing_secrets_to(found.learner());
         let again = world.ask_again(&session.owner, answers).await;
-        let secrets = secrets_looked_up(&world.secrets());
+        let secrets = found.take();
         // What can't be read now stays as it was known.
-        if world.take_failure().is_none() {
+        if again.is_ok() && world.take_failure().is_none() {
             cache.secrets.note_looked_up(&secrets);
         }
         session.redactor.learn(secrets);
-        again
+        match again {
+            Ok(again) => Ok(Some(again)),
+            Err(_) if session.share.is_large() => Ok(None),
+            Err(source) => Err(ReconcileError::Lookup {
+                place: "what the chart has looked up is looked up again".to_owned(),
+                source,
+            }),
+        }
     }
 
     /// Whether the chart gives something else now than what is stored of this revision, apart from what is

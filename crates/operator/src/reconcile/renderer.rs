@@ -17,7 +17,7 @@ use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
 use super::error::ReconcileError;
-use super::secrets::secrets_looked_up;
+use super::secrets::LookedUp;
 use super::session::{PreparedRelease, Session};
 use crate::status::Redactor;
 
@@ -90,7 +90,10 @@ impl Renderer {
         let world = self
             .world(&session.owner.release_namespace)
             .allowing(allowance.lookups);
-        let mut world = world.remembering(session.owner.clone());
+        let found = LookedUp::default();
+        let mut world = world
+            .remembering(session.owner.clone())
+            .showing_secrets_to(found.learner());
         if twice {
             world = world.repeating();
         }
@@ -111,7 +114,8 @@ impl Renderer {
                 subchart_notes: false,
             };
             let rendered = chart.render(&input);
-            let rendered = rendered.map_err(|error| explained(error, &chart, &input, &world, redactor));
+            let rendered =
+                rendered.map_err(|error| explained(error, &chart, &input, &world, redactor, &found));
             let rendered = rendered.map(|rendered| {
                 let later = ShiftedClock(&world);
                 let again = RenderInput {
@@ -120,7 +124,7 @@ impl Renderer {
                 };
                 (rendered, twice.then(|| chart.render(&again).ok()).flatten())
             });
-            let looked_up = secrets_looked_up(&world.secrets());
+            let looked_up = found.take();
             let mut secrets = looked_up.clone();
             let hooks = rendered.iter().flat_map(|(rendered, _)| &rendered.hooks);
             for hook in hooks {
@@ -156,6 +160,7 @@ fn explained(
     input: &RenderInput<'_>,
     world: &ClusterWorld,
     mut redactor: Redactor,
+    found: &LookedUp,
 ) -> ReconcileError {
     let failure = world.take_failure();
     if failure.is_none()
@@ -172,7 +177,7 @@ fn explained(
             redactor.add_all(&Value::Object(input.values.clone()));
         }
     }
-    redactor.extend(secrets_looked_up(&world.secrets()));
+    redactor.extend(found.so_far());
     match failure {
         Some(source) => {
             let words = error.to_string();

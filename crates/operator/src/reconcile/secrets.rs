@@ -1,7 +1,9 @@
 //! The secrets of a release, which are masked wherever something is shown of it.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use serde_json::Value;
-use steersman_cluster::lookup::Answer;
+use steersman_cluster::lookup::{Answer, OnSecret};
 use steersman_model::RenderedObject;
 
 use crate::release::Stored;
@@ -72,11 +74,28 @@ pub(super) fn is_of_secrets(answer: &Answer) -> bool {
     answer.kind == "Secret"
 }
 
-/// The Secrets that templates were shown.
-pub(super) fn secrets_looked_up(secrets: &[Value]) -> Redactor {
-    let mut redactor = Redactor::default();
-    for secret in secrets {
-        redactor.add_object(secret);
+/// What is secret in what templates look up, learnt while it is found.
+#[derive(Clone, Default)]
+pub(super) struct LookedUp(Arc<Mutex<Redactor>>);
+
+impl LookedUp {
+    /// Learns from the Secrets that it is shown.
+    pub(super) fn learner(&self) -> OnSecret {
+        let learnt = Arc::clone(&self.0);
+        Box::new(move |secret| lock(&learnt).add_object(secret))
     }
-    redactor
+
+    /// What was learnt so far.
+    pub(super) fn so_far(&self) -> Redactor {
+        lock(&self.0).clone()
+    }
+
+    /// The same, which is forgotten here.
+    pub(super) fn take(&self) -> Redactor {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
+fn lock(learnt: &Mutex<Redactor>) -> MutexGuard<'_, Redactor> {
+    learnt.lock().unwrap_or_else(PoisonError::into_inner)
 }

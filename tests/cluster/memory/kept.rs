@@ -1,0 +1,98 @@
+//! What the operator keeps of what others write, while it looks at more of it and from one reconcile to the next.
+
+use futures::StreamExt as _;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use super::Campaign;
+use crate::bench::Bench;
+
+/// So many requests of a test are under way at a time.
+const PARALLEL: usize = 16;
+
+fn with_any_template(bench: &Bench) {
+    bench.add_template(
+        "any.yaml",
+        "{{- with .Values.template }}\n{{ tpl . $ }}\n{{- end }}\n",
+    );
+}
+
+/// A template that looks up so many Secrets by these names.
+fn looking_up(count: usize, name: &str) -> String {
+    format!(
+        "{{{{ range until {count} }}}}{{{{ $_ := lookup \"v1\" \"Secret\" $.Release.Namespace (printf \"{name}\" .) }}}}{{{{ end }}}}"
+    )
+}
+
+impl Campaign {
+    /// How many kilobytes the process has of its own.
+    fn own(&self) -> u64 {
+        self.status("RssAnon:").parse().unwrap()
+    }
+
+    /// How many it has had at most, with what is of the program.
+    fn most(&self) -> u64 {
+        self.status("VmHWM:").parse().unwrap()
+    }
+}
+
+/// Does something so many times, each with its number.
+async fn in_parallel(count: usize, one: impl AsyncFn(usize)) {
+    let all = futures::stream::iter(0..count).map(|number| one(number));
+    all.buffer_unordered(PARALLEL).collect::<()>().await;
+}
+
+#[tokio::test]
+async fn secrets_that_are_looked_up_again_are_not_kept() {
+    let begun = Campaign::begin("secrets_that_are_looked_up_again", async |bench: &Bench| {
+        with_any_template(bench);
+    });
+    let Some(campaign) = begun.await else { return };
+    let bench = &campaign.bench;
+    let count = if campaign.is_whole { 250 } else { 60 };
+    let template = looking_up(count, "large-%d");
+    bench.apply_web("looker", json!({"template": template})).await;
+    bench.wait_revision("looker", 1).await;
+    let before = campaign.most();
+    let text = "x".repeat(340_000);
+    in_parallel(count, async |number| {
+        let name = format!("large-{number}");
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {"text": text}});
+        bench.create(&bench.secrets(), secret).await;
+    })
+    .await;
+    let again = json!({"metadata": {"labels": {"again": "yes"}}});
+    bench.patch_web("looker", again).await;
+    campaign.fails("looker", &["Secret", "MiB of memory"]).await;
+    let after = campaign.most();
+    assert!(after < before + 30 * 1024, "{before} kB have become {after}");
+    campaign.goes_on("secrets looked up again").await;
+    campaign.operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn objects_of_resources_that_nobody_knows_are_not_kept() {
+    let begun = Campaign::begin("objects_of_nobody", async |_: &Bench| {});
+    let Some(campaign) = begun.await else { return };
+    let bench = &campaign.bench;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let before = campaign.own();
+    let count = if campaign.is_whole { 45_000 } else { 3_000 };
+    let maps = bench.config_maps();
+    in_parallel(count, async |number| {
+        let name = format!("of-nobody-{number}");
+        let labels = json!({"steersman.dev/owner-uid": format!("11111111-2222-3333-4444-{number:012}"),
+            "helm.sdk.operatorframework.io/chart": "web"});
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": labels}});
+        let parameters = PatchParams::apply("steersman");
+        let patch = Patch::Apply(&map);
+        maps.patch(&name, &parameters, &patch).await.unwrap();
+    })
+    .await;
+    campaign.goes_on("objects of nobody").await;
+    let after = campaign.own();
+    assert!(after < before + 3 * 1024, "{before} kB have become {after}");
+    campaign.operator.stop().await.unwrap();
+}
