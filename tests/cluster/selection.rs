@@ -1,6 +1,6 @@
 //! Which custom resources are released, and what becomes of those that no longer match.
 
-use kube::api::{DeleteParams, DynamicObject};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, PATIENCE, wait_for_line};
@@ -295,5 +295,48 @@ async fn what_a_narrower_selector_no_longer_matches_is_let_go() {
     }
     let both = serde_json::to_value(bench.webs().get("both").await.unwrap()).unwrap();
     assert!(is_held(&both), "{both:#}");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_carries_the_uid_of_a_resource_that_is_selected_later_goes_with_it() {
+    let Some(bench) = Bench::with_kind("selection").await else {
+        return;
+    };
+    bench.watches(&watch(&bench, SELECTOR));
+    let operator = bench.ready_operator().await;
+    for name in ["shop", "witness"] {
+        bench.apply_web(name, json!({})).await;
+    }
+    label(&bench, "witness", "a".into()).await;
+    bench.wait_revision("witness", 1).await;
+    let shop = bench.webs().get("shop").await.unwrap();
+    let labels = json!({"steersman.dev/owner-uid": shop.metadata.uid.unwrap(),
+        "helm.sdk.operatorframework.io/chart": "web"});
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-shop", "labels": labels}});
+    let parameters = PatchParams::apply("steersman");
+    let maps = bench.config_maps();
+    maps.patch("of-shop", &parameters, &Patch::Apply(&map))
+        .await
+        .unwrap();
+    // The watch tells of a later change of the same kind, so it has told of this one.
+    let uid = async || map_of(&bench, "witness").await.and_then(|map| map.metadata.uid);
+    let first = uid().await;
+    maps.delete("witness-config", &DeleteParams::default())
+        .await
+        .unwrap();
+    bench
+        .wait("another map", &maps, "witness-config", |map| {
+            let uid = map.pointer("/metadata/uid").and_then(Value::as_str);
+            (uid.is_some() && uid != first.as_deref()).then_some(())
+        })
+        .await;
+
+    label(&bench, "shop", "a".into()).await;
+    bench.wait_revision("shop", 1).await;
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    bench.wait_gone(&maps, "of-shop").await;
     operator.stop().await.unwrap();
 }

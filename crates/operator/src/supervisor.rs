@@ -119,6 +119,7 @@ impl Supervisor {
             watch: watch.clone(),
             versions: versions.clone(),
             former_selectors: former,
+            expected: self.shared.dependents.expect_resources(),
         };
         let work = controller::control(context, self.shared.clone(), claim);
         let task = self.controllers.spawn(async move {

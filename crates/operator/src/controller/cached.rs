@@ -69,6 +69,11 @@ impl CachedResource {
         self.is_gone || matches!((version(object), self.version), (Some(other), Some(own)) if other < own)
     }
 
+    /// A list begins, and says how the resource is: after a restore of the cluster, versions are lower than before.
+    pub(super) fn expect_any_version(&mut self) {
+        self.version = None;
+    }
+
     /// Whether more than the status differs.
     pub(super) fn differs_from(&self, other: &Self) -> bool {
         self.matter != other.matter
@@ -152,6 +157,13 @@ mod tests {
         let mut gone = object("10", "", 1);
         gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
         assert!(cached(gone).is_newer_than(&object("10", "", 1)));
+    }
+
+    #[test]
+    fn a_list_is_right_whatever_the_version_was() {
+        let mut seen = cached(object("10", "", 1));
+        seen.expect_any_version();
+        assert!(!seen.is_newer_than(&object("9", "", 1)));
     }
 
     #[test]

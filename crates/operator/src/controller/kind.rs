@@ -7,12 +7,17 @@ use steersman_cluster::discovery::Resource;
 use steersman_watches::Watch;
 
 use crate::context::Context;
+use crate::dependents::ExpectedResources;
 
 /// How often a kind that is not served is looked for.
 const KIND_POLL: Duration = Duration::from_secs(2);
 
-/// Looks for the kind until the server serves it.
-pub(super) async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Resource> {
+/// Looks for the kind until the server serves it. Nothing of it is expected any longer where it does not do so yet.
+pub(super) async fn wait_for_kind(
+    context: &Context,
+    watch: &Watch,
+    expected: &mut Option<ExpectedResources>,
+) -> Option<Resource> {
     let gvk = &watch.gvk;
     let mut logged_reason = String::new();
     loop {
@@ -27,6 +32,7 @@ pub(super) async fn wait_for_kind(context: &Context, watch: &Watch) -> Option<Re
                 error => error.to_string(),
             },
         };
+        *expected = None;
         context.readiness.waiting(gvk, reason.clone());
         if logged_reason != reason {
             tracing::warn!(group = %gvk.group, version = %gvk.version, kind = %gvk.kind, reason, "resource can't be watched yet");

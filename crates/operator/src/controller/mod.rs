@@ -29,6 +29,7 @@ pub(crate) use versions::Versions;
 use workers::Workers;
 
 use crate::context::Context;
+use crate::dependents::ExpectedResources;
 use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
 use crate::schedule::Queue;
 
@@ -44,6 +45,8 @@ pub(crate) struct Claim {
     pub(crate) versions: Versions,
     /// Under which other selectors the operator has added its finalizer, so that it has to take it off.
     pub(crate) former_selectors: BTreeSet<String>,
+    /// Until they are listed.
+    pub(crate) expected: ExpectedResources,
 }
 
 /// Follows the custom resources of one watch and reconciles them, until the context's shutdown. Its kind is waited for
@@ -53,7 +56,9 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         mut watch,
         versions,
         former_selectors,
+        expected,
     } = claim;
+    let mut expected = Some(expected);
     if watch.service_account.is_none() {
         watch
             .service_account
@@ -61,7 +66,7 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
     }
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
-        .run_until_cancelled(wait_for_kind(&context, &watch))
+        .run_until_cancelled(wait_for_kind(&context, &watch, &mut expected))
         .await
     else {
         return;
@@ -108,6 +113,8 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         workers,
         wake,
         known: BTreeMap::new(),
+        expected,
+        listing: BTreeSet::new(),
         queue: Queue::default(),
         tasks: JoinSet::new(),
     };
@@ -133,6 +140,10 @@ struct Controller {
     workers: Workers,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
     known: BTreeMap<Key, KnownResource>,
+    /// Until all resources are known.
+    expected: Option<ExpectedResources>,
+    /// The scopes that are not listed yet.
+    listing: BTreeSet<Option<String>>,
     queue: Queue<Key>,
     tasks: JoinSet<Finished>,
 }

@@ -13,7 +13,7 @@ use super::cached::CachedResource;
 use super::unselected::{SelectorHistory, find_unselected};
 use super::{Controller, Key};
 use crate::config::Namespaces;
-use crate::dependents::Route;
+use crate::dependents::{Route, Wake};
 use crate::reconcile::ReleaseCache;
 use crate::schedule::{RESYNC_PERIOD, resynced};
 
@@ -27,7 +27,7 @@ pub(super) struct KnownResource {
     listed: bool,
     /// Whether the watch may no longer select it, so that its finalizer has to go.
     pub(super) is_unselected: bool,
-    /// By which changes of its objects make it due; `None` where the watch has `watchDependentResources: false`.
+    /// By which its objects are remembered, and make it due when they change; `None` where the watch does not select it.
     route: Option<Route>,
 }
 
@@ -51,7 +51,8 @@ impl Controller {
     }
 
     /// The events of all namespaces that are watched, each with the namespace of its watch.
-    pub(super) fn events(&self) -> SelectAll<futures::stream::BoxStream<'static, ScopedEvent>> {
+    pub(super) fn events(&mut self) -> SelectAll<futures::stream::BoxStream<'static, ScopedEvent>> {
+        self.listing = self.scopes().into_iter().map(|(scope, _)| scope).collect();
         let streams = self.scopes().into_iter().map(|(scope, api)| {
             let config = watcher::Config::default()
                 .labels_from(&self.watch.selector)
@@ -99,10 +100,12 @@ impl Controller {
                     self.withdraw(&key);
                 }
             }
-            Ok(Event::Init) => {
-                self.within(scope).for_each(|known| known.listed = false);
-            }
+            Ok(Event::Init) => self.within(scope).for_each(|known| {
+                known.listed = false;
+                known.cached.expect_any_version();
+            }),
             Ok(Event::InitDone) => {
+                self.note_listed(scope);
                 let inside = |key: &Key| scope.is_none() || key.namespace.as_ref() == scope;
                 let gone: Vec<Key> = self
                     .known
@@ -115,9 +118,18 @@ impl Controller {
                 }
             }
             Err(error) => {
+                self.note_listed(scope);
                 let error = watch_error(&error);
                 tracing::warn!(kind = %self.resource.api.kind, error, "watch failed, trying again");
             }
+        }
+    }
+
+    /// The resources of a scope are known, as far as they can be listed.
+    fn note_listed(&mut self, scope: Option<&String>) {
+        self.listing.remove(&scope.cloned());
+        if self.listing.is_empty() {
+            self.expected = None;
         }
     }
 
@@ -188,18 +200,19 @@ impl Controller {
         self.queue.add(key, Instant::now());
     }
 
-    /// Lets changes of the objects of a custom resource make it due, if the watch says so.
+    /// Has the objects of a custom resource remembered, and lets changes of them make it due, if the watch says so.
     fn route(&self, key: &Key, uid: Option<String>) -> Option<Route> {
-        let uid = uid.filter(|_| self.watch.watch_dependents)?;
-        let wake = self.wake.clone();
-        let woken = key.clone();
-        Some(self.shared.dependents.route(
-            &uid,
+        let wake: Wake = if self.watch.watch_dependents {
+            let wake = self.wake.clone();
+            let woken = key.clone();
             Box::new(move |pause| {
                 // The receiver is gone when the controller stops.
                 let _ = wake.send((woken.clone(), pause));
-            }),
-        ))
+            })
+        } else {
+            Box::new(|_| {})
+        };
+        Some(self.shared.dependents.route(&uid?, wake))
     }
 
     /// A custom resource is gone, or no longer matches the selector: a watch shows both as a deletion. In the second case

@@ -1,6 +1,5 @@
 //! Following the watches: what each event changes in what is known.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +13,10 @@ use steersman_cluster::discovery::Resource;
 use steersman_cluster::{OWNER_UID_LABEL, owner_uid, watch_error};
 use steersman_model::ObjectId;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
-use super::{Dependents, Listed, LiveObject, Scope, State};
+use super::known::Before;
+use super::{Dependents, Listed, LiveObject, RESOURCES_TIMEOUT, Scope};
 use crate::schedule::{RESYNC_PERIOD, resynced};
 use crate::status::{Health, has_health, health};
 
@@ -35,21 +36,11 @@ impl Dependents {
         let config = watcher::Config::default().labels(&self.selector).page_size(PAGE);
         let stop = self.stop.clone();
         let work = async {
+            self.resources_known().await;
             if has_health(&scope.group, &scope.kind) {
                 let api: Api<DynamicObject> = self.api(&scope, &resource);
-                let events = resynced(api, config, RESYNC_PERIOD).map(|event| {
-                    event.map(|event| {
-                        map_event(event, |object: DynamicObject| {
-                            let verdict = health(
-                                &scope.group,
-                                &scope.kind,
-                                object.metadata.generation,
-                                &object.data,
-                            );
-                            (object.metadata, verdict)
-                        })
-                    })
-                });
+                let events = resynced(api, config, RESYNC_PERIOD)
+                    .map(|event| event.map(|event| map_event(event, |object| judged(&scope, object))));
                 self.follow(&scope, Box::pin(events), &listed).await;
             } else {
                 let api: Api<PartialObjectMeta<DynamicObject>> = self.api(&scope, &resource);
@@ -64,7 +55,14 @@ impl Dependents {
         }
     }
 
-    fn api<K>(&self, scope: &Scope, resource: &Resource) -> Api<K>
+    /// Waits until the resources are known whose objects are to be remembered.
+    async fn resources_known(&self) {
+        let mut expected = self.expected.subscribe();
+        let known = expected.wait_for(|expected| *expected == 0);
+        let _ = tokio::time::timeout(RESOURCES_TIMEOUT, known).await;
+    }
+
+    pub(super) fn api<K>(&self, scope: &Scope, resource: &Resource) -> Api<K>
     where
         K: kube::Resource<DynamicType = kube::core::ApiResource, Scope = kube::core::DynamicResourceScope>,
     {
@@ -75,30 +73,22 @@ impl Dependents {
     where
         S: Stream<Item = Result<Event<(ObjectMeta, Option<Health>)>, watcher::Error>> + Unpin,
     {
-        // While a list arrives: what it has named so far, and what was there when it began.
-        let mut listing: Option<(BTreeSet<Key>, BTreeMap<Key, LiveObject>)> = None;
+        // The list that is arriving.
+        let mut list = None;
         while let Some(event) = events.next().await {
             match event {
-                Ok(Event::Init) => listing = Some((BTreeSet::new(), self.within(scope))),
-                Ok(Event::InitApply((metadata, health))) => {
-                    if let (Some((named, _)), Some(key)) = (&mut listing, key(scope, &metadata)) {
-                        named.insert(key);
-                    }
-                    self.changed(scope, &metadata, health, true);
-                }
+                Ok(Event::Init) => list = Some(self.lock().known.begin_list(Instant::now())),
+                Ok(Event::InitApply((metadata, health))) => self.changed(scope, &metadata, health, list),
                 Ok(Event::InitDone) => {
-                    if let Some((named, before)) = listing.take() {
-                        before
-                            .iter()
-                            .filter(|(key, _)| !named.contains(key))
-                            .for_each(|(key, live)| self.gone(key, live));
+                    if let Some(list) = list.take() {
+                        self.lock().known.end_list(scope, list);
                     }
                     listed.send_replace(Listed::Complete);
                 }
                 Ok(Event::Apply((metadata, _))) if owner_uid(&metadata).is_none() => {
                     self.disproved(scope, &metadata);
                 }
-                Ok(Event::Apply((metadata, health))) => self.changed(scope, &metadata, health, false),
+                Ok(Event::Apply((metadata, health))) => self.changed(scope, &metadata, health, None),
                 Ok(Event::Delete((metadata, _))) => self.deleted(scope, &metadata),
                 Err(error) => {
                     let cause = watch_error(&error);
@@ -115,62 +105,37 @@ impl Dependents {
         }
     }
 
-    fn within(&self, scope: &Scope) -> BTreeMap<Key, LiveObject> {
-        let inside = |id: &ObjectId| {
-            id.group == scope.group
-                && id.kind == scope.kind
-                && (scope.namespace.is_none() || scope.namespace == id.namespace)
-        };
-        let state = self.lock();
-        let owned = state
-            .live
-            .iter()
-            .flat_map(|(owner, objects)| objects.iter().map(move |(id, live)| (owner, id, live)));
-        owned
-            .filter(|(_, id, _)| inside(id))
-            .map(|(owner, id, live)| ((owner.clone(), id.clone()), live.clone()))
-            .collect()
-    }
-
-    /// An object is there, and was there when the watch began or has changed since.
-    fn changed(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>, from_list: bool) {
+    /// An object is there, and was there when the list with this number began, or has changed since.
+    fn changed(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>, list: Option<u64>) {
         let Some((owner, id)) = key(scope, metadata) else {
             return;
         };
         let new = self.reduce(&id, metadata, health);
-        let mut state = self.lock();
-        let known = state.live.entry(owner.clone()).or_default();
-        let old = known.get(&id);
-        // The answer to our own apply may be ahead of the watch. Its verdict is not.
-        if let Some(old) = old.filter(|old| is_older(new.version, old.version) && old.uid == new.uid) {
-            let merged = LiveObject {
-                health: new.health,
-                ..old.clone()
-            };
-            known.insert(id, merged);
-            return;
-        }
-        let pause = match old {
-            Some(old) if is_same_object(old, &new) && old.health == new.health => None,
-            Some(old) if is_same_object(old, &new) => Some(HEALTH_PAUSE),
-            _ => Some(Duration::ZERO),
+        let known = &mut self.lock().known;
+        let before = known.show((&owner, &id), scope, &new, list);
+        let pause = match &before {
+            Before::Unwanted | Before::Newer => None,
+            Before::Known(old) if is_same_object(old, &new) && old.health == new.health => None,
+            Before::Known(old) if is_same_object(old, &new) => Some(HEALTH_PAUSE),
+            Before::Known(_) | Before::Unknown => Some(Duration::ZERO),
         };
+        if let Some(pause) = pause {
+            known.wake(&owner, pause);
+        }
         // One that its owner had was taken from others before, and a list names what it does not find any more.
-        let may_be_known_elsewhere = old.is_none() && !from_list;
-        known.insert(id.clone(), new);
-        if let Some(pause) = pause
-            && let Some((_, wake)) = state.wakes.get(&owner)
-        {
-            wake(pause);
+        if list.is_none() && matches!(before, Before::Unknown | Before::Unwanted) {
+            known.take_from_others(&owner, &id);
         }
-        if may_be_known_elsewhere {
-            state.take_from_others(&owner, &id);
-        }
+    }
+
+    /// An object that the watch may have shown while its owner was not known.
+    pub(super) fn found(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>) {
+        self.changed(scope, metadata, health, None);
     }
 
     fn deleted(&self, scope: &Scope, metadata: &ObjectMeta) {
         if let Some((owner, id)) = labelled(scope, metadata) {
-            self.lock().lose(&owner, &id, version(metadata));
+            self.lock().known.lose(&owner, &id, version(metadata));
         }
     }
 
@@ -179,45 +144,18 @@ impl Dependents {
         let Some((_, id)) = labelled(scope, metadata) else {
             return;
         };
-        let mut state = self.lock();
-        let had = state.live.iter().filter(|(_, objects)| objects.contains_key(&id));
-        let had: Vec<String> = had.map(|(owner, _)| owner.clone()).collect();
-        for owner in had {
-            state.lose(&owner, &id, version(metadata));
-        }
-    }
-
-    /// Not in a new list, and not written since that list began.
-    fn gone(&self, key: &Key, seen: &LiveObject) {
-        let mut state = self.lock();
-        let Some(known) = state.live.get_mut(&key.0) else {
-            return;
-        };
-        if known.get(&key.1) == Some(seen) {
-            known.remove(&key.1);
-            if let Some((_, wake)) = state.wakes.get(&key.0) {
-                wake(Duration::ZERO);
-            }
+        let known = &mut self.lock().known;
+        for owner in known.owners_of(&id) {
+            known.lose(&owner, &id, version(metadata));
         }
     }
 }
 
-impl State {
-    /// The object that `owner` had is, as of `version`, not there or not its own, and who has it is told.
-    fn lose(&mut self, owner: &str, id: &ObjectId, version: Option<u64>) {
-        let Some(known) = self.live.get_mut(owner) else {
-            return;
-        };
-        // A newer object of the same name was created by us meanwhile.
-        if known.get(id).is_some_and(|live| is_older(version, live.version)) {
-            return;
-        }
-        if known.remove(id).is_some()
-            && let Some((_, wake)) = self.wakes.get(owner)
-        {
-            wake(Duration::ZERO);
-        }
-    }
+/// What is of interest of an object whose kind has a readiness.
+pub(super) fn judged(scope: &Scope, object: DynamicObject) -> (ObjectMeta, Option<Health>) {
+    let generation = object.metadata.generation;
+    let verdict = health(&scope.group, &scope.kind, generation, &object.data);
+    (object.metadata, verdict)
 }
 
 /// The object, if something proves that it is ours.
@@ -249,10 +187,6 @@ pub(super) fn version(metadata: &ObjectMeta) -> Option<u64> {
     metadata.resource_version.as_ref()?.parse().ok()
 }
 
-fn is_older(version: Option<u64>, than: Option<u64>) -> bool {
-    matches!((version, than), (Some(version), Some(than)) if version < than)
-}
-
 fn map_event<K, T>(event: Event<K>, mut map: impl FnMut(K) -> T) -> Event<T> {
     match event {
         Event::Apply(object) => Event::Apply(map(object)),
@@ -260,17 +194,5 @@ fn map_event<K, T>(event: Event<K>, mut map: impl FnMut(K) -> T) -> Event<T> {
         Event::Init => Event::Init,
         Event::InitApply(object) => Event::InitApply(map(object)),
         Event::InitDone => Event::InitDone,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_are_compared_as_numbers() {
-        assert!(is_older(Some(9), Some(10)));
-        assert!(!is_older(Some(10), Some(10)));
-        assert!(!is_older(None, Some(10)));
     }
 }

@@ -4,20 +4,30 @@
 //! carry our label are never sent by the server, and those on which a controller has copied it count as not there
 //! ([`owner_uid`](steersman_cluster::owner_uid)). Kinds without a readiness are watched by their
 //! metadata alone; the others are reduced as they arrive.
+//!
+//! Anybody may write our label with any UID, so what is kept is of the resources that are known ([`Dependents::route`]), as much
+//! as [`known`] says. Of all others a bit is kept ([`missed`]), and what may belong to a resource that gets known later is
+//! listed by its UID then ([`Dependents::find_unseen`]).
 
+mod find;
 mod follow;
+mod known;
+mod missed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use find::FindError;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use known::Known;
 use kube::Client;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind};
 use steersman_model::{ObjectId, OwnedFields};
 use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::status::Health;
@@ -25,6 +35,8 @@ use crate::status::Health;
 /// A reconcile waits at most this long for the first list of a watch. Objects of a kind that
 /// can't be watched are not corrected when they drift, but the release works.
 const FIRST_LIST_TIMEOUT: Duration = Duration::from_secs(10);
+/// A watch waits at most this long for the resources to be known.
+const RESOURCES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is known of a live object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,18 +88,35 @@ pub struct Dependents {
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
     state: Mutex<State>,
+    /// How many controllers have not listed their resources yet.
+    expected: watch::Sender<usize>,
 }
 
 #[derive(Default)]
 struct State {
-    /// By the UID of their owner.
-    live: BTreeMap<String, BTreeMap<ObjectId, LiveObject>>,
-    /// By the UID of the owner, each with the number of its route.
-    wakes: BTreeMap<String, (u64, Wake)>,
-    routes: u64,
-    watches: BTreeMap<Scope, watch::Receiver<Listed>>,
+    known: Known,
+    watches: BTreeMap<Scope, Watched>,
     /// Where nothing of ours was.
     empty: BTreeSet<Scope>,
+}
+
+/// A watch, and whose it is.
+#[derive(Clone)]
+struct Watched {
+    resource: Resource,
+    listed: watch::Receiver<Listed>,
+}
+
+/// Resources are about to be known: what a list names of unknown ones would have to be listed again for each. It ends when it is
+/// dropped.
+#[derive(Debug)]
+pub struct ExpectedResources(watch::Sender<usize>);
+
+impl Drop for ExpectedResources {
+    fn drop(&mut self) {
+        self.0
+            .send_modify(|expected| *expected = expected.saturating_sub(1));
+    }
 }
 
 /// A kind in one namespace, or in all of them.
@@ -114,6 +143,12 @@ impl Scope {
             kind: resource.api.kind.clone(),
             namespace: namespace.map(str::to_owned),
         }
+    }
+
+    fn contains(&self, id: &ObjectId) -> bool {
+        id.group == self.group
+            && id.kind == self.kind
+            && (self.namespace.is_none() || self.namespace == id.namespace)
     }
 }
 
@@ -150,15 +185,22 @@ impl Dependents {
             namespaces,
             stop,
             state: Mutex::default(),
+            expected: watch::Sender::new(0),
         }
     }
 
-    /// Calls `wake` from now on when an object of the owner with this UID changes.
+    /// Resources are listed, and have routes soon. No watch begins before, as long as that does not take too long.
+    pub fn expect_resources(&self) -> ExpectedResources {
+        self.expected.send_modify(|expected| *expected += 1);
+        ExpectedResources(self.expected.clone())
+    }
+
+    /// Remembers the objects of the owner with this UID from now on, and calls `wake` when one changes. What there was of it
+    /// before may have to be found: [`Dependents::find_unseen`].
     pub fn route(&self, owner: &str, wake: Wake) -> Route {
         let mut state = self.lock();
-        state.routes += 1;
-        let number = state.routes;
-        state.wakes.insert(owner.to_owned(), (number, wake));
+        let State { known, watches, .. } = &mut *state;
+        let number = known.route(owner, wake, watches.keys(), Instant::now());
         Route {
             owner: owner.to_owned(),
             number,
@@ -170,33 +212,28 @@ impl Dependents {
         self.stop.is_cancelled()
     }
 
-    /// Wakes nobody any longer by this route. What is live of the owner stays known until the
-    /// watches say that it is gone: the owner may come back.
+    /// Wakes nobody any longer by this route. What is live of the owner stays known for a while: the owner may come back.
     pub fn forget(&self, route: &Route) {
-        let mut state = self.lock();
-        if state
-            .wakes
-            .get(&route.owner)
-            .is_some_and(|(number, _)| *number == route.number)
-        {
-            state.wakes.remove(&route.owner);
-        }
-        state.live.retain(|_, objects| !objects.is_empty());
+        let now = Instant::now();
+        self.lock().known.leave(&route.owner, route.number, now);
     }
 
     /// What is known of an object.
     pub fn live(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
-        self.lock().live.get(owner)?.get(id).cloned()
+        self.lock().known.live(owner, id).cloned()
     }
 
     /// Every object that is known to be an owner's.
     pub fn owned(&self, owner: &str) -> Vec<(ObjectId, LiveObject)> {
         let state = self.lock();
-        let live = state.live.get(owner);
-        live.into_iter()
-            .flatten()
-            .map(|(id, live)| (id.clone(), live.clone()))
-            .collect()
+        let owned = state.known.owned(owner);
+        owned.map(|(id, live)| (id.clone(), live.clone())).collect()
+    }
+
+    /// Whether an owner has more objects than are remembered. Once it has fewer, the rest is found like what was there before
+    /// it was known.
+    pub fn has_more(&self, owner: &str) -> bool {
+        self.lock().known.is_cut(owner)
     }
 
     /// Takes over what an apply's answer says, so that it is known before the watch's event arrives. Gives
@@ -204,18 +241,7 @@ impl Dependents {
     pub fn note_applied(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) -> Option<OwnedFields> {
         let reduced = self.reduce(id, metadata, None);
         let fields = reduced.fields;
-        let mut state = self.lock();
-        let health = state
-            .live
-            .get(owner)
-            .and_then(|live| live.get(id))
-            .and_then(|live| live.health.clone());
-        let live = LiveObject { health, ..reduced };
-        state
-            .live
-            .entry(owner.to_owned())
-            .or_default()
-            .insert(id.clone(), live);
+        self.lock().known.note_applied(owner, id, reduced);
         fields
     }
 
@@ -231,12 +257,17 @@ impl Dependents {
         let scope = Scope::of(place);
         let mut listed = {
             let mut state = self.lock();
-            let started = state.watches.get(&scope).cloned();
+            let started = state.watches.get(&scope).map(|watched| watched.listed.clone());
             started.unwrap_or_else(|| {
-                let (sender, receiver) = watch::channel(Listed::Not);
-                state.watches.insert(scope.clone(), receiver.clone());
-                tokio::spawn(Arc::clone(self).run(scope, place.resource.clone(), sender));
-                receiver
+                let (sender, listed) = watch::channel(Listed::Not);
+                let resource = place.resource.clone();
+                let watched = Watched {
+                    resource: resource.clone(),
+                    listed: listed.clone(),
+                };
+                state.watches.insert(scope.clone(), watched);
+                tokio::spawn(Arc::clone(self).run(scope, resource, sender));
+                listed
             })
         };
         let first = listed.wait_for(|listed| *listed != Listed::Not);
@@ -255,7 +286,8 @@ impl Dependents {
         };
         [place, everywhere].into_iter().map(Scope::of).any(|scope| {
             let watched = state.watches.get(&scope);
-            state.empty.contains(&scope) || watched.is_some_and(|listed| *listed.borrow() == Listed::Complete)
+            state.empty.contains(&scope)
+                || watched.is_some_and(|watched| *watched.listed.borrow() == Listed::Complete)
         })
     }
 
@@ -287,19 +319,5 @@ impl Dependents {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// Somebody gave the object another owner's mark: its former owner has lost it.
-    fn take_from_others(&mut self, owner: &str, id: &ObjectId) {
-        for (other, objects) in &mut self.live {
-            if other != owner
-                && objects.remove(id).is_some()
-                && let Some((_, wake)) = self.wakes.get(other)
-            {
-                wake(Duration::ZERO);
-            }
-        }
     }
 }

@@ -19,6 +19,7 @@ use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
+use crate::apply::PruneError;
 use crate::dependents::Dependents;
 use crate::release::{ReleaseIndex, Stored};
 use crate::status::Redactor;
@@ -155,6 +156,8 @@ impl Observer<'_> {
         }
         let served = self.lookups.renderer.discovery.served().await?;
         let dependents = self.dependents;
+        let unseen = dependents.find_unseen(&session.owner.uid);
+        unseen.await.map_err(PruneError::from)?;
         let mut drifted = Vec::new();
         for (id, expected) in &known.objects {
             let Some(resource) = served.any_version(&id.group, &id.kind) else {

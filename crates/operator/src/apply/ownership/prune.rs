@@ -10,7 +10,7 @@ use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
 
 use crate::apply::applier::Applier;
 use crate::apply::request::{delete, find};
-use crate::dependents::LiveObject;
+use crate::dependents::{FindError, LiveObject};
 
 /// So often is an object looked at again that others write while it is to be deleted.
 const ATTEMPTS: usize = 5;
@@ -44,6 +44,9 @@ pub enum PruneError {
         /// What the server said.
         source: RequestError,
     },
+    /// Objects that were there before their resource was known can't be looked for.
+    #[error(transparent)]
+    Find(#[from] FindError),
     /// The server refused a request.
     #[error("failed to {attempt} {id}")]
     Request {

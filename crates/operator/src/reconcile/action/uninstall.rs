@@ -71,6 +71,8 @@ impl Uninstall<'_> {
             self.warn_of_unreadable(session, &unreadable);
         }
         // What carries our mark goes too, should its revision have been lost.
+        let unseen = self.dependents.find_unseen(&session.owner.uid);
+        unseen.await.map_err(PruneError::from)?;
         let marked = if is_incomplete || !doubtful.is_empty() {
             self.executor.applier.all_marked(&session.owner).await?
         } else {
@@ -89,6 +91,9 @@ impl Uninstall<'_> {
             let wait = step("wait").objects(deleted.len());
             wait.of(self.wait_until_gone(session, deleted)).await?
         };
+        if blockers.is_empty() && self.dependents.has_more(&session.owner.uid) {
+            return Ok(vec!["more objects that carry its UID".to_owned()]);
+        }
         if !blockers.is_empty() {
             session.log("Uninstall wait");
             session.log("Waiting until all resources are deleted");

@@ -1,0 +1,284 @@
+//! What is live, by its owner. Pure, but for the clock.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use steersman_model::ObjectId;
+use tokio::time::Instant;
+
+use super::missed::Missed;
+use super::{LiveObject, Scope, Wake};
+
+/// So long what is live of an owner stays known when nobody asks for it any longer: a controller that is replaced comes
+/// back for it.
+const GRACE: Duration = Duration::from_mins(1);
+/// So many objects are remembered. Of more, those stay unknown that others have given to an owner with more than
+/// [`FEW`]; each takes about 400 bytes.
+const MOST: usize = 40_000;
+/// So many objects of an owner are remembered, however many there are in all.
+const FEW: usize = 500;
+
+/// The live objects of those owners that are known, and of no others: anybody may write a label with a UID.
+#[derive(Default)]
+pub(super) struct Known {
+    owners: BTreeMap<String, KnownOwner>,
+    objects: usize,
+    routes: u64,
+    /// How many lists have begun.
+    lists: u64,
+    missed: Missed,
+    /// Owners without a route, and since when, the first ones first.
+    left: VecDeque<(Instant, String)>,
+}
+
+#[derive(Default)]
+struct KnownOwner {
+    route: Option<(u64, Wake)>,
+    objects: BTreeMap<ObjectId, Entry>,
+    /// Where objects of it may have been seen that are not remembered.
+    unseen: BTreeSet<Scope>,
+    /// Where there were more objects of it than are remembered.
+    cut: BTreeSet<Scope>,
+}
+
+struct Entry {
+    live: LiveObject,
+    /// Which list was the last one to begin when it was seen.
+    list: u64,
+}
+
+/// What an object was before a change.
+pub(super) enum Before {
+    /// Nobody asks for the objects of its owner, or there are too many.
+    Unwanted,
+    /// It was not known.
+    Unknown,
+    /// It was this.
+    Known(LiveObject),
+    /// What is known of it is newer.
+    Newer,
+}
+
+impl Known {
+    /// Calls `wake` from now on when an object of the owner changes. `watched` is what is watched: objects of the owner may have
+    /// been seen there.
+    pub(super) fn route<'a>(
+        &mut self,
+        owner: &str,
+        wake: Wake,
+        watched: impl Iterator<Item = &'a Scope>,
+        now: Instant,
+    ) -> u64 {
+        self.drop_left(now);
+        self.routes += 1;
+        let number = self.routes;
+        let known = self.owners.entry(owner.to_owned()).or_insert_with(|| {
+            let missed = watched.filter(|scope| self.missed.may_have(owner, &scope.group, &scope.kind));
+            KnownOwner {
+                unseen: missed.cloned().collect(),
+                ..KnownOwner::default()
+            }
+        });
+        known.route = Some((number, wake));
+        number
+    }
+
+    /// The route with this number ends.
+    pub(super) fn leave(&mut self, owner: &str, number: u64, now: Instant) {
+        if let Some(known) = self.owners.get_mut(owner)
+            && known.route.as_ref().is_some_and(|(route, _)| *route == number)
+        {
+            known.route = None;
+            self.left.push_back((now, owner.to_owned()));
+        }
+        self.drop_left(now);
+    }
+
+    /// Forgets the objects of those who have left a while ago.
+    fn drop_left(&mut self, now: Instant) {
+        while let Some((_, owner)) = self.left.pop_front_if(|(at, _)| now.duration_since(*at) >= GRACE) {
+            if self.owners.get(&owner).is_none_or(|known| known.route.is_some()) {
+                continue;
+            }
+            let known = self.owners.remove(&owner).unwrap_or_default();
+            self.objects -= known.objects.len();
+            for id in known.objects.keys() {
+                self.missed.note(&owner, &id.group, &id.kind);
+            }
+            for scope in known.unseen.iter().chain(&known.cut) {
+                self.missed.note(&owner, &scope.group, &scope.kind);
+            }
+        }
+    }
+
+    /// What is known of an object.
+    pub(super) fn live(&self, owner: &str, id: &ObjectId) -> Option<&LiveObject> {
+        Some(&self.owners.get(owner)?.objects.get(id)?.live)
+    }
+
+    /// Every object that is known to be an owner's.
+    pub(super) fn owned(&self, owner: &str) -> impl Iterator<Item = (&ObjectId, &LiveObject)> {
+        let known = self.owners.get(owner).into_iter();
+        known.flat_map(|known| known.objects.iter().map(|(id, entry)| (id, &entry.live)))
+    }
+
+    /// Where objects of an owner may be that are not known.
+    pub(super) fn unseen(&self, owner: &str) -> Vec<Scope> {
+        let known = self.owners.get(owner);
+        known
+            .map(|known| known.unseen.iter().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    /// What an owner has in a place is known.
+    pub(super) fn note_seen(&mut self, owner: &str, scope: &Scope) {
+        if let Some(known) = self.owners.get_mut(owner) {
+            known.unseen.remove(scope);
+        }
+    }
+
+    /// Whether an owner has more objects than are remembered. If it has, they count as not seen from now on.
+    pub(super) fn is_cut(&mut self, owner: &str) -> bool {
+        let Some(known) = self.owners.get_mut(owner) else {
+            return false;
+        };
+        let cut = std::mem::take(&mut known.cut);
+        let is_cut = !cut.is_empty();
+        known.unseen.extend(cut);
+        is_cut
+    }
+
+    /// Our own apply has made an object this.
+    pub(super) fn note_applied(&mut self, owner: &str, id: &ObjectId, live: LiveObject) {
+        let list = self.lists;
+        match self.owners.get_mut(owner) {
+            Some(known) => {
+                let health = known.objects.get(id).and_then(|entry| entry.live.health.clone());
+                let live = LiveObject { health, ..live };
+                let before = known.objects.insert(id.clone(), Entry { live, list });
+                self.objects += usize::from(before.is_none());
+            }
+            None => self.missed.note(owner, &id.group, &id.kind),
+        }
+    }
+
+    /// A list begins. What was seen before it is as the list says.
+    pub(super) fn begin_list(&mut self, now: Instant) -> u64 {
+        self.drop_left(now);
+        self.lists += 1;
+        self.lists
+    }
+
+    /// A list has ended: what it did not name, and was not seen since it began, is gone, and its owners are told.
+    pub(super) fn end_list(&mut self, scope: &Scope, list: u64) {
+        for known in self.owners.values_mut() {
+            let before = known.objects.len();
+            known
+                .objects
+                .retain(|id, entry| entry.list >= list || !scope.contains(id));
+            let gone = before - known.objects.len();
+            self.objects -= gone;
+            if gone > 0 {
+                wake(known.route.as_ref(), Duration::ZERO);
+            }
+        }
+    }
+
+    /// A watch, or a list that began as this one, shows an object. Gives what it was before.
+    pub(super) fn show(
+        &mut self,
+        (owner, id): (&str, &ObjectId),
+        scope: &Scope,
+        new: &LiveObject,
+        list: Option<u64>,
+    ) -> Before {
+        let Some(known) = self.owners.get_mut(owner) else {
+            self.missed.note(owner, &id.group, &id.kind);
+            return Before::Unwanted;
+        };
+        let Some(entry) = known.objects.get_mut(id) else {
+            if self.objects >= MOST && known.objects.len() >= FEW {
+                known.cut.insert(scope.clone());
+                return Before::Unwanted;
+            }
+            let live = new.clone();
+            known.objects.insert(
+                id.clone(),
+                Entry {
+                    live,
+                    list: self.lists,
+                },
+            );
+            self.objects += 1;
+            return Before::Unknown;
+        };
+        // After a restore of the cluster versions are lower than before. A list has those of now.
+        let is_former = list.is_some_and(|list| entry.list < list);
+        entry.list = self.lists;
+        // The answer to our own apply may be ahead of the watch. Its verdict is not.
+        if !is_former && new.is_older_than(&entry.live) && entry.live.uid == new.uid {
+            entry.live.health.clone_from(&new.health);
+            return Before::Newer;
+        }
+        Before::Known(std::mem::replace(&mut entry.live, new.clone()))
+    }
+
+    /// Wakes the owner.
+    pub(super) fn wake(&self, owner: &str, pause: Duration) {
+        wake(
+            self.owners.get(owner).and_then(|known| known.route.as_ref()),
+            pause,
+        );
+    }
+
+    /// Somebody gave the object another owner's mark: its former owner has lost it.
+    pub(super) fn take_from_others(&mut self, owner: &str, id: &ObjectId) {
+        for (other, known) in &mut self.owners {
+            if other != owner && known.objects.remove(id).is_some() {
+                self.objects -= 1;
+                wake(known.route.as_ref(), Duration::ZERO);
+            }
+        }
+    }
+
+    /// Who has the object, as far as is known.
+    pub(super) fn owners_of(&self, id: &ObjectId) -> Vec<String> {
+        let had = self
+            .owners
+            .iter()
+            .filter(|(_, known)| known.objects.contains_key(id));
+        had.map(|(owner, _)| owner.clone()).collect()
+    }
+
+    /// The object that `owner` had is, as `seen`, not there or not its own, and who has it is told.
+    pub(super) fn lose(&mut self, owner: &str, id: &ObjectId, version: Option<u64>) {
+        let Some(known) = self.owners.get_mut(owner) else {
+            return;
+        };
+        // A newer object of the same name was created by us meanwhile.
+        let is_newer = |entry: &Entry| is_older(version, entry.live.version);
+        if known.objects.get(id).is_some_and(is_newer) {
+            return;
+        }
+        if known.objects.remove(id).is_some() {
+            self.objects -= 1;
+            wake(known.route.as_ref(), Duration::ZERO);
+        }
+    }
+}
+
+impl LiveObject {
+    fn is_older_than(&self, other: &Self) -> bool {
+        is_older(self.version, other.version)
+    }
+}
+
+fn wake(route: Option<&(u64, Wake)>, pause: Duration) {
+    if let Some((_, wake)) = route {
+        wake(pause);
+    }
+}
+
+fn is_older(version: Option<u64>, than: Option<u64>) -> bool {
+    matches!((version, than), (Some(version), Some(than)) if version < than)
+}
