@@ -3,9 +3,7 @@
 //! They are written to the core API, because helm-operator's role allows that and not the newer
 //! group. An event that can't be written is no failure of the release.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
@@ -16,8 +14,8 @@ use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
 use tokio::time::Instant;
 
-/// The same event about the same resource is not repeated within this time.
-const QUIET: Duration = Duration::from_mins(10);
+use super::recent_events::{RecentEvents, Verdict};
+
 /// A name has at most 253 letters; a time follows this part of it.
 const MAX_NAME: usize = 230;
 /// The server's limit for a message.
@@ -154,7 +152,7 @@ impl EventReason {
 #[derive(Clone)]
 pub struct Events {
     client: Client,
-    sent: Arc<Mutex<BTreeMap<String, Instant>>>,
+    recent: Arc<Mutex<RecentEvents>>,
 }
 
 impl std::fmt::Debug for Events {
@@ -168,14 +166,13 @@ impl Events {
     pub fn new(client: Client) -> Self {
         Self {
             client,
-            sent: Arc::default(),
+            recent: Arc::default(),
         }
     }
 
-    /// Writes an event about `about`, unless the same was written a moment ago.
+    /// Writes an event about `about`, unless the same, or too many of it, were written a moment ago.
     pub fn send(&self, about: &ObjectReference, reason: EventReason, message: &str, now: Timestamp) {
-        let uid = about.uid.as_deref().unwrap_or_default();
-        if !self.is_news(&format!("{uid} {} {message}", reason.as_str())) {
+        if !self.is_news(about, reason, message) {
             return;
         }
         let event = event(about, reason, message, now);
@@ -190,14 +187,26 @@ impl Events {
         });
     }
 
-    fn is_news(&self, key: &str) -> bool {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        sent.retain(|_, at| at.elapsed() < QUIET);
-        if sent.contains_key(key) {
-            return false;
+    fn is_news(&self, about: &ObjectReference, reason: EventReason, message: &str) -> bool {
+        let uid = about.uid.as_deref().unwrap_or_default();
+        let verdict = {
+            let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            recent.judge(uid, reason.as_str(), message, Instant::now())
+        };
+        let namespace = about.namespace.as_deref().unwrap_or_default();
+        let name = about.name.as_deref().unwrap_or_default();
+        match verdict {
+            Verdict::FirstTooMany => {
+                tracing::warn!(
+                    namespace,
+                    name,
+                    "the resource has had too many events; no more are written for some minutes"
+                );
+            }
+            Verdict::TooMany(more) => tracing::debug!(namespace, name, more, "an event is left out"),
+            Verdict::News | Verdict::Known => {}
         }
-        sent.insert(key.to_owned(), Instant::now());
-        true
+        verdict == Verdict::News
     }
 }
 

@@ -12,6 +12,7 @@ mod health;
 mod manifest;
 mod next_status;
 mod patch;
+mod recent_events;
 mod redact;
 mod release_report;
 mod report_conditions;
