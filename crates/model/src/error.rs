@@ -2,6 +2,10 @@
 
 use std::error::Error;
 
+/// Stands before a text whose start may be missing, so that it may begin within a secret. It shows nothing, and who masks
+/// secrets in the text takes it out.
+pub const CUT: char = '\u{2060}';
+
 /// Texts of others go to logs and conditions: control characters and line breaks are taken out.
 ///
 /// ```

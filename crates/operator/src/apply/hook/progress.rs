@@ -3,9 +3,10 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
-use steersman_model::one_line;
+use steersman_model::{CUT, one_line};
 
-/// How the first container of a pod that failed has ended. Nothing is cut here, as no secret is masked yet.
+/// How the first container of a pod that failed has ended. Nothing is cut here, as no secret is masked yet; but the kubelet keeps
+/// the end of what was printed, and so may the container itself.
 pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let init = status.init_container_statuses.iter().flatten();
@@ -19,9 +20,10 @@ pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
             .or(end.reason.as_deref())
             .unwrap_or_default(),
     );
+    let message = message.replace(CUT, "");
     let pod = pod.metadata.name.as_deref().unwrap_or_default();
     Some(format!(
-        "container {} of pod {pod} ended with {}: {message}",
+        "container {} of pod {pod} ended with {}: {CUT}{message}",
         container.name, end.exit_code
     ))
 }

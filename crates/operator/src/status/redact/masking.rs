@@ -1,11 +1,15 @@
 //! Masking what a redactor knows.
 
+use steersman_model::CUT;
+
 use super::forms::{for_each_form, lines};
 use super::text_index::TextIndex;
 use super::{MASK, Redactor, SHORTEST_LINE};
 
 /// The longest text that is looked through. A longer one is not shown.
 const LONGEST_TEXT: usize = 1024 * 1024;
+/// So many marks of a cut are looked at in a text.
+const MOST_CUTS: usize = 4;
 /// How many times longer a writing may be than what is written: a control character in JSON that is quoted once more.
 const GROWTH: usize = 8;
 /// What stands between texts that are looked through together. It is in no text.
@@ -27,7 +31,7 @@ impl Redactor {
             return texts.iter().map(|_| untold()).collect();
         }
         if self.secrets.is_empty() {
-            return texts.iter().map(|&text| text.to_owned()).collect();
+            return texts.iter().map(|text| text.replace(CUT, "")).collect();
         }
         let mut masked = Vec::with_capacity(texts.len());
         let mut rest = texts;
@@ -76,7 +80,7 @@ impl Redactor {
     }
 
     /// No writing of a secret is longer.
-    fn longest_form(&self) -> usize {
+    pub(super) fn longest_form(&self) -> usize {
         let longest = self.secrets.iter().map(String::len).max().unwrap_or_default();
         longest.saturating_mul(GROWTH)
     }
@@ -110,7 +114,14 @@ impl Redactor {
                 for_each_form(line, text.len(), &mut find);
             }
         }
-        index.longest()
+        let mut longest = index.longest();
+        for at in cuts(text) {
+            let tail = self.tail_at_start(text.get(at..).unwrap_or_default());
+            if let Some(length) = longest.get_mut(at) {
+                *length = (*length).max(tail as u32);
+            }
+        }
+        longest
     }
 }
 
@@ -135,7 +146,21 @@ fn replaced(text: &str, longest: &[u32], end: usize, is_cut: bool) -> String {
     if is_cut {
         masked.push('…');
     }
-    masked
+    masked.replace(CUT, "")
+}
+
+/// Where the start of a text may be missing. Others may write the mark, too, and no more of these are looked at than we have in
+/// a text.
+fn cuts(text: &[u8]) -> impl Iterator<Item = usize> {
+    let mut mark = [0; 4];
+    let mark = CUT.encode_utf8(&mut mark).len();
+    let is_mark =
+        move |window: &[u8]| std::str::from_utf8(window).is_ok_and(|window| window.starts_with(CUT));
+    let starts = text
+        .windows(mark)
+        .enumerate()
+        .filter(move |(_, window)| is_mark(window));
+    starts.map(move |(at, _)| at + mark).take(MOST_CUTS)
 }
 
 fn untold() -> String {

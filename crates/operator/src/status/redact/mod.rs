@@ -5,6 +5,7 @@ mod forms;
 mod learning;
 mod masking;
 mod secret_key;
+mod tail;
 mod text_index;
 
 use std::collections::BTreeSet;
