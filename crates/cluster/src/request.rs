@@ -11,6 +11,9 @@ use crate::too_large::is_too_large;
 /// What is said of a connection that ended before its answer.
 const CLOSED: &str = "no answer from the API server: the connection was closed";
 
+/// No pause is longer that a server asks for: as long as those after many failures.
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+
 /// A request that failed.
 ///
 /// The text is the server's message or the innermost cause of a failed connection: kube's own
@@ -96,10 +99,10 @@ impl RequestError {
         self.code == 0 && &*self.message == CLOSED
     }
 
-    /// How long the server asks to be left alone.
+    /// How long the server asks to be left alone: no longer than [`LONGEST_PAUSE`], whatever it, or who stands before it, says.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
-            .map(|seconds| Duration::from_secs(u64::from(seconds)))
+            .map(|seconds| Duration::from_secs(u64::from(seconds)).min(LONGEST_PAUSE))
     }
 
     /// Whether a precondition on the UID failed: there is no such object, or another one.

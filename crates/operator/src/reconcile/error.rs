@@ -251,6 +251,15 @@ mod tests {
             assert_eq!(error.stage(true, false), stage, "{code}");
             assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
         }
+        let mut error = lookup_that_failed_with(429);
+        if let ReconcileError::Lookup {
+            source: LookupError::Request { source, .. },
+            ..
+        } = &mut error
+        {
+            source.retry_after = Some(u32::MAX);
+        }
+        assert_eq!(error.retry_after(), Some(Duration::from_mins(5)));
         assert_eq!(
             steersman_model::chain(&lookup_that_failed_with(403)),
             "template: web/templates/a.yaml:1:3: error calling lookup: failed to get configmaps default/source: the \
