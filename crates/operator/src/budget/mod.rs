@@ -30,6 +30,7 @@ pub struct Budget {
     /// One permit, for the large share.
     large: Arc<Semaphore>,
     texts: Arc<Semaphore>,
+    releases: Arc<Semaphore>,
 }
 
 impl Budget {
@@ -44,6 +45,7 @@ impl Budget {
             free: semaphore(shares.reconciles),
             large: Arc::new(Semaphore::new(1)),
             texts: semaphore(shares.resources),
+            releases: semaphore(shares.releases),
         }
     }
 
@@ -68,8 +70,12 @@ impl Budget {
 
     /// Room for a text of a custom resource, if there is any; it is free again when what is given is dropped.
     pub fn room_for_text(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        let permits = u32::try_from(permits(bytes)).ok()?;
-        Arc::clone(&self.texts).try_acquire_many_owned(permits).ok()
+        room(&self.texts, bytes)
+    }
+
+    /// The same for what is remembered of a release.
+    pub fn room_for_release(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        room(&self.releases, bytes)
     }
 }
 
@@ -170,6 +176,11 @@ impl Share {
     fn lock(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn room(free: &Arc<Semaphore>, bytes: usize) -> Option<OwnedSemaphorePermit> {
+    let permits = u32::try_from(permits(bytes)).ok()?;
+    Arc::clone(free).try_acquire_many_owned(permits).ok()
 }
 
 fn permits(bytes: usize) -> usize {

@@ -35,6 +35,8 @@ pub struct Shares {
     pub large: Allowance,
     /// The texts of all custom resources that are kept between reconciles.
     pub resources: usize,
+    /// What is remembered of releases between reconciles, beyond what most have.
+    pub releases: usize,
     /// A document of YAML while it is read.
     pub document: usize,
     /// What the API server answers.
@@ -70,6 +72,7 @@ impl Shares {
             usual: Allowance::of(reconciles / 12),
             large,
             resources: limit / 16,
+            releases: limit / 40,
             document: (limit / 12).min(64 * MEBIBYTE),
             answers: AnswerLimits {
                 // An API server takes 3 MiB of an object, and etcd 1.5.
@@ -112,7 +115,7 @@ mod tests {
     /// What all shares come to, with what answers take while they are read: their text twice, and their values twice.
     fn sum(shares: &Shares) -> usize {
         let answers = 2 * shares.answers.bytes + 2 * shares.answers.object;
-        shares.reconciles + shares.resources + answers
+        shares.reconciles + shares.resources + shares.releases + answers
     }
 
     #[test]

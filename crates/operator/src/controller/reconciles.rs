@@ -113,7 +113,7 @@ impl Controller {
         };
         self.queue.done(&key);
         let now = Instant::now();
-        let Some((cache, outcome)) = result else {
+        let Some((mut cache, outcome)) = result else {
             tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
             self.context
                 .metrics
@@ -167,6 +167,7 @@ impl Controller {
                 cache.objects(),
             );
         }
+        cache.fit(&self.context.budget);
         known.cache = Some(cache);
         if let Some(object) = outcome.object
             && object.metadata.uid == uid

@@ -28,6 +28,7 @@ mod plan;
 mod progress;
 mod randomness;
 mod release_cache;
+mod remembered;
 mod renderer;
 mod reporter;
 mod reuse_values;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::announce::Attempt;
 use super::drift_backoff::DriftBackoff;
+use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
 use super::state::LastRevision;
@@ -64,6 +65,8 @@ pub struct ReleaseCache {
     pub(super) uninstalled: bool,
     /// Whether the usual share of the memory has not been enough.
     pub(super) needs_much: bool,
+    /// For what is known and refused.
+    pub(super) room: Room,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.
