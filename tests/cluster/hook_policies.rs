@@ -128,7 +128,7 @@ async fn a_hook_that_failed_tells_what_its_pod_said_and_goes_if_its_policy_says_
     );
     let operator = bench.ready_operator().await;
     bench
-        .apply_web("shop", json!({"hooks": true, "password": "canary"}))
+        .apply_web("shop", json!({"hooks": true, "password": "correct canary horse"}))
         .await;
     let jobs = bench.api("batch", "v1", "Job", "jobs");
     let pods = bench.api("", "v1", "Pod", "pods");
@@ -143,8 +143,9 @@ async fn a_hook_that_failed_tells_what_its_pod_said_and_goes_if_its_policy_says_
     let pod = bench
         .wait_some("the pod", &pods, watcher::Config::default(), name)
         .await;
-    // Does what the kubelet would do, were there nodes.
-    let end = json!({"exitCode": 3, "reason": "Error", "message": "no such table\nfor canary"});
+    // Does what the kubelet would do, were there nodes: it keeps the end of what was printed.
+    let words = "nary horse\nno such table\nfor correct canary horse";
+    let end = json!({"exitCode": 3, "reason": "Error", "message": words});
     let container = json!({"name": "job", "image": "job:1", "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": end}});
     let status = json!({"status": {"phase": "Failed", "containerStatuses": [container]}});
     pods.patch_status(&pod, &PatchParams::default(), &Patch::Merge(status))
@@ -152,7 +153,7 @@ async fn a_hook_that_failed_tells_what_its_pod_said_and_goes_if_its_policy_says_
         .unwrap();
     let (_, reason, message) = bench.wait_failed("shop", "ReleaseFailed").await;
     assert_eq!(reason, "InstallError");
-    let said = format!("container job of pod {pod} ended with 3: no such table for ********");
+    let said = format!("container job of pod {pod} ended with 3: ******** no such table for ********");
     assert!(
         message.contains("pre-install hook web/templates/hooks.yaml: Job ")
             && message.contains("BackoffLimitExceeded")

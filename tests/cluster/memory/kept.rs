@@ -71,6 +71,33 @@ async fn secrets_that_are_looked_up_again_are_not_kept() {
 }
 
 #[tokio::test]
+async fn names_that_no_object_can_have_are_not_kept() {
+    let Some(bench) = Bench::with_kind("names_that_no_object_can_have").await else {
+        return;
+    };
+    with_any_template(&bench);
+    let operator = bench.ready_operator().await;
+    let template = looking_up(100, &format!("{}-%d", "x".repeat(7000)));
+    bench.apply_web("looker", json!({"template": template})).await;
+    bench.wait_revision("looker", 1).await;
+    let record = bench.secrets().get("sh.helm.release.v1.looker.v1").await.unwrap();
+    let snapshot = record.data["data"].as_object().unwrap();
+    let lengths = snapshot.values().filter_map(|value| Some(value.as_str()?.len()));
+    assert!(lengths.sum::<usize>() < 40_000);
+    let mark = bench.cluster.audit_mark().unwrap();
+    let again = json!({"metadata": {"labels": {"again": "yes"}}});
+    bench.patch_web("looker", again).await;
+    bench.apply_web("looker", json!({"template": "# nothing"})).await;
+    bench.wait_revision("looker", 2).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let asked = audit
+        .by_user(bench.user.name())
+        .filter(|request| request.name.len() > 253);
+    assert!(asked.is_empty(), "{asked}");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn objects_of_resources_that_nobody_knows_are_not_kept() {
     let begun = Campaign::begin("objects_of_nobody", async |_: &Bench| {});
     let Some(campaign) = begun.await else { return };

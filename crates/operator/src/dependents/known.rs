@@ -282,3 +282,133 @@ fn wake(route: Option<&(u64, Wake)>, pause: Duration) {
 fn is_older(version: Option<u64>, than: Option<u64>) -> bool {
     matches!((version, than), (Some(version), Some(than)) if version < than)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn scope() -> Scope {
+        Scope {
+            group: String::new(),
+            kind: "ConfigMap".to_owned(),
+            namespace: None,
+        }
+    }
+
+    fn id(name: &str) -> ObjectId {
+        ObjectId {
+            group: String::new(),
+            kind: "ConfigMap".to_owned(),
+            namespace: Some("a".to_owned()),
+            name: name.to_owned(),
+        }
+    }
+
+    fn live(version: u64) -> LiveObject {
+        LiveObject {
+            uid: "o".to_owned(),
+            digest: None,
+            health: None,
+            deleting: false,
+            kept: false,
+            version: Some(version),
+        }
+    }
+
+    fn route(known: &mut Known, owner: &str, now: Instant) -> (u64, Arc<AtomicUsize>) {
+        let woken = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&woken);
+        let wake: Wake = Box::new(move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+        });
+        let watched = [scope()];
+        (known.route(owner, wake, watched.iter(), now), woken)
+    }
+
+    fn shown(known: &mut Known, owner: &str, name: &str, version: u64, list: Option<u64>) -> Before {
+        known.show((owner, &id(name)), &scope(), &live(version), list)
+    }
+
+    #[test]
+    fn what_was_seen_of_strangers_is_looked_for_once_they_are_known() {
+        let mut known = Known::default();
+        let now = Instant::now();
+        assert!(matches!(shown(&mut known, "u", "one", 1, None), Before::Unwanted));
+        assert_eq!(known.objects, 0);
+        route(&mut known, "other", now);
+        assert!(known.unseen("other").is_empty(), "a new one costs no request");
+        let (number, _) = route(&mut known, "u", now);
+        assert_eq!(known.unseen("u"), [scope()]);
+        shown(&mut known, "u", "one", 1, None);
+        known.note_seen("u", &scope());
+        assert!(known.unseen("u").is_empty() && known.live("u", &id("one")).is_some());
+
+        // A controller that is replaced finds it as it was; who stays away is forgotten.
+        known.leave("u", number, now);
+        let (number, _) = route(&mut known, "u", now + GRACE / 2);
+        assert!(known.live("u", &id("one")).is_some());
+        known.leave("u", number, now + GRACE / 2);
+        known.begin_list(now + 2 * GRACE);
+        assert_eq!((known.objects, known.owned("u").count()), (0, 0));
+        route(&mut known, "u", now + 2 * GRACE);
+        assert_eq!(known.unseen("u"), [scope()]);
+    }
+
+    #[test]
+    fn a_list_names_all_that_there_is() {
+        let mut known = Known::default();
+        let (_, woken) = route(&mut known, "u", Instant::now());
+        for name in ["stays", "goes"] {
+            shown(&mut known, "u", name, 100, None);
+        }
+        let list = known.begin_list(Instant::now());
+        known.note_applied("u", &id("applied"), live(101));
+        shown(&mut known, "u", "stays", 100, Some(list));
+        known.end_list(&scope(), list);
+        let left: Vec<String> = known.owned("u").map(|(id, _)| id.name.clone()).collect();
+        assert_eq!((left.concat().as_str(), known.objects), ("appliedstays", 2));
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_list_is_right_though_versions_are_lower_than_before() {
+        let mut known = Known::default();
+        route(&mut known, "u", Instant::now());
+        shown(&mut known, "u", "one", 1000, None);
+        assert!(matches!(shown(&mut known, "u", "one", 9, None), Before::Newer));
+        let list = known.begin_list(Instant::now());
+        assert!(matches!(
+            shown(&mut known, "u", "one", 10, Some(list)),
+            Before::Known(_)
+        ));
+        assert!(matches!(
+            shown(&mut known, "u", "one", 11, None),
+            Before::Known(_)
+        ));
+        // The answer to an apply is newer than a list that began before.
+        known.note_applied("u", &id("one"), live(20));
+        assert!(matches!(
+            shown(&mut known, "u", "one", 12, Some(list)),
+            Before::Newer
+        ));
+    }
+
+    #[test]
+    fn a_crowd_takes_no_room_from_others() {
+        let mut known = Known::default();
+        route(&mut known, "crowd", Instant::now());
+        route(&mut known, "usual", Instant::now());
+        for number in 0..MOST + 10 {
+            shown(&mut known, "crowd", &number.to_string(), 1, None);
+        }
+        shown(&mut known, "usual", "one", 1, None);
+        assert_eq!(known.objects, MOST + 1);
+        assert!(known.live("usual", &id("one")).is_some() && !known.is_cut("usual"));
+        assert!(known.unseen("crowd").is_empty());
+        assert!(known.is_cut("crowd") && !known.is_cut("crowd"));
+        assert_eq!(known.unseen("crowd"), [scope()]);
+    }
+}
