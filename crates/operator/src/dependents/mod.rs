@@ -226,8 +226,8 @@ impl Dependents {
     /// Every object that is known to be an owner's.
     pub fn owned(&self, owner: &str) -> Vec<(ObjectId, LiveObject)> {
         let state = self.lock();
-        let owned = state.known.owned(owner);
-        owned.map(|(id, live)| (id.clone(), live.clone())).collect()
+        let all = state.known.owned(owner);
+        all.map(|(id, live)| (id.clone(), live.clone())).collect()
     }
 
     /// Whether an owner has more objects than are remembered. Once it has fewer, the rest is found like what was there before
