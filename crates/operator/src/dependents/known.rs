@@ -51,11 +51,11 @@ struct Entry {
 pub(super) enum Before {
     /// Nobody asks for the objects of its owner, or there are too many.
     Unwanted,
-    /// It was not known.
+    /// Nobody has told of it, or it was gone.
     Unknown,
-    /// It was this.
+    /// The state that was replaced.
     Known(LiveObject),
-    /// What is known of it is newer.
+    /// Our own apply is ahead of the watch.
     Newer,
 }
 
@@ -111,12 +111,12 @@ impl Known {
         }
     }
 
-    /// What is known of an object.
+    /// As the last event, or our own apply, has left it.
     pub(super) fn live(&self, owner: &str, id: &ObjectId) -> Option<&LiveObject> {
         Some(&self.owners.get(owner)?.objects.get(id)?.live)
     }
 
-    /// Every object that is known to be an owner's.
+    /// In the order of their identities; empty for strangers.
     pub(super) fn owned(&self, owner: &str) -> impl Iterator<Item = (&ObjectId, &LiveObject)> {
         let known = self.owners.get(owner).into_iter();
         known.flat_map(|known| known.objects.iter().map(|(id, entry)| (id, &entry.live)))
@@ -223,7 +223,7 @@ impl Known {
         Before::Known(std::mem::replace(&mut entry.live, new.clone()))
     }
 
-    /// Wakes the owner.
+    /// Has its reconcile follow, by its route.
     pub(super) fn wake(&self, owner: &str, pause: Duration) {
         wake(
             self.owners.get(owner).and_then(|known| known.route.as_ref()),

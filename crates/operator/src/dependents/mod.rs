@@ -100,7 +100,7 @@ struct State {
     empty: BTreeSet<Scope>,
 }
 
-/// A watch, and whose it is.
+/// How the objects of a scope are addressed, and whether they are known.
 #[derive(Clone)]
 struct Watched {
     resource: Resource,
