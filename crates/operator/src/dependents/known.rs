@@ -310,7 +310,7 @@ mod tests {
     fn live(version: u64) -> LiveObject {
         LiveObject {
             uid: "o".to_owned(),
-            digest: None,
+            fields: None,
             health: None,
             deleting: false,
             kept: false,
