@@ -67,5 +67,6 @@ mod tenants;
 mod traces;
 mod uninstall;
 mod values;
+mod waiting;
 mod watched;
 mod watching;

@@ -202,6 +202,8 @@ fn hooks_lookups_and_definitions_need_less() {
               - jobs
               verbs:
               - get
+              - list
+              - watch
               - create
               - patch
               - delete
@@ -556,13 +558,14 @@ fn an_operator_that_acts_as_accounts_has_a_small_role_beside_theirs() {
         web: get namespaces 
         web: list,watch namespaces 
         web: list,watch services 
+        web: list,watch jobs 
         web: list,watch roles 
         web-signing-keys: get secrets steersman-signing-keys
         web-signing-keys: create secrets 
         web-account-deployer: update webs/finalizers 
         web-account-deployer: get endpoints 
         web-account-deployer: get,list,create,patch,delete services 
-        web-account-deployer: get,create,patch,delete jobs 
+        web-account-deployer: get,list,create,patch,delete jobs 
         web-account-deployer: get,list,create,patch,delete roles 
         web-account-deployer: list pods 
         web-account-deployer: watch pods 

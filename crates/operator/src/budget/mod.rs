@@ -8,9 +8,11 @@ mod cgroup;
 mod shares;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub use cgroup::memory_limit;
 pub use shares::{Allowance, Shares};
+use steersman_model::in_words;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A permit stands for so many bytes.
@@ -18,6 +20,9 @@ const UNIT: usize = 1024;
 
 /// How often a resource is there while it is reconciled.
 const COPIES: usize = 4;
+
+/// Who waits longer for a share says so.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is kept at no cost: the plan of a usual release, while its hooks run.
 const SMALL: usize = 128 * 1024;
@@ -121,14 +126,18 @@ impl Share {
             (taken.permit, taken.large) = (None, None);
             (taken.is_large, allowance)
         };
-        // Neither is ever closed.
-        let large = if is_large {
-            Arc::clone(&self.budget.large).acquire_owned().await.ok()
-        } else {
-            None
+        let permits = async {
+            // Neither is ever closed.
+            let large = if is_large {
+                Arc::clone(&self.budget.large).acquire_owned().await.ok()
+            } else {
+                None
+            };
+            let all = u32::try_from(permits(allowance.all)).unwrap_or(u32::MAX);
+            let permit = Arc::clone(&self.budget.free).acquire_many_owned(all).await.ok();
+            (permit, large)
         };
-        let all = u32::try_from(permits(allowance.all)).unwrap_or(u32::MAX);
-        let permit = Arc::clone(&self.budget.free).acquire_many_owned(all).await.ok();
+        let (permit, large) = said_if_slow(permits, in_words(allowance.all)).await;
         let mut taken = self.lock();
         (taken.permit, taken.large) = (permit, large);
         allowance
@@ -181,6 +190,18 @@ impl Share {
 fn room(free: &Arc<Semaphore>, bytes: usize) -> Option<OwnedSemaphorePermit> {
     let permits = u32::try_from(permits(bytes)).ok()?;
     Arc::clone(free).try_acquire_many_owned(permits).ok()
+}
+
+/// Waits for memory; says so in the log where that takes long, and when it is over.
+async fn said_if_slow<T>(permits: impl Future<Output = T>, bytes: String) -> T {
+    tokio::pin!(permits);
+    if let Ok(permits) = tokio::time::timeout(PATIENCE, &mut permits).await {
+        return permits;
+    }
+    tracing::info!(memory = bytes, "Waiting for memory, which other reconciles have");
+    let permits = permits.await;
+    tracing::info!(memory = bytes, "There is memory again");
+    permits
 }
 
 fn permits(bytes: usize) -> usize {

@@ -123,6 +123,7 @@ impl Controller {
         };
         let counted = match outcome.next {
             Next::Retry(_) => ResultLabel::Error,
+            Next::Awaits(_) => ResultLabel::RequeueAfter,
             _ if cache.failures > 0 => ResultLabel::TerminalError,
             Next::After(_) => ResultLabel::RequeueAfter,
             Next::Period if self.period.is_some() => ResultLabel::RequeueAfter,
@@ -146,6 +147,7 @@ impl Controller {
             _ if outcome.outdated => Some(Duration::ZERO),
             Next::Never => None,
             Next::After(pause) => Some(pause),
+            Next::Awaits(pause) => pause,
             Next::Retry(asked) => Some(backoff(cache.failures, jitter()).max(asked.unwrap_or_default())),
             Next::Period => {
                 let period = known.cached.period(&key.name, self.period);

@@ -13,7 +13,7 @@ use super::cached::CachedResource;
 use super::unselected::{SelectorHistory, find_unselected};
 use super::{Controller, Key};
 use crate::config::Namespaces;
-use crate::dependents::{Route, Wake};
+use crate::dependents::Route;
 use crate::reconcile::ReleaseCache;
 use crate::schedule::{RESYNC_PERIOD, resynced};
 
@@ -200,19 +200,19 @@ impl Controller {
         self.queue.add(key, Instant::now());
     }
 
-    /// Has the objects of a custom resource remembered, and lets changes of them make it due, if the watch says so.
+    /// Has the objects of a custom resource remembered, and lets changes of them make it due: of all of them, if the watch
+    /// says so, else of what it waits for.
     fn route(&self, key: &Key, uid: Option<String>) -> Option<Route> {
-        let wake: Wake = if self.watch.watch_dependents {
-            let wake = self.wake.clone();
-            let woken = key.clone();
+        let wake = self.wake.clone();
+        let woken = key.clone();
+        Some(self.shared.dependents.route(
+            &uid?,
+            self.watch.watch_dependents,
             Box::new(move |pause| {
                 // The receiver is gone when the controller stops.
                 let _ = wake.send((woken.clone(), pause));
-            })
-        } else {
-            Box::new(|_| {})
-        };
-        Some(self.shared.dependents.route(&uid?, wake))
+            }),
+        ))
     }
 
     /// A custom resource is gone, or no longer matches the selector: a watch shows both as a deletion. In the second case

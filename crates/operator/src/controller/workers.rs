@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A reconcile that takes longer waits for something: a hook, a slow webhook. Its worker goes to another.
+/// A reconcile that takes longer waits for something: memory, a slow webhook. Its worker goes to another.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many reconciles of a watch may go on without a worker.

@@ -5,7 +5,7 @@ use steersman_cluster::client::Pages;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{OWNER_UID_LABEL, RequestError};
 
-use super::follow::judged;
+use super::follow::{Said, judged};
 use super::{Dependents, Scope};
 use crate::status::has_health;
 
@@ -58,14 +58,14 @@ impl Dependents {
         if has_health(&scope.group, &scope.kind) {
             while let Some(page) = pages.next().await? {
                 for object in page {
-                    let (metadata, verdict) = judged(scope, object);
-                    self.found(scope, &metadata, verdict);
+                    let (metadata, said) = judged(scope, object);
+                    self.found(scope, &metadata, said);
                 }
             }
         } else {
             while let Some(page) = pages.next_metadata().await? {
                 for metadata in page {
-                    self.found(scope, &metadata, None);
+                    self.found(scope, &metadata, Said::default());
                 }
             }
         }

@@ -18,12 +18,19 @@ use tokio::time::Instant;
 use super::known::Before;
 use super::{Dependents, Listed, LiveObject, RESOURCES_TIMEOUT, Scope};
 use crate::schedule::{RESYNC_PERIOD, resynced};
-use crate::status::{Health, has_health, health};
+use crate::status::{Health, has_ended, has_health, health};
 
 /// Readiness changes in many small steps; they are reported together.
 const HEALTH_PAUSE: Duration = Duration::from_secs(1);
 
 type Key = (String, ObjectId);
+
+/// What the status of an object says.
+#[derive(Default)]
+pub(super) struct Said {
+    health: Option<Health>,
+    has_ended: bool,
+}
 
 impl Dependents {
     pub(super) async fn run(
@@ -44,8 +51,9 @@ impl Dependents {
                 self.follow(&scope, Box::pin(events), &listed).await;
             } else {
                 let api: Api<PartialObjectMeta<DynamicObject>> = self.api(&scope, &resource);
-                let events = resynced(api, config, RESYNC_PERIOD)
-                    .map(|event| event.map(|event| map_event(event, |object| (object.metadata, None))));
+                let events = resynced(api, config, RESYNC_PERIOD).map(|event| {
+                    event.map(|event| map_event(event, |object| (object.metadata, Said::default())))
+                });
                 self.follow(&scope, Box::pin(events), &listed).await;
             }
         };
@@ -71,14 +79,14 @@ impl Dependents {
 
     async fn follow<S>(&self, scope: &Scope, mut events: S, listed: &watch::Sender<Listed>)
     where
-        S: Stream<Item = Result<Event<(ObjectMeta, Option<Health>)>, watcher::Error>> + Unpin,
+        S: Stream<Item = Result<Event<(ObjectMeta, Said)>, watcher::Error>> + Unpin,
     {
         // The list that is arriving.
         let mut list = None;
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => list = Some(self.lock().known.begin_list(Instant::now())),
-                Ok(Event::InitApply((metadata, health))) => self.changed(scope, &metadata, health, list),
+                Ok(Event::InitApply((metadata, said))) => self.changed(scope, &metadata, said, list),
                 Ok(Event::InitDone) => {
                     if let Some(list) = list.take() {
                         self.lock().known.end_list(scope, list);
@@ -88,7 +96,7 @@ impl Dependents {
                 Ok(Event::Apply((metadata, _))) if owner_uid(&metadata).is_none() => {
                     self.disproved(scope, &metadata);
                 }
-                Ok(Event::Apply((metadata, health))) => self.changed(scope, &metadata, health, None),
+                Ok(Event::Apply((metadata, said))) => self.changed(scope, &metadata, said, None),
                 Ok(Event::Delete((metadata, _))) => self.deleted(scope, &metadata),
                 Err(error) => {
                     let cause = watch_error(&error);
@@ -106,12 +114,13 @@ impl Dependents {
     }
 
     /// An object is there, and was there when the list with this number began, or has changed since.
-    fn changed(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>, list: Option<u64>) {
+    fn changed(&self, scope: &Scope, metadata: &ObjectMeta, said: Said, list: Option<u64>) {
         let Some((owner, id)) = key(scope, metadata) else {
             return;
         };
-        let new = self.reduce(&id, metadata, health);
+        let new = self.reduce(&id, metadata, said.health);
         let known = &mut self.lock().known;
+        known.has_changed((&owner, &id), &new, said.has_ended, list);
         let before = known.show((&owner, &id), scope, &new, list);
         let pause = match &before {
             Before::Unwanted | Before::Newer => None,
@@ -129,8 +138,8 @@ impl Dependents {
     }
 
     /// An object that the watch may have shown while its owner was not known.
-    pub(super) fn found(&self, scope: &Scope, metadata: &ObjectMeta, health: Option<Health>) {
-        self.changed(scope, metadata, health, None);
+    pub(super) fn found(&self, scope: &Scope, metadata: &ObjectMeta, said: Said) {
+        self.changed(scope, metadata, said, None);
     }
 
     fn deleted(&self, scope: &Scope, metadata: &ObjectMeta) {
@@ -152,10 +161,13 @@ impl Dependents {
 }
 
 /// What is of interest of an object whose kind has a readiness.
-pub(super) fn judged(scope: &Scope, object: DynamicObject) -> (ObjectMeta, Option<Health>) {
-    let generation = object.metadata.generation;
-    let verdict = health(&scope.group, &scope.kind, generation, &object.data);
-    (object.metadata, verdict)
+pub(super) fn judged(scope: &Scope, object: DynamicObject) -> (ObjectMeta, Said) {
+    let (group, kind) = (&scope.group, &scope.kind);
+    let said = Said {
+        health: health(group, kind, object.metadata.generation, &object.data),
+        has_ended: has_ended(group, kind, &object.data),
+    };
+    (object.metadata, said)
 }
 
 /// The object, if something proves that it is ours.

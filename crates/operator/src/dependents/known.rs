@@ -6,6 +6,7 @@ use std::time::Duration;
 use steersman_model::ObjectId;
 use tokio::time::Instant;
 
+use super::awaited::Awaited;
 use super::missed::Missed;
 use super::{LiveObject, Scope, Wake};
 
@@ -33,12 +34,22 @@ pub(super) struct Known {
 
 #[derive(Default)]
 struct KnownOwner {
-    route: Option<(u64, Wake)>,
+    route: Option<Waker>,
+    awaited: Option<Awaited>,
     objects: BTreeMap<ObjectId, Entry>,
     /// Where objects of it may have been seen that are not remembered.
     unseen: BTreeSet<Scope>,
     /// Where there were more objects of it than are remembered.
     cut: BTreeSet<Scope>,
+}
+
+/// Who is woken by changes of an owner's objects.
+struct Waker {
+    /// That of its route.
+    number: u64,
+    wake: Wake,
+    /// Whether by all of them, not only by what it waits for.
+    by_all: bool,
 }
 
 struct Entry {
@@ -60,11 +71,13 @@ pub(super) enum Before {
 }
 
 impl Known {
-    /// Calls `wake` from now on when an object of the owner changes. `watched` is what is watched: objects of the owner may have
+    /// Calls `wake` from now on when an object of the owner changes: any of them where that is `by_all`, else one that it
+    /// waits for. `watched` is what is watched: objects of the owner may have
     /// been seen there.
     pub(super) fn route<'a>(
         &mut self,
         owner: &str,
+        by_all: bool,
         wake: Wake,
         watched: impl Iterator<Item = &'a Scope>,
         now: Instant,
@@ -79,16 +92,17 @@ impl Known {
                 ..KnownOwner::default()
             }
         });
-        known.route = Some((number, wake));
+        known.route = Some(Waker { number, wake, by_all });
         number
     }
 
     /// The route with this number ends.
     pub(super) fn leave(&mut self, owner: &str, number: u64, now: Instant) {
         if let Some(known) = self.owners.get_mut(owner)
-            && known.route.as_ref().is_some_and(|(route, _)| *route == number)
+            && known.route.as_ref().is_some_and(|waker| waker.number == number)
         {
             known.route = None;
+            known.awaited = None;
             self.left.push_back((now, owner.to_owned()));
         }
         self.drop_left(now);
@@ -109,6 +123,55 @@ impl Known {
                 self.missed.note(&owner, &scope.group, &scope.kind);
             }
         }
+    }
+
+    /// An owner waits for an object.
+    pub(super) fn expect(&mut self, owner: &str, mut awaited: Awaited) {
+        awaited.list = self.lists;
+        if let Some(known) = self.owners.get_mut(owner) {
+            known.awaited = Some(awaited);
+        }
+    }
+
+    pub(super) fn expect_nothing(&mut self, owner: &str) {
+        if let Some(known) = self.owners.get_mut(owner) {
+            known.awaited = None;
+        }
+    }
+
+    /// What an owner waits for.
+    pub(super) fn awaited(&self, owner: &str) -> Option<&Awaited> {
+        self.owners.get(owner)?.awaited.as_ref()
+    }
+
+    /// Whether an owner has a route.
+    pub(super) fn can_wake(&self, owner: &str) -> bool {
+        self.owners.get(owner).is_some_and(|known| known.route.is_some())
+    }
+
+    /// An object is there, as a watch says, or a list that began as this one; `has_ended` is what its status says. Who waits
+    /// for that is woken.
+    pub(super) fn has_changed(
+        &mut self,
+        (owner, id): (&str, &ObjectId),
+        new: &LiveObject,
+        has_ended: bool,
+        list: Option<u64>,
+    ) {
+        let lists = self.lists;
+        let Some(known) = self.owners.get_mut(owner) else {
+            return;
+        };
+        known.awaited_comes(|awaited| {
+            if awaited.id != *id {
+                return false;
+            }
+            // After a restore of the cluster versions are lower than before. A list has those of now.
+            let is_former = list.is_some_and(|list| awaited.list < list);
+            awaited.list = lists;
+            let version = new.version.filter(|_| !is_former);
+            awaited.is_over_with(id, new, version, has_ended)
+        });
     }
 
     /// As the last event, or our own apply, has left it.
@@ -178,8 +241,13 @@ impl Known {
                 .retain(|id, entry| entry.list >= list || !scope.contains(id));
             let gone = before - known.objects.len();
             self.objects -= gone;
+            // It may have gone before anybody knew of it.
+            known.awaited_comes(|awaited| {
+                let id = awaited.id.clone();
+                awaited.list < list && scope.contains(&id) && awaited.is_over_without(&id, None)
+            });
             if gone > 0 {
-                wake(known.route.as_ref(), Duration::ZERO);
+                known.wake(Duration::ZERO);
             }
         }
     }
@@ -225,10 +293,9 @@ impl Known {
 
     /// Has its reconcile follow, by its route.
     pub(super) fn wake(&self, owner: &str, pause: Duration) {
-        wake(
-            self.owners.get(owner).and_then(|known| known.route.as_ref()),
-            pause,
-        );
+        if let Some(known) = self.owners.get(owner) {
+            known.wake(pause);
+        }
     }
 
     /// Somebody gave the object another owner's mark: its former owner has lost it.
@@ -236,7 +303,8 @@ impl Known {
         for (other, known) in &mut self.owners {
             if other != owner && known.objects.remove(id).is_some() {
                 self.objects -= 1;
-                wake(known.route.as_ref(), Duration::ZERO);
+                known.awaited_comes(|awaited| awaited.is_over_without(id, None));
+                known.wake(Duration::ZERO);
             }
         }
     }
@@ -255,6 +323,7 @@ impl Known {
         let Some(known) = self.owners.get_mut(owner) else {
             return;
         };
+        known.awaited_comes(|awaited| awaited.is_over_without(id, version));
         // A newer object of the same name was created by us meanwhile.
         let is_newer = |entry: &Entry| is_older(version, entry.live.version);
         if known.objects.get(id).is_some_and(is_newer) {
@@ -262,7 +331,26 @@ impl Known {
         }
         if known.objects.remove(id).is_some() {
             self.objects -= 1;
-            wake(known.route.as_ref(), Duration::ZERO);
+            known.wake(Duration::ZERO);
+        }
+    }
+}
+
+impl KnownOwner {
+    /// Tells of a change, unless the owner waits for something else.
+    fn wake(&self, pause: Duration) {
+        let waker = self.route.as_ref().filter(|waker| waker.by_all);
+        if let Some(waker) = waker.filter(|_| self.awaited.is_none()) {
+            (waker.wake)(pause);
+        }
+    }
+
+    /// Tells that the wait is over, where it is for this.
+    fn awaited_comes(&mut self, is_over: impl FnOnce(&mut Awaited) -> bool) {
+        if self.awaited.as_mut().is_some_and(is_over)
+            && let Some(waker) = &self.route
+        {
+            (waker.wake)(Duration::ZERO);
         }
     }
 }
@@ -273,13 +361,7 @@ impl LiveObject {
     }
 }
 
-fn wake(route: Option<&(u64, Wake)>, pause: Duration) {
-    if let Some((_, wake)) = route {
-        wake(pause);
-    }
-}
-
-fn is_older(version: Option<u64>, than: Option<u64>) -> bool {
+pub(super) fn is_older(version: Option<u64>, than: Option<u64>) -> bool {
     matches!((version, than), (Some(version), Some(than)) if version < than)
 }
 
@@ -325,7 +407,7 @@ mod tests {
             count.fetch_add(1, Ordering::Relaxed);
         });
         let watched = [scope()];
-        (known.route(owner, wake, watched.iter(), now), woken)
+        (known.route(owner, true, wake, watched.iter(), now), woken)
     }
 
     fn shown(known: &mut Known, owner: &str, name: &str, version: u64, list: Option<u64>) -> Before {

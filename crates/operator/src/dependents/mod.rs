@@ -2,13 +2,14 @@
 //!
 //! Of each object only a UID, a version, a digest and a verdict are kept. Objects that do not
 //! carry our label are never sent by the server, and those on which a controller has copied it count as not there
-//! ([`owner_uid`](steersman_cluster::owner_uid)). Kinds without a readiness are watched by their
+//! ([`owner_uid`]). Kinds without a readiness are watched by their
 //! metadata alone; the others are reduced as they arrive.
 //!
 //! Anybody may write our label with any UID, so what is kept is of the resources that are known ([`Dependents::route`]), as much
-//! as [`known`] says. Of all others a bit is kept ([`missed`]), and what may belong to a resource that gets known later is
+//! as `known` says. Of all others a bit is kept (`missed`), and what may belong to a resource that gets known later is
 //! listed by its UID then ([`Dependents::find_unseen`]).
 
+mod awaited;
 mod find;
 mod follow;
 mod known;
@@ -18,12 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use awaited::Until;
 pub use find::FindError;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use known::Known;
 use kube::Client;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind};
+use steersman_cluster::{
+    CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind, owner_uid,
+};
 use steersman_model::{ObjectId, OwnedFields};
 use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
@@ -85,6 +89,7 @@ pub struct Dependents {
     client: Client,
     ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
     selector: String,
+    charts: BTreeSet<String>,
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
     state: Mutex<State>,
@@ -182,6 +187,7 @@ impl Dependents {
             client,
             ignore: interests.ignore,
             selector,
+            charts: interests.charts,
             namespaces,
             stop,
             state: Mutex::default(),
@@ -195,12 +201,13 @@ impl Dependents {
         ExpectedResources(self.expected.clone())
     }
 
-    /// Remembers the objects of the owner with this UID from now on, and calls `wake` when one changes. What there was of it
-    /// before may have to be found: [`Dependents::find_unseen`].
-    pub fn route(&self, owner: &str, wake: Wake) -> Route {
+    /// Remembers the objects of the owner with this UID from now on, and calls `wake` when one changes: any of them where that
+    /// is `by_all`, else one that the owner waits for. What there was of it before may have to be found:
+    /// [`Dependents::find_unseen`].
+    pub fn route(&self, owner: &str, by_all: bool, wake: Wake) -> Route {
         let mut state = self.lock();
         let State { known, watches, .. } = &mut *state;
-        let number = known.route(owner, wake, watches.keys(), Instant::now());
+        let number = known.route(owner, by_all, wake, watches.keys(), Instant::now());
         Route {
             owner: owner.to_owned(),
             number,
@@ -294,6 +301,15 @@ impl Dependents {
     /// None of our objects of a kind were in a place, or none can be. What is applied there from now on is known by that.
     pub fn note_empty(&self, place: Place<'_>) {
         self.lock().empty.insert(Scope::of(place));
+    }
+
+    /// Whether the watches tell of this object as an owner's.
+    pub fn selects(&self, metadata: &ObjectMeta) -> bool {
+        let chart = metadata
+            .labels
+            .as_ref()
+            .and_then(|labels| labels.get(CHART_LABEL));
+        owner_uid(metadata).is_some() && chart.is_some_and(|chart| self.charts.contains(chart))
     }
 
     /// By which the server tells our objects from others.

@@ -22,8 +22,10 @@ use super::plan::Planner;
 use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Cause, ReleaseState};
+use super::unfinished::Unfinished;
 use super::unsigned_objects::UnsignedObjects;
 use super::{Next, Reconciler, next_action, release_state};
+use crate::apply::HookError;
 use crate::status::ReleaseReport;
 use crate::telemetry::step;
 
@@ -125,10 +127,25 @@ impl Reconciler {
                 return Ok(None);
             }
             acted = true;
+            let earlier = match (&action, &cache.unfinished) {
+                (Action::Recover, Some(unfinished)) => {
+                    let revision = unfinished.revision.as_ref();
+                    revision.map(|revision| session.go_on_with(unfinished, revision))
+                }
+                _ => None,
+            };
             let done = self.take(session, prepared.as_ref(), cache, action).await;
             // What has failed is told as what was tried, whatever others have made of the resource meanwhile.
             if done.is_ok() && session.accept_announced() {
                 *prepared = None;
+            }
+            match earlier {
+                Some(earlier) if done.is_ok() => {
+                    session.generation = earlier.generation;
+                    *prepared = None;
+                }
+                Some(earlier) if earlier.is_of_other_spec => session.progress.note_earlier_spec(),
+                _ => {}
             }
             if let Some(secrets) = session.progress.take_looked_up() {
                 cache.secrets.note_looked_up(&secrets);
@@ -159,6 +176,13 @@ impl Reconciler {
             ReleaseState::DryRun => end(self.report_dry_run(session).await?, Next::Period),
             ReleaseState::Refused => match cache.refusal() {
                 Some(refusal) => end(ReleaseReport::Failed(refusal.failure.clone()), Next::Period),
+                None => ControlFlow::Continue(()),
+            },
+            ReleaseState::Waiting => match &cache.unfinished {
+                Some(unfinished) => {
+                    let wait = Box::new(unfinished.wait.clone());
+                    return Err(HookError::Waiting(wait).into());
+                }
                 None => ControlFlow::Continue(()),
             },
             _ => ControlFlow::Continue(()),
@@ -278,9 +302,20 @@ impl Reconciler {
             return Ok(Vec::new());
         }
         let leaving = LeavingRelease::read(session).await?;
-        match self.executor.deletion_policy(session, &leaving.revisions).await? {
+        let policy = self.executor.deletion_policy(session, &leaving.revisions).await?;
+        let stage = session.stage_of_deletion(cache);
+        match policy {
             DeletionPolicy::Delete => {
-                let blockers = self.uninstallation().run(session, cache, leaving).await?;
+                let uninstalled = self.uninstallation().run(session, cache, leaving, &stage).await;
+                let blockers = uninstalled.inspect_err(|error| {
+                    let again = stage.wait.as_ref().filter(|_| error.is_transient());
+                    let next = error.awaited().or(again);
+                    cache.unfinished = next.map(|wait| Unfinished {
+                        wait: wait.clone(),
+                        revision: None,
+                        announced: session.progress.has_announced(),
+                    });
+                })?;
                 cache.uninstalled |= blockers.is_empty();
                 Ok(blockers)
             }

@@ -5,11 +5,13 @@ use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use super::unfinished::HookState;
 
 /// What is true, given what was observed.
 ///
 /// What is checked first goes before what is checked later: a pause or a dry run before
-/// everything that could be done; deletion before the rest. While inputs can't be rendered, drift of the deployed
+/// everything that could be done; a hook that runs before a deletion, and that before the rest. A revision whose hook has
+/// ended is brought to its end, whatever the resource says by then. While inputs can't be rendered, drift of the deployed
 /// revision is still corrected. Nothing is written before the finalizer, and another revision goes before the
 /// correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
@@ -17,6 +19,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         deleting,
         has_finalizer,
         mode,
+        hook,
         last,
         inputs,
         lookups_changed,
@@ -33,7 +36,10 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         (true, false) => return ReleaseState::Gone,
         _ if mode == Mode::Pause => return ReleaseState::Paused,
         _ if mode == Mode::DryRun => return ReleaseState::DryRun,
+        _ if hook == HookState::Awaited => return ReleaseState::Waiting,
         (true, true) => return ReleaseState::Deleted,
+        (false, true) if hook == HookState::Come => return ReleaseState::Interrupted,
+        (false, false) if hook == HookState::Come => return ReleaseState::MissingFinalizer,
         (false, _) => {}
     }
     let refused = refused == Some(inputs);
@@ -65,6 +71,7 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
         ReleaseState::Gone
         | ReleaseState::Paused
         | ReleaseState::DryRun
+        | ReleaseState::Waiting
         | ReleaseState::Refused
         | ReleaseState::InSync => None,
         ReleaseState::Deleted => Some(Action::Uninstall),
@@ -144,6 +151,7 @@ mod tests {
             deleting: false,
             has_finalizer: true,
             mode: Mode::Apply,
+            hook: HookState::None,
             last: Some(last),
             inputs: now(),
             lookups_changed: false,
@@ -213,6 +221,40 @@ mod tests {
                 check(observed, state, None);
             }
         }
+    }
+
+    #[test]
+    fn a_hook_that_runs_is_waited_for_and_its_revision_comes_to_its_end() {
+        let waiting = |hook, deleting, has_finalizer| {
+            let mut observed = with_last(|last| last.status = ReleaseStatus::PendingUpgrade);
+            observed.inputs = inputs("chart", "other", "identity");
+            Observed {
+                hook,
+                deleting,
+                has_finalizer,
+                refused: Some(observed.inputs),
+                ..observed
+            }
+        };
+        for deleting in [false, true] {
+            let observed = waiting(HookState::Awaited, deleting, true);
+            check(observed, ReleaseState::Waiting, None);
+            let held = Observed {
+                mode: Mode::Pause,
+                ..waiting(HookState::Come, deleting, true)
+            };
+            check(held, ReleaseState::Paused, None);
+        }
+        let come = waiting(HookState::Come, false, true);
+        check(come, ReleaseState::Interrupted, Some(Action::Recover));
+        let going = waiting(HookState::Come, true, true);
+        check(going, ReleaseState::Deleted, Some(Action::Uninstall));
+        let without = waiting(HookState::Come, false, false);
+        check(
+            without,
+            ReleaseState::MissingFinalizer,
+            Some(Action::AddFinalizer),
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, in_words};
 use steersman_watches::OutOfBounds;
 use steersman_watches::values::ValuesError;
 
-use crate::apply::{ApplyError, CrdError, HookError, PruneError};
+use crate::apply::{ApplyError, CrdError, HookError, HookWait, PruneError};
 use crate::release::HistoryError;
 use crate::status::{FailureStage, StatusError};
 
@@ -178,9 +178,12 @@ impl ReconcileError {
         }
     }
 
-    /// Whether nothing failed but the process is to stop.
-    pub fn is_interruption(&self) -> bool {
-        matches!(self, Self::Hook(HookError::Interrupted { .. }))
+    /// The hook that is to be waited for, where nothing has failed but that.
+    pub fn awaited(&self) -> Option<&HookWait> {
+        match self {
+            Self::Hook(HookError::Waiting(wait)) => Some(wait),
+            _ => None,
+        }
     }
 
     /// Whether the same may succeed later without anybody changing anything.

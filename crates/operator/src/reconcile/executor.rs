@@ -14,7 +14,8 @@ use super::event_recorder::EventRecorder;
 use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_named_by, prune_candidates};
 use super::release_cache::ReleaseCache;
 use super::session::Session;
-use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun, PruneError};
+use super::unfinished::Stage;
+use crate::apply::{Applier, CrdError, Deletion, Handover, HookError, HookRun, PruneError};
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
@@ -115,8 +116,9 @@ impl Executor {
         Ok(())
     }
 
-    /// Hooks, objects, what goes, hooks: in this order, up to the first failure. The hooks are those of the revision with the
-    /// `journal`; where there is none, none runs.
+    /// Hooks, objects, what goes, hooks: in this order, up to the first failure, or to a hook that is to be waited for; then
+    /// `stage` says how far it came, and from there it goes on. The hooks are those of the revision with the `journal`; where
+    /// there is none, none runs.
     ///
     /// # Guarantees
     /// Nothing is written where anything of the plan is out of bounds. Nothing is deleted before everything is applied.
@@ -128,16 +130,24 @@ impl Executor {
         session: &Session,
         plan: &Plan,
         journal: Option<&HookJournal<'_>>,
+        stage: &mut Stage,
     ) -> Result<ChangeSet, ReconcileError> {
         self.admit(session, plan).await?;
         let owner = &session.owner;
-        // Hooks may take hours. What is there of the plan is there as text, too, and packed.
+        // Webhooks may be slow. What is there of the plan is there as text, too, and packed.
         session.share.keep(plan.weight().saturating_mul(3));
-        self.run_hooks(session, plan, plan.hooks.before, journal).await?;
-        let objects = self.left_to_others(session, plan).await?;
-        let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
-        self.prune(session, &plan.prune, &changes).await?;
-        self.run_hooks(session, plan, plan.hooks.after, journal).await?;
+        let changes = if let Some(applied) = &stage.applied {
+            applied.clone()
+        } else {
+            let before = plan.hooks.before;
+            self.run_hooks(session, plan, before, journal, stage).await?;
+            let objects = self.left_to_others(session, plan).await?;
+            let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
+            self.prune(session, &plan.prune, &changes).await?;
+            stage.applied.insert(changes).clone()
+        };
+        let after = plan.hooks.after;
+        self.run_hooks(session, plan, after, journal, stage).await?;
         Ok(changes)
     }
 
@@ -148,6 +158,7 @@ impl Executor {
         plan: &Plan,
         event: HookEvent,
         journal: Option<&HookJournal<'_>>,
+        stage: &Stage,
     ) -> Result<(), ReconcileError> {
         let Some(journal) = journal else {
             return Ok(());
@@ -157,9 +168,16 @@ impl Executor {
             event,
             timeout: self.settings.releases.hook_timeout,
             journal,
+            resumed: stage.wait.as_ref(),
+            is_retry: stage.is_retry,
         };
-        self.applier.run_hooks(&session.owner, run).await?;
-        Ok(())
+        let ran = self.applier.run_hooks(&session.owner, run).await;
+        if let (Err(HookError::Waiting(wait)), Some(doing)) =
+            (&ran, plan.decision.underway(session.release.as_str()))
+        {
+            self.say(session, format!("{doing}; {wait}")).await?;
+        }
+        Ok(ran?)
     }
 
     /// The plan's objects with what is left to others as it is in the cluster.

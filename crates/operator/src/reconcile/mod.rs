@@ -36,6 +36,7 @@ mod secrets;
 mod session;
 mod settings;
 mod state;
+mod unfinished;
 mod unsigned_objects;
 
 use std::sync::Arc;
@@ -59,6 +60,7 @@ pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
+pub use unfinished::HookState;
 
 use crate::budget::Share;
 use crate::status::StatusError;
@@ -151,6 +153,8 @@ pub enum Next {
     Retry(Option<Duration>),
     /// After this time.
     After(Duration),
+    /// When the hook that the release waits for has ended, or after this time.
+    Awaits(Option<Duration>),
     /// Not before it changes; a resource that is gone never does.
     Never,
 }
@@ -224,7 +228,7 @@ impl Reconciler {
         session.redactor.learn(cache.secrets.redactor());
         let acting = self.acting_for(&session);
         let Converged {
-            session,
+            mut session,
             prepared,
             result,
         } = acting.as_deref().unwrap_or(self).converge(session, cache).await;
@@ -243,10 +247,11 @@ impl Reconciler {
                     ..ReconcileOutcome::of(Next::Never)
                 };
             }
-            Err(error) if error.is_interruption() => {
-                return ReconcileOutcome::unreported(session, Next::Retry(None));
-            }
             Err(error) => {
+                if let Some(wait) = error.awaited() {
+                    session.accept_announced();
+                    return ReconcileOutcome::unreported(session, Next::Awaits(wait.pause()));
+                }
                 let (report, next) = self
                     .reporter()
                     .failure(&session, prepared.as_ref(), cache, &error);
@@ -275,7 +280,7 @@ impl Reconciler {
         };
         ReconcileOutcome {
             next,
-            outdated: session.is_outdated(written.as_ref()),
+            outdated: session.is_outdated(written.as_ref()) || session.progress.is_of_earlier_spec(),
             corrected: session.progress.corrected(),
             object: written.or_else(|| session.into_written()),
         }

@@ -19,6 +19,7 @@ use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
+use super::unfinished::{HookState, UnfinishedRevision};
 use crate::apply::PruneError;
 use crate::dependents::Dependents;
 use crate::release::{ReleaseIndex, Stored};
@@ -49,6 +50,16 @@ impl PreparedRelease {
             unproven: None,
         })
     }
+
+    /// What a revision that has waited for a hook is made of, as far as its end needs it.
+    fn of_unfinished(unfinished: &UnfinishedRevision) -> Self {
+        Self {
+            values: Values::new(),
+            inputs: unfinished.inputs,
+            first: unfinished.first,
+            unproven: None,
+        }
+    }
 }
 
 impl Observer<'_> {
@@ -60,9 +71,20 @@ impl Observer<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
+        let hook = self.hook_state(session, cache);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
         if session.deleting() || mode != Mode::Apply {
-            return Ok(self.observed(session, mode, session.has_finalizer()));
+            return Ok(Observed {
+                hook,
+                ..self.observed(session, mode, session.has_finalizer())
+            });
+        }
+        if let (Some(unfinished), true) = (&cache.unfinished, hook != HookState::None) {
+            *prepared = unfinished.revision.as_ref().map(PreparedRelease::of_unfinished);
+            return Ok(Observed {
+                hook,
+                ..self.observed(session, mode, has_finalizer_of_watch(session, cache))
+            });
         }
         let current = match prepared.take() {
             Some(prepared) => prepared,
@@ -91,12 +113,23 @@ impl Observer<'_> {
         })
     }
 
+    /// Whether the release waits for a hook. Where it does not, its objects may wake it.
+    fn hook_state(&self, session: &Session, cache: &ReleaseCache) -> HookState {
+        let (dependents, owner) = (self.dependents, &session.owner);
+        if let Some(unfinished) = &cache.unfinished {
+            return unfinished.hook_state(dependents, owner);
+        }
+        dependents.expect_nothing(&owner.uid);
+        HookState::None
+    }
+
     /// What the resource alone says.
     fn observed(&self, session: &Session, mode: Mode, has_finalizer: bool) -> Observed {
         Observed {
             deleting: session.deleting(),
             has_finalizer,
             mode,
+            hook: HookState::None,
             last: None,
             inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
             lookups_changed: false,

@@ -20,6 +20,7 @@ struct Notes {
     remedy: Option<Remedy>,
     announced: bool,
     written: Option<DynamicObject>,
+    of_earlier_spec: bool,
 }
 
 /// What was done about a failed revision.
@@ -77,6 +78,16 @@ impl ReconcileProgress {
     /// Whether this reconcile has said what it does.
     pub(super) fn has_announced(&self) -> bool {
         self.lock().announced
+    }
+
+    /// What is gone on with belongs to another spec than the resource has.
+    pub(super) fn note_earlier_spec(&self) {
+        self.lock().of_earlier_spec = true;
+    }
+
+    /// Whether what is reported is of another spec than the resource has.
+    pub(super) fn is_of_earlier_spec(&self) -> bool {
+        self.lock().of_earlier_spec
     }
 
     /// The resource as a write of its status has left it, until the session has it.

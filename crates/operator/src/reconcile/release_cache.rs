@@ -18,6 +18,7 @@ use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
 use super::state::LastRevision;
+use super::unfinished::Unfinished;
 use crate::release::{Snapshot, Stored};
 use crate::status::{Failure, ReleaseReport};
 
@@ -67,6 +68,8 @@ pub struct ReleaseCache {
     pub(super) needs_much: bool,
     /// For what is known and refused.
     pub(super) room: Room,
+    /// What was left where there is something to wait for.
+    pub(super) unfinished: Option<Unfinished>,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.
@@ -243,13 +246,14 @@ impl ReleaseCache {
         self.known.as_ref().map_or(0, |known| known.objects.len())
     }
 
-    /// Forgets all but what is to be reported when the `reconcile-at` annotation has another value than before: everything
+    /// Forgets all but what is to be reported and what is waited for when the `reconcile-at` annotation has another value than before: everything
     /// is read and tried again, at once.
     pub(super) fn reset_if_requested(&mut self, reconcile_at: Option<&str>) {
         if reconcile_at.is_some() && reconcile_at != self.reconcile_at.as_deref() {
             *self = Self {
                 reconcile_at: reconcile_at.map(str::to_owned),
                 unreported: self.unreported.take(),
+                unfinished: self.unfinished.take(),
                 ..Self::default()
             };
         }

@@ -15,6 +15,7 @@ use steersman_watches::controls::{Controls, DeletionPolicy};
 
 use super::error::ReconcileError;
 use super::progress::ReconcileProgress;
+use super::unfinished::{Unfinished, UnfinishedRevision, spec_of};
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::budget::Share;
 use crate::release::{History, RecordOwner, Stored};
@@ -95,6 +96,12 @@ pub(super) struct PreparedRelease {
     pub(super) first: bool,
     /// The revision that the values are reused from, if nobody vouches for it.
     pub(super) unproven: Option<Revision>,
+}
+
+/// What a reconcile was about before it went on with a revision.
+pub(super) struct Earlier {
+    pub(super) is_of_other_spec: bool,
+    pub(super) generation: Option<i64>,
 }
 
 impl Session {
@@ -190,6 +197,17 @@ impl Session {
             learn_spec(&self.redactor, &self.object);
         }
         is_changed
+    }
+
+    /// Reports are from now on about the revision that is gone on with, and follow on what is said of it.
+    pub(super) fn go_on_with(&mut self, unfinished: &Unfinished, revision: &UnfinishedRevision) -> Earlier {
+        if unfinished.announced {
+            self.progress.note_announced();
+        }
+        Earlier {
+            is_of_other_spec: revision.spec != spec_of(self),
+            generation: std::mem::replace(&mut self.generation, revision.generation),
+        }
     }
 
     /// Whether the resource is being deleted.

@@ -4,6 +4,8 @@ use steersman_model::{Inputs, ObjectId, ReleaseStatus, Revision};
 use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
+use super::unfinished::HookState;
+
 /// What was observed of a custom resource and its release.
 ///
 /// [`release_state`](super::release_state) says what that amounts to, and [`next_action`](super::next_action) what is
@@ -11,7 +13,9 @@ use steersman_watches::drift::DriftMode;
 ///
 /// ```
 /// use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
-/// use steersman_operator::reconcile::{Action, Cause, LastRevision, Observed, next_action, release_state};
+/// use steersman_operator::reconcile::{
+///     Action, Cause, HookState, LastRevision, Observed, next_action, release_state,
+/// };
 /// use steersman_watches::controls::Mode;
 /// use steersman_watches::drift::DriftMode;
 ///
@@ -24,6 +28,7 @@ use steersman_watches::drift::DriftMode;
 ///     deleting: false,
 ///     has_finalizer: false,
 ///     mode: Mode::Apply,
+///     hook: HookState::None,
 ///     last: None,
 ///     inputs: inputs("replicas: 1"),
 ///     lookups_changed: false,
@@ -59,6 +64,8 @@ pub struct Observed {
     pub has_finalizer: bool,
     /// Whether anything is done, by the resource's annotations and the operator's flags.
     pub mode: Mode,
+    /// Whether a hook of the release is waited for.
+    pub hook: HookState,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// What the release would be rendered from now.
@@ -95,6 +102,8 @@ pub enum ReleaseState {
     Paused,
     /// A flag or an annotation asks for a dry run: what would be done is shown, and not done.
     DryRun,
+    /// A hook is waited for: nothing goes on before its end.
+    Waiting,
     /// The resource is being deleted, and its finalizer is ours to remove.
     Deleted,
     /// These inputs can't be rendered, or their revision was undone, and the deployed objects have not drifted: only other
@@ -104,7 +113,8 @@ pub enum ReleaseState {
     MissingFinalizer,
     /// There is no revision.
     Absent,
-    /// The last revision is made of these inputs and is not deployed: the process ended, or an object was refused.
+    /// The last revision is not deployed, and is made of these inputs or has waited for a hook: the process ended, an object
+    /// was refused, or the wait is over.
     Interrupted,
     /// Another revision is needed, for this reason.
     OutOfSync(Cause),

@@ -46,7 +46,7 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<bool>,
     /// What Helm's record said of the revision when the operator wrote both; absent where that was not noted. It is written
-    /// with the record, and not before ([`Stored::sealed`]).
+    /// with the record, and not before (`Stored::sealed`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ReleaseStatus>,
 }

@@ -19,6 +19,8 @@ pub enum ReleaseReport {
     Failed(Failure),
     /// The release is being removed; these objects are still there, as far as that is known.
     Uninstalling(Vec<String>),
+    /// The release is being removed, once this has ended, for people.
+    UninstallingAfter(String),
     /// Nothing was done, as the resource asks for.
     Paused,
     /// Nothing was done; this would have been.

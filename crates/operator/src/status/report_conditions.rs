@@ -188,8 +188,7 @@ fn is_outlasted(failures: u32, pause: Duration, before: Before<'_>) -> bool {
 
 /// The release goes, once `blockers` are gone; before the first deletion nothing is known of them.
 pub(super) fn uninstalling_conditions(blockers: &[String]) -> Vec<ConditionChange> {
-    let reason = Reason::Uninstalling;
-    let (mut conditions, message) = if blockers.is_empty() {
+    let (conditions, message) = if blockers.is_empty() {
         (of_helm_operator(), "the release is being uninstalled".to_owned())
     } else {
         let message = limited(&format!(
@@ -201,6 +200,17 @@ pub(super) fn uninstalling_conditions(blockers: &[String]) -> Vec<ConditionChang
         let initialized = Condition::holds(ConditionType::Initialized, Reason::None, "");
         (vec![Set(initialized), Set(deployed)], message)
     };
+    going(conditions, message)
+}
+
+/// The release goes, once a hook has ended.
+pub(super) fn uninstalling_after_conditions(what: &str) -> Vec<ConditionChange> {
+    let message = limited(&format!("the release is being uninstalled; {what}"));
+    going(of_helm_operator(), message)
+}
+
+fn going(mut conditions: Vec<ConditionChange>, message: String) -> Vec<ConditionChange> {
+    let reason = Reason::Uninstalling;
     conditions.push(Set(Condition::fails(
         ConditionType::Ready,
         reason,

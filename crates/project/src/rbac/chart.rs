@@ -117,7 +117,10 @@ fn verbs(object: &ObjectKind, options: &Options) -> Vec<&'static str> {
     if object.kind == "CustomResourceDefinition" && object.sources.iter().all(stays) {
         return DEFINITION.to_vec();
     }
-    if object.sources.iter().all(is_hook) || options.ignores_dependents {
+    // The end of a hook is watched for, whatever else is.
+    let is_awaited = matches!(object.kind.as_str(), "Job" | "Pod")
+        && object.sources.iter().any(|source| source.hook != HookUse::Never);
+    if !is_awaited && (object.sources.iter().all(is_hook) || options.ignores_dependents) {
         return UNWATCHED.to_vec();
     }
     OBJECT.to_vec()

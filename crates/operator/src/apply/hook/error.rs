@@ -6,6 +6,7 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{DocumentsError, ObjectId, RESOURCE_POLICY};
 
+use super::wait::HookWait;
 use crate::apply::ownership::PruneError;
 use crate::release::HistoryError;
 
@@ -119,14 +120,9 @@ pub enum HookError {
         /// Why.
         source: Box<HistoryError>,
     },
-    /// The process is to stop; the hook goes on, and the next process waits for it.
-    #[error("{event} hook {path}: interrupted, as the operator stops")]
-    Interrupted {
-        /// When it ran.
-        event: &'static str,
-        /// Its template.
-        path: String,
-    },
+    /// Nothing has failed: there is something to wait for, and the release is left until that has come.
+    #[error("{0}")]
+    Waiting(Box<HookWait>),
     /// The hook did not come to an end.
     #[error("{event} hook {path}: {id} is not done after {} s: {state}", timeout.as_secs())]
     Timeout {

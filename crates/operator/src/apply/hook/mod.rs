@@ -5,6 +5,7 @@ mod event;
 mod order;
 mod progress;
 mod run;
+mod wait;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,11 +14,12 @@ pub use error::HookError;
 pub use event::event_name;
 use order::{FAILED, SUCCEEDED, has_policy};
 pub use order::{hooks_in_order, is_ours_to_run};
-use run::Run;
+use run::{Run, Terms};
 use steersman_chart::HookEvent;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ObjectId, objects_of_text};
+pub use wait::HookWait;
 
 use super::applier::Applier;
 use crate::apply::address::identify;
@@ -33,9 +35,6 @@ const CLEAN_UP_PAUSES: [Duration; 3] = [
     Duration::from_secs(2),
 ];
 
-/// The timeout of hooks without one: no process lives so long.
-const FOREVER: Duration = Duration::from_hours(24 * 365 * 10);
-
 /// The hooks of a revision for one of Helm's hook events.
 #[derive(Clone, Copy, Debug)]
 pub struct HookRun<'a> {
@@ -47,25 +46,34 @@ pub struct HookRun<'a> {
     pub timeout: Option<Duration>,
     /// What the revision says of those that have run. A Job or Pod that was started for it is not started again.
     pub journal: &'a HookJournal<'a>,
+    /// The hook that was waited for when the release was left; what the revision does not say of those before it, this does.
+    pub resumed: Option<&'a HookWait>,
+    /// Whether the hooks have failed before: the time of one that is still running begins anew then, and else with its start.
+    pub is_retry: bool,
 }
 
 impl Applier {
-    /// Runs the hooks of an event, one after the other by weight, each to its end.
+    /// Runs the hooks of an event, one after the other by weight, up to where there is something to wait for.
     ///
     /// A Job or Pod that has run for this revision and event, as the revision says, does not run again, and one that was
-    /// started and has not failed is not started again, whatever its policy: the process may have been stopped meanwhile. Any other one that is there and not to be deleted first is in the
-    /// way, as it can't run again. What is no Job or Pod is made what the chart says.
+    /// started and has not failed is not started again, whatever its policy: the release was left while it ran, or the
+    /// process was stopped. Any other one that is there and not to be deleted first is in the way, as it can't run again.
+    /// What is no Job or Pod is made what the chart says.
     ///
     /// # Errors
-    /// The first hook that fails or takes longer than the timeout, if there is one. Hooks before it
-    /// are deleted as their policies say.
-    pub async fn run_hooks(&self, owner: &Owner, run: HookRun<'_>) -> Result<usize, HookError> {
+    /// The first hook that is to be waited for, fails or takes longer than the timeout, if there is one. Hooks before one
+    /// that fails are deleted as their policies say.
+    pub async fn run_hooks(&self, owner: &Owner, run: HookRun<'_>) -> Result<(), HookError> {
         let due = hooks_in_order(run.hooks, run.event);
         if due.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
         let step = step("hooks").event(event_name(run.event));
-        step.of(self.run_due(owner, &due, run)).await
+        let outcome = step.of(self.run_due(owner, &due, run)).await;
+        if !matches!(outcome, Err(HookError::Waiting(_))) {
+            self.dependents.expect_nothing(&owner.uid);
+        }
+        outcome
     }
 
     async fn run_due(
@@ -76,15 +84,27 @@ impl Applier {
             event,
             timeout,
             journal,
+            resumed,
+            is_retry,
             ..
         }: HookRun<'_>,
-    ) -> Result<usize, HookError> {
-        let timeout = timeout.unwrap_or(FOREVER);
+    ) -> Result<(), HookError> {
         let mark = journal.mark(event_name(event));
+        let resumed = resumed.filter(|wait| wait.mark == mark);
+        let terms = Terms {
+            mark: &mark,
+            timeout,
+            resumed,
+            is_retry,
+        };
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
+                if resumed.is_some_and(|wait| wait.done.contains(&run.id)) {
+                    done.push(run);
+                    continue;
+                }
                 if journal.has_run(run.event, &run.id) {
                     // What is left of it goes with the others. A later event may have one of the same name under way.
                     if self.is_left(&run, &mark).await? {
@@ -93,18 +113,24 @@ impl Applier {
                     continue;
                 }
                 let step = step("hook").object(&run.id);
-                outcome = step.of(self.run_one(owner, &run, &mark, timeout)).await;
+                outcome = step.of(self.run_one(owner, &run, terms)).await;
                 if outcome.is_ok() && run.has_an_end() {
                     let noted = journal.note(run.event, &run.id).await;
                     outcome = noted.map_err(|source| run.not_noted(source));
                 }
-                if let Err(error) = &outcome {
-                    if matches!(error, HookError::Failed { .. } | HookError::Timeout { .. }) {
-                        self.clean_up(owner, &run, FAILED).await;
+                match &mut outcome {
+                    Ok(()) => done.push(run),
+                    Err(HookError::Waiting(wait)) => {
+                        wait.mark = mark;
+                        wait.done = done.into_iter().map(|run| run.id).collect();
+                        return outcome;
                     }
-                    break;
+                    Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {
+                        self.clean_up(owner, &run, FAILED).await;
+                        break;
+                    }
+                    Err(_) => break,
                 }
-                done.push(run);
             }
             if outcome.is_err() {
                 break;
@@ -113,7 +139,7 @@ impl Applier {
         for run in done.iter().rev() {
             self.clean_up(owner, run, SUCCEEDED).await;
         }
-        outcome.map(|()| done.len())
+        outcome
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives

@@ -3,24 +3,25 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{Owner, Ownership, RequestError};
 use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
-use tokio::time::Instant;
 
 use super::error::HookError;
 use super::order::{BEFORE_CREATION, has_policy};
 use super::progress::{Progress, last_words, progress};
+use super::wait::{HookWait, Term};
 use crate::apply::applier::Applier;
-use crate::apply::ownership::{Deletion, PruneError};
+use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
+use crate::dependents::Until;
 use crate::release::{HistoryError, HookRecord};
 
-const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How many pods of a failed job are asked for what they said: others may have given many its label.
 const PODS: u32 = 50;
 /// The annotation of a hook's object that says for what it was started.
@@ -35,27 +36,53 @@ pub(in crate::apply) struct Run<'a> {
     pub(in crate::apply) resource: Resource,
 }
 
+/// How a hook is run, as far as that is not the hook's own.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// What its object carries: one that does, and has not failed, was started before.
+    pub(super) mark: &'a str,
+    pub(super) timeout: Option<Duration>,
+    /// The hook that was waited for when the release was left.
+    pub(super) resumed: Option<&'a HookWait>,
+    /// Whether it has failed before, so that its time begins anew.
+    pub(super) is_retry: bool,
+}
+
 impl Applier {
-    /// Runs one hook to its end. Its object carries `mark`: one that does, and has not failed, was started before.
-    pub(in crate::apply) async fn run_one(
+    /// Runs one hook, up to where there is something to wait for.
+    pub(super) async fn run_one(
         &self,
         owner: &Owner,
         run: &Run<'_>,
-        mark: &str,
-        timeout: Duration,
+        terms: Terms<'_>,
     ) -> Result<(), HookError> {
+        let mark = terms.mark;
         let api = self.api(&run.resource, run.id.namespace.as_deref());
-        let deadline = Instant::now() + timeout;
-        if is_waited_for(&run.id) && self.is_under_way(owner, &api, run, mark).await? {
+        let resumed = terms
+            .resumed
+            .filter(|wait| wait.mark == mark && wait.id == run.id);
+        let mut term = Term::new(terms.timeout);
+        if let Some(wait) = resumed {
+            term.since = wait.term.since;
+            if wait.has_started {
+                return self.wait_done(owner, &api, run, term, None).await;
+            }
+        }
+        if is_waited_for(&run.id)
+            && let Some(started) = self.under_way(owner, &api, run, mark).await?
+        {
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
-            return self.wait_done(&api, run, deadline, timeout).await;
+            if !terms.is_retry && resumed.is_none() {
+                term = term.of(&started);
+            }
+            return self.wait_done(owner, &api, run, term, Some(started)).await;
         }
         let mut is_kept = false;
         if has_policy(run.hook, BEFORE_CREATION) && !run.is_definition() {
             let deletion = self.delete(owner, &run.id).await;
             is_kept = deletion.map_err(|source| run.delete_failed(source))? == Deletion::Kept;
             if !is_kept {
-                self.wait_gone(owner, run, deadline, timeout).await?;
+                self.wait_gone(owner, run, term).await?;
             }
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
@@ -69,7 +96,7 @@ impl Applier {
         let found = api.get_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
         let judged = found.map(|found| (owner.ownership(&found.metadata), found));
-        match judged {
+        let written = match judged {
             None => self.write(&api, run, value, None).await?,
             Some((Ownership::Foreign(reason), _)) => {
                 return Err(HookError::Foreign {
@@ -81,10 +108,10 @@ impl Applier {
             }
             Some(_) if is_waited_for(&run.id) && is_kept => return Err(run.kept()),
             Some((_, found)) if is_waited_for(&run.id) => return Err(self.in_the_way(run, &found).await),
-            Some(_) if run.is_definition() => {}
+            Some(_) if run.is_definition() => return Ok(()),
             Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
-        }
-        self.wait_done(&api, run, deadline, timeout).await
+        };
+        self.wait_done(owner, &api, run, term, Some(written)).await
     }
 
     /// Whether the object is there that carries `mark`.
@@ -104,7 +131,7 @@ impl Applier {
         run: &Run<'_>,
         mut value: Value,
         uid: Option<String>,
-    ) -> Result<(), HookError> {
+    ) -> Result<ObjectMeta, HookError> {
         let mut is_mended = false;
         loop {
             let (name, uid) = (run.id.name.as_str(), uid.as_deref());
@@ -116,7 +143,7 @@ impl Applier {
                 None => apply_new(api, name, &value).await,
             };
             match answer {
-                Ok(_) => return Ok(()),
+                Ok(written) => return Ok(written),
                 Err(error) if error.is_about_the_schema() && !is_mended => {
                     let mended = mend(api, &value, error).await;
                     let mended = mended.map_err(|source| run.failed("create", source))?;
@@ -144,17 +171,17 @@ impl Applier {
         }
     }
 
-    /// Whether this hook was started with this mark and has not failed.
-    async fn is_under_way(
+    /// The object of this hook, if it was started with this mark and has not failed.
+    async fn under_way(
         &self,
         owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
         mark: &str,
-    ) -> Result<bool, HookError> {
+    ) -> Result<Option<ObjectMeta>, HookError> {
         let found = api.get_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
-        Ok(found.is_some_and(|object| {
+        let is_under_way = |object: &DynamicObject| {
             let metadata = &object.metadata;
             let marked = metadata.annotations.as_ref().and_then(|all| all.get(RUN));
             marked.is_some_and(|found| found == mark)
@@ -164,50 +191,54 @@ impl Applier {
                     progress(&run.id.kind, metadata, &object.data),
                     Progress::Failed(_)
                 )
-        }))
+        };
+        Ok(found.filter(is_under_way).map(|object| object.metadata))
     }
 
-    async fn wait_gone(
-        &self,
-        owner: &Owner,
-        run: &Run<'_>,
-        deadline: Instant,
-        timeout: Duration,
-    ) -> Result<(), HookError> {
-        while let Some(state) = self
-            .remains(owner, &run.id)
-            .await
-            .map_err(|source| run.delete_failed(source))?
-        {
-            if self.dependents.is_stopping() {
-                return Err(run.interrupted());
+    /// Goes on when the object that is being deleted is gone; else there is something to wait for.
+    async fn wait_gone(&self, owner: &Owner, run: &Run<'_>, term: Term) -> Result<(), HookError> {
+        let mut expected: Option<ObjectMeta> = None;
+        loop {
+            let left = self.left_of(owner, &run.id).await;
+            let Some(left) = left.map_err(|source| run.delete_failed(source))? else {
+                return Ok(());
+            };
+            if let Some(timeout) = term.exceeded() {
+                let state = format!("waiting for the deletion of {}", with_finalizers(&run.id, &left));
+                return Err(run.timed_out(timeout, state));
             }
-            if Instant::now() >= deadline {
-                return Err(run.timed_out(timeout, format!("waiting for the deletion of {state}")));
+            if expected.is_some_and(|expected| expected.uid == left.uid) {
+                return Err(self.waits(&owner.uid, run, term, &left, false).await);
             }
-            tokio::time::sleep(POLL_INTERVAL).await;
+            // What comes after this tells of itself.
+            self.dependents.expect(&owner.uid, &run.id, &left, Until::Gone);
+            expected = Some(left);
         }
-        Ok(())
     }
 
+    /// Goes on when the hook has ended; else there is something to wait for. `seen` is its object, as far as it is known.
     async fn wait_done(
         &self,
+        owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
-        deadline: Instant,
-        timeout: Duration,
+        term: Term,
+        mut seen: Option<ObjectMeta>,
     ) -> Result<(), HookError> {
         if !is_waited_for(&run.id) {
             return Ok(());
         }
         loop {
+            // What comes after this tells of itself.
+            if let Some(seen) = &seen {
+                self.dependents.expect(&owner.uid, &run.id, seen, Until::Ended);
+            }
             let found = api.get_opt(&run.id.name).await;
             // A job with a time to live may be gone when it is done.
-            let state = match found.map_err(|error| run.failed("read", error.into()))? {
-                None => return Ok(()),
-                Some(object) => progress(&run.id.kind, &object.metadata, &object.data),
+            let Some(object) = found.map_err(|error| run.failed("read", error.into()))? else {
+                return Ok(());
             };
-            match state {
+            match progress(&run.id.kind, &object.metadata, &object.data) {
                 Progress::Done => return Ok(()),
                 Progress::Failed(reason) => {
                     return Err(HookError::Failed {
@@ -217,13 +248,43 @@ impl Applier {
                         reason: self.in_its_words(run, reason).await,
                     });
                 }
-                Progress::Running(state) if Instant::now() >= deadline => {
-                    return Err(run.timed_out(timeout, state));
+                Progress::Running(state) => {
+                    if let Some(timeout) = term.exceeded() {
+                        return Err(run.timed_out(timeout, state));
+                    }
+                    if seen.is_some_and(|seen| seen.uid == object.metadata.uid) {
+                        return Err(self.waits(&owner.uid, run, term, &object.metadata, true).await);
+                    }
+                    seen = Some(object.metadata);
                 }
-                Progress::Running(_) if self.dependents.is_stopping() => return Err(run.interrupted()),
-                Progress::Running(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
+    }
+
+    /// That there is something to wait for: an object as the server has it. Kinds that have an end are watched from now on,
+    /// where that can be; those of other hooks may be out of the watches' reach.
+    async fn waits(
+        &self,
+        owner: &str,
+        run: &Run<'_>,
+        term: Term,
+        seen: &ObjectMeta,
+        has_started: bool,
+    ) -> HookError {
+        let is_watched = run.has_an_end()
+            && self.dependents.can_wake(owner)
+            && self.dependents.selects(seen)
+            && self.dependents.ensure(&run.id, &run.resource).await;
+        HookError::Waiting(Box::new(HookWait {
+            event: run.event,
+            path: run.hook.path.clone(),
+            id: run.id.clone(),
+            has_started,
+            mark: String::new(),
+            done: Vec::new(),
+            term,
+            next_look: (!is_watched).then(|| HookWait::next_look(term)),
+        }))
     }
 
     /// Why a hook has failed, with what its pods said.
@@ -293,13 +354,6 @@ impl Run<'_> {
             event: self.event,
             path: self.hook.path.clone(),
             source: Box::new(source),
-        }
-    }
-
-    fn interrupted(&self) -> HookError {
-        HookError::Interrupted {
-            event: self.event,
-            path: self.hook.path.clone(),
         }
     }
 

@@ -5,7 +5,7 @@ mod prune;
 mod retain;
 pub(super) mod takeover;
 
-pub(super) use prune::may_delete;
 pub use prune::{Deletion, PruneError};
+pub(super) use prune::{may_delete, with_finalizers};
 pub use retain::Handover;
 pub use takeover::take_over_fields;

@@ -236,14 +236,18 @@ impl Applier {
     /// # Errors
     /// The object can't be read.
     pub async fn remains(&self, owner: &Owner, id: &ObjectId) -> Result<Option<String>, PruneError> {
-        let metadata = self.look_at(id).await?;
-        let Some(metadata) = metadata.filter(|metadata| owner.ownership(metadata) == Ownership::Ours) else {
-            return Ok(None);
-        };
-        Ok(Some(match metadata.finalizers.unwrap_or_default().as_slice() {
-            [] => id.to_string(),
-            finalizers => format!("{id} (finalizers: {})", finalizers.join(", ")),
-        }))
+        let left = self.left_of(owner, id).await?;
+        Ok(left.map(|metadata| with_finalizers(id, &metadata)))
+    }
+
+    /// The metadata of an object that was ours, if it is still there.
+    pub(in crate::apply) async fn left_of(
+        &self,
+        owner: &Owner,
+        id: &ObjectId,
+    ) -> Result<Option<ObjectMeta>, PruneError> {
+        let found = self.look_at(id).await?;
+        Ok(found.filter(|metadata| owner.ownership(metadata) == Ownership::Ours))
     }
 
     /// Orphans an object that is ours: it loses our marks, so that it outlives the custom resource.
@@ -276,6 +280,14 @@ impl Applier {
                 id: Box::new(id.clone()),
                 source,
             })
+    }
+}
+
+/// An object that is being deleted, with what keeps it.
+pub(in crate::apply) fn with_finalizers(id: &ObjectId, metadata: &ObjectMeta) -> String {
+    match metadata.finalizers.as_deref().unwrap_or_default() {
+        [] => id.to_string(),
+        finalizers => format!("{id} (finalizers: {})", finalizers.join(", ")),
     }
 }
 

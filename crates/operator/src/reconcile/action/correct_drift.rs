@@ -12,6 +12,7 @@ use crate::reconcile::plan::{Plan, only};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
+use crate::reconcile::unfinished::Stage;
 use crate::release::Stored;
 use crate::status::EventReason;
 
@@ -52,7 +53,10 @@ impl CorrectDrift<'_> {
         let named = self.executor.identities(session, plan.objects).await?;
         plan.objects = only(named, objects);
         plan.replaced.clone_from(&plan.objects);
-        let changes = self.executor.carry_out(session, &plan, None).await;
+        let changes = self
+            .executor
+            .carry_out(session, &plan, None, &mut Stage::default())
+            .await;
         let changes = changes.map_err(ReconcileError::of_drift)?;
         session.progress.note_corrected(changes.len());
         cache.note_corrected(&changes, Instant::now());

@@ -6,15 +6,17 @@ use steersman_model::{ChangeSet, Inputs, ReleaseStatus, Revision, chain};
 
 use super::retention::make_room;
 use super::roll_back::RollBack;
+use crate::apply::{HookError, HookWait};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::new_record::record;
-use crate::reconcile::plan::{NewRevision, Plan, in_effect};
+use crate::reconcile::plan::{Decision, NewRevision, Plan, in_effect};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
+use crate::reconcile::unfinished::{Stage, Unfinished, UnfinishedRevision, spec_of};
 use crate::release::{HookJournal, RecordOwner, Snapshot, Stored, Verdict};
 use crate::status::{EventReason, is_secret_key};
 use crate::telemetry::step;
@@ -35,29 +37,56 @@ pub(crate) struct Pending {
     pub(crate) plan: Plan,
     /// Whether no revision was ever deployed before it.
     pub(crate) first: bool,
-    /// Whether all that it has made is removed where its failure is undone and nothing was deployed before it.
-    pub(crate) may_be_removed: bool,
 }
 
-impl Pending {
-    /// A revision after `earlier`, written down by this operator.
-    ///
-    /// All of it may be removed where nothing speaks against that: what an adoption has found was there before it, of
-    /// `earlier` ones that the operator has not written nobody knows whether they were deployed, and a record that says that
-    /// nothing was may be an old one that somebody has put back, so that the resource has to say the same.
-    pub(super) fn new(
+/// Whether all that a revision after `earlier` has made may be removed where its failure is undone: `first` is whether nothing
+/// was deployed before it.
+///
+/// Nothing speaks against that then: what an adoption has found was there before it, of `earlier` ones that the operator has not
+/// written nobody knows whether they were deployed, and a record that says that nothing was may be an old one that somebody has
+/// put back, so that the resource has to say the same.
+fn may_be_removed(session: &Session, stored: &Stored, first: bool, earlier: &[Stored]) -> bool {
+    let is_new = first && !stored.snapshot.adopted && !session.shows_deployment();
+    is_new && earlier.iter().all(Stored::is_signed)
+}
+
+/// A revision that is left on its way.
+pub(crate) struct Left {
+    pub(crate) revision: Revision,
+    pub(crate) decision: Decision,
+    pub(crate) inputs: Inputs,
+    pub(crate) first: bool,
+}
+
+/// A revision that has failed, and how far it is undone.
+pub(crate) struct Undoing {
+    pub(crate) left: Left,
+    pub(crate) error: ReconcileError,
+    pub(crate) stage: Stage,
+}
+
+impl Left {
+    fn at(
+        self,
         session: &Session,
-        stored: Stored,
-        plan: Plan,
-        first: bool,
-        earlier: &[Stored],
-    ) -> Self {
-        let is_new = first && !stored.snapshot.adopted && !session.shows_deployment();
-        Self {
-            may_be_removed: is_new && earlier.iter().all(Stored::is_signed),
-            stored,
-            plan,
-            first,
+        wait: HookWait,
+        stage: Stage,
+        failure: Option<Box<ReconcileError>>,
+    ) -> Unfinished {
+        let revision = UnfinishedRevision {
+            revision: self.revision,
+            decision: self.decision,
+            inputs: self.inputs,
+            first: self.first,
+            applied: stage.applied,
+            failure,
+            generation: session.generation,
+            spec: stage.spec.unwrap_or_else(|| spec_of(session)),
+        };
+        Unfinished {
+            wait,
+            revision: Some(revision),
+            announced: session.progress.has_announced(),
         }
     }
 }
@@ -120,8 +149,10 @@ impl Deploy<'_> {
             session.history.delete(&old).await?;
         }
         plan.follow(&earlier, &stored.snapshot.abandoned);
-        let pending = Pending::new(session, stored, plan, first, &earlier);
-        self.deploy(session, prepared, cache, pending, &earlier).await?;
+        let pending = Pending { stored, plan, first };
+        let inputs = prepared.inputs;
+        self.deploy(session, inputs, cache, pending, &earlier, Stage::default())
+            .await?;
         Ok(revision)
     }
 
@@ -129,20 +160,24 @@ impl Deploy<'_> {
     pub(crate) async fn deploy(
         &self,
         session: &Session,
-        prepared: &PreparedRelease,
+        inputs: Inputs,
         cache: &mut ReleaseCache,
         pending: Pending,
         earlier: &[Stored],
+        mut stage: Stage,
     ) -> Result<(), ReconcileError> {
         let Pending {
             mut stored,
             plan,
             first,
-            may_be_removed,
         } = pending;
-        let inputs = stored.snapshot.inputs.unwrap_or(prepared.inputs);
+        let inputs = stored.snapshot.inputs.unwrap_or(inputs);
+        stage.is_retry = stored.record.info.status == ReleaseStatus::Failed;
         let journal = HookJournal::new(&session.history, &stored);
-        let done = self.executor.carry_out(session, &plan, Some(&journal)).await;
+        let carried_out = self
+            .executor
+            .carry_out(session, &plan, Some(&journal), &mut stage);
+        let done = carried_out.await;
         let finished = journal.into_finished();
         stored.snapshot.finished_hooks = finished;
         match done {
@@ -152,6 +187,20 @@ impl Deploy<'_> {
                 step("store").of(written).await
             }
             Err(error) => {
+                let left = Left {
+                    revision: stored.record.version,
+                    decision: plan.decision,
+                    inputs,
+                    first,
+                };
+                // What has no answer is asked again, from there.
+                let next = error
+                    .awaited()
+                    .or(stage.wait.as_ref().filter(|_| error.is_transient()));
+                if let Some(wait) = next.cloned() {
+                    cache.unfinished = Some(left.at(session, wait, stage, None));
+                    return Err(error);
+                }
                 let is_undone = self.is_to_be_undone(session, &error);
                 if is_undone {
                     // Written first: should the process end in between, its hooks run once more rather than never.
@@ -163,12 +212,44 @@ impl Deploy<'_> {
                     self.mark_failed(session, cache, &mut stored, inputs, &error)
                         .await;
                 }
-                if is_undone {
-                    self.roll_back
-                        .undo(session, cache, &stored, earlier, may_be_removed)
-                        .await;
+                if !is_undone {
+                    return Err(error);
                 }
-                Err(error)
+                let stage = Stage {
+                    spec: stage.spec,
+                    ..Stage::default()
+                };
+                self.undo(session, cache, &stored, earlier, Undoing { left, error, stage })
+                    .await
+            }
+        }
+    }
+
+    /// Undoes a revision that has failed. The failure is what becomes of it, unless a hook is to be waited for.
+    pub(super) async fn undo(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        failed: &Stored,
+        earlier: &[Stored],
+        undoing: Undoing,
+    ) -> Result<(), ReconcileError> {
+        let Undoing {
+            left,
+            error,
+            mut stage,
+        } = undoing;
+        stage.is_retry = false;
+        let removes = may_be_removed(session, failed, left.first, earlier);
+        let undo = self
+            .roll_back
+            .undo(session, cache, failed, earlier, removes, &mut stage);
+        match undo.await {
+            Ok(()) => Err(error),
+            Err(wait) => {
+                let failure = Some(Box::new(error));
+                cache.unfinished = Some(left.at(session, wait.clone(), stage, failure));
+                Err(HookError::Waiting(Box::new(wait)).into())
             }
         }
     }
@@ -303,7 +384,7 @@ impl Deploy<'_> {
 
 /// Whether the revision has failed, and is not to be gone on with as it is.
 fn is_final(error: &ReconcileError) -> bool {
-    !error.is_transient() && !error.is_interruption()
+    !error.is_transient()
 }
 
 /// Whether an earlier revision of ours was left in the middle: the process ended, and then another one was wanted.

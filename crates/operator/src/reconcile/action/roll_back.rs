@@ -8,6 +8,7 @@ use steersman_model::{ReleaseStatus, chain};
 
 use super::correct_drift::update_fields;
 use super::uninstall::Uninstall;
+use crate::apply::HookWait;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
@@ -16,7 +17,8 @@ use crate::reconcile::plan::{Plan, inventory, objects_named_by};
 use crate::reconcile::progress::Remedy;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::session::Session;
-use crate::release::{HookJournal, Stored};
+use crate::reconcile::unfinished::Stage;
+use crate::release::{FinishedHook, HookJournal, Stored};
 use crate::status::EventReason;
 
 /// Goes back to what was in effect before a revision failed.
@@ -33,6 +35,9 @@ impl RollBack<'_> {
     /// Brings the deployed revision among `earlier` into effect again, or, if there is none and it `removes`, removes what
     /// `failed` has installed. The history stays as it is: the one revision is
     /// deployed, the other failed.
+    ///
+    /// # Errors
+    /// A hook is to be waited for; nothing else is one.
     pub(super) async fn undo(
         &self,
         session: &Session,
@@ -40,7 +45,8 @@ impl RollBack<'_> {
         failed: &Stored,
         earlier: &[Stored],
         removes: bool,
-    ) {
+        stage: &mut Stage,
+    ) -> Result<(), HookWait> {
         let deployed = earlier
             .iter()
             .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed);
@@ -53,18 +59,23 @@ impl RollBack<'_> {
                     ),
                     done: false,
                 });
-                return;
+                return Ok(());
             }
             Some(good) => (
                 format!("rolled back to revision {}", good.record.version),
-                self.restore(session, cache, good, failed, earlier).await,
+                self.restore(session, cache, good, failed, earlier, stage).await,
             ),
             None if removes => (
                 "what it has installed is removed".to_owned(),
-                self.remove(session, failed, earlier).await,
+                self.remove(session, failed, earlier, stage).await,
             ),
-            None => return,
+            None => return Ok(()),
         };
+        if let Err(error) = &undone
+            && let Some(wait) = error.awaited()
+        {
+            return Err(wait.clone());
+        }
         let text = match &undone {
             Ok(()) => {
                 session.log("Rolled back release");
@@ -82,6 +93,7 @@ impl RollBack<'_> {
             text,
             done: undone.is_ok(),
         });
+        Ok(())
     }
 
     async fn restore(
@@ -91,13 +103,19 @@ impl RollBack<'_> {
         good: &Stored,
         failed: &Stored,
         earlier: &[Stored],
+        stage: &mut Stage,
     ) -> Result<(), ReconcileError> {
         let plan = Plan::roll_back(self.settings, &session.controls, good, failed, earlier)?;
-        if let Some(doing) = plan.decision.underway(session.release.as_str()) {
+        if stage.wait.is_none()
+            && let Some(doing) = plan.decision.underway(session.release.as_str())
+        {
             self.executor.say(session, doing).await?;
         }
         let journal = HookJournal::new(&session.history, failed);
-        let changes = self.executor.carry_out(session, &plan, Some(&journal)).await?;
+        let changes = self
+            .executor
+            .carry_out(session, &plan, Some(&journal), stage)
+            .await?;
         let mut good = good.clone();
         if update_fields(&mut good, &changes) {
             session.history.update(&good, (self.now)()).await?;
@@ -111,15 +129,25 @@ impl RollBack<'_> {
         session: &Session,
         failed: &Stored,
         earlier: &[Stored],
+        stage: &Stage,
     ) -> Result<(), ReconcileError> {
         let release = &session.release;
         let doing = format!("what release {release} has installed is being removed, as that has failed");
-        self.executor.say(session, doing).await?;
+        if stage.wait.is_none() {
+            self.executor.say(session, doing.clone()).await?;
+        }
+        let told = async |ran: Result<Vec<FinishedHook>, ReconcileError>| {
+            if let Err(error) = &ran
+                && let Some(wait) = error.awaited()
+            {
+                self.executor.say(session, format!("{doing}; {wait}")).await?;
+            }
+            ran
+        };
         let hooks: Vec<_> = failed.hooks().iter().collect();
         let uninstall = &self.uninstall;
-        uninstall
-            .run_hooks(session, Some(failed), HookEvent::PreDelete)
-            .await?;
+        let before = uninstall.run_hooks(session, Some(failed), HookEvent::PreDelete, stage);
+        told(before.await).await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
         let named = objects_named_by(revisions.clone());
         let named = self.executor.identities(session, named).await?;
@@ -133,9 +161,8 @@ impl RollBack<'_> {
         if !blockers.is_empty() {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }
-        uninstall
-            .run_hooks(session, Some(failed), HookEvent::PostDelete)
-            .await?;
+        let after = uninstall.run_hooks(session, Some(failed), HookEvent::PostDelete, stage);
+        told(after.await).await?;
         self.executor.applier.remove_hooks(&session.owner, &hooks).await?;
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::reconcile::plan::Adoption;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
+use crate::reconcile::unfinished::Stage;
 use crate::release::{RecordOwner, Snapshot, SnapshotObject, Stored, Verdict};
 use crate::status::EventReason;
 
@@ -46,7 +47,10 @@ impl TakeOver<'_> {
             self.executor.begin(session, cache, prepared.inputs, plan).await?;
             let applier = &self.executor.applier;
             applier.check(&session.owner, &plan.objects).await?;
-            let changes = self.executor.carry_out(session, plan, None).await?;
+            let changes = self
+                .executor
+                .carry_out(session, plan, None, &mut Stage::default())
+                .await?;
             self.executor.note_changes(session, &changes);
             Snapshot::new(&changes)
         };

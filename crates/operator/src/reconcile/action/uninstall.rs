@@ -8,7 +8,7 @@ use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
-use crate::apply::{Deletion, HookError, HookRun, PruneError, hooks_in_order};
+use crate::apply::{Deletion, HookError, HookRun, HookWait, PruneError, hooks_in_order};
 use crate::dependents::{Dependents, LiveObject};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -18,8 +18,9 @@ use crate::reconcile::plan::{inventory, objects_named_by};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
+use crate::reconcile::unfinished::Stage;
 use crate::release::{FinishedHook, HistoryError, HookJournal, RecordOwner, Stored};
-use crate::status::EventReason;
+use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
 /// Most objects are gone at once; one reconcile waits this long for them.
@@ -45,6 +46,7 @@ impl Uninstall<'_> {
         session: &Session,
         cache: &mut ReleaseCache,
         leaving: LeavingRelease,
+        stage: &Stage,
     ) -> Result<Vec<String>, ReconcileError> {
         let is_incomplete = leaving.is_incomplete();
         let LeavingRelease {
@@ -70,6 +72,10 @@ impl Uninstall<'_> {
         if !unreadable.is_empty() {
             self.warn_of_unreadable(session, &unreadable);
         }
+        if stage.wait.as_ref().is_some_and(HookWait::is_after_deletion) {
+            self.finish(session, &revisions, is_taken_over, stage).await?;
+            return Ok(Vec::new());
+        }
         // What carries our mark goes too, should its revision have been lost.
         let unseen = self.dependents.find_unseen(&session.owner.uid);
         unseen.await.map_err(PruneError::from)?;
@@ -83,7 +89,7 @@ impl Uninstall<'_> {
         }
         // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
         session.announce_end(cache, (self.now)()).await;
-        self.run_hooks_before(session, &mut revisions).await?;
+        self.run_hooks_before(session, &mut revisions, stage).await?;
         let deleted = self.delete_objects(session, &revisions, &marked).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
             Vec::new()
@@ -99,7 +105,7 @@ impl Uninstall<'_> {
             session.log("Waiting until all resources are deleted");
             return Ok(blockers);
         }
-        self.finish(session, &revisions, is_taken_over).await?;
+        self.finish(session, &revisions, is_taken_over, stage).await?;
         Ok(Vec::new())
     }
 
@@ -150,9 +156,11 @@ impl Uninstall<'_> {
         session: &Session,
         revisions: &[Stored],
         is_taken_over: bool,
+        stage: &Stage,
     ) -> Result<(), ReconcileError> {
         let last = revisions.iter().rfind(|stored| stored.is_signed());
-        self.run_hooks(session, last, HookEvent::PostDelete).await?;
+        let ran = self.run_hooks(session, last, HookEvent::PostDelete, stage).await;
+        self.told(session, ran).await?;
         self.remove_hooks(session, revisions).await?;
         for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
             session.history.delete(stored).await?;
@@ -255,6 +263,7 @@ impl Uninstall<'_> {
         &self,
         session: &Session,
         revisions: &mut [Stored],
+        stage: &Stage,
     ) -> Result<(), ReconcileError> {
         let Some(last) = revisions.iter_mut().rfind(|stored| stored.is_signed()) else {
             return Ok(());
@@ -262,7 +271,10 @@ impl Uninstall<'_> {
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
-        let finished = self.run_hooks(session, Some(last), HookEvent::PreDelete).await?;
+        let ran = self
+            .run_hooks(session, Some(last), HookEvent::PreDelete, stage)
+            .await;
+        let finished = self.told(session, ran).await?;
         last.snapshot.finished_hooks = finished;
         last.record.info.status = ReleaseStatus::Uninstalling;
         "Deletion in progress (or silently failed)".clone_into(&mut last.record.info.description);
@@ -272,12 +284,24 @@ impl Uninstall<'_> {
         }
     }
 
+    /// Says in the status which hook the deletion waits for.
+    async fn told<T>(&self, session: &Session, ran: Result<T, ReconcileError>) -> Result<T, ReconcileError> {
+        if let Err(error) = &ran
+            && let Some(wait) = error.awaited()
+        {
+            let report = ReleaseReport::UninstallingAfter(wait.to_string());
+            session.announce_more(&report, (self.now)()).await?;
+        }
+        ran
+    }
+
     /// Runs the hooks of the last revision for an event; what has run of it since it was stored is the answer.
     pub(super) async fn run_hooks(
         &self,
         session: &Session,
         last: Option<&Stored>,
         event: HookEvent,
+        stage: &Stage,
     ) -> Result<Vec<FinishedHook>, ReconcileError> {
         let Some(last) = last else {
             return Ok(Vec::new());
@@ -299,6 +323,8 @@ impl Uninstall<'_> {
             event,
             timeout: self.settings.releases.hook_timeout,
             journal: &journal,
+            resumed: stage.wait.as_ref(),
+            is_retry: stage.is_retry,
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
         unless_terminating(session, ran)?;
@@ -372,7 +398,7 @@ impl Uninstall<'_> {
 
 /// In a namespace that is being deleted nothing can be created, so no hook can run, and the
 /// namespace waits for us.
-fn unless_terminating(session: &Session, ran: Result<usize, HookError>) -> Result<(), ReconcileError> {
+fn unless_terminating(session: &Session, ran: Result<(), HookError>) -> Result<(), ReconcileError> {
     match ran {
         Err(HookError::Request { source, .. }) if source.is_namespace_terminating() => {
             session.log("Hooks are left out, as the namespace is being deleted");

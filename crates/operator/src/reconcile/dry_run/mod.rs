@@ -19,7 +19,7 @@ use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed};
-use super::{Reconciler, next_action, release_state};
+use super::{HookState, Reconciler, next_action, release_state};
 use crate::release::Stored;
 use crate::status::Redactor;
 
@@ -129,6 +129,7 @@ impl Reconciler {
             deleting: session.deleting(),
             has_finalizer: true,
             mode: Mode::Apply,
+            hook: HookState::None,
             last: known.last.clone(),
             inputs: prepared.inputs,
             lookups_changed,

@@ -83,6 +83,20 @@ pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) 
     }
 }
 
+/// Whether an object of a kind that comes to an end, a Job or a Pod, has done so.
+pub fn has_ended(group: &str, kind: &str, object: &Value) -> bool {
+    let view = View {
+        generation: 0,
+        object,
+    };
+    let is_met = |name| view.condition(name, "True").is_some();
+    match (group, kind) {
+        ("batch", "Job") => is_met("Complete") || is_met("Failed"),
+        ("", "Pod") => matches!(view.phase(), "Succeeded" | "Failed"),
+        _ => false,
+    }
+}
+
 struct View<'a> {
     generation: i64,
     object: &'a Value,

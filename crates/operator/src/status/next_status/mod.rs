@@ -9,7 +9,8 @@ use crate::status::conditions::{Condition, ConditionChange, ConditionType, Reaso
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
 use crate::status::release_report::{Deployed, ManifestInStatus, ReleaseReport};
 use crate::status::report_conditions::{
-    Before, deployed_conditions, failed_conditions, progressing_conditions, uninstalling_conditions,
+    Before, deployed_conditions, failed_conditions, progressing_conditions, uninstalling_after_conditions,
+    uninstalling_conditions,
 };
 
 /// The status that says `report`, given the status that is there.
@@ -52,6 +53,7 @@ pub fn next_status(
         ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
         ReleaseReport::Failed(failure) => failed_conditions(failure, before),
         ReleaseReport::Uninstalling(blockers) => uninstalling_conditions(blockers),
+        ReleaseReport::UninstallingAfter(what) => uninstalling_after_conditions(what),
         ReleaseReport::Paused => return paused_status(current, before),
         ReleaseReport::DryRun(dry_run) => {
             let status = dry_run_status(current, dry_run, generation);

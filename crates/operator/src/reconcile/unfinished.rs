@@ -1,0 +1,100 @@
+//! A release that was left where there is something to wait for, and how it is gone on with.
+
+use steersman_cluster::Owner;
+use steersman_model::{ChangeSet, Digest, Inputs, Revision, digest_of_json};
+
+use super::error::ReconcileError;
+use super::plan::Decision;
+use super::release_cache::ReleaseCache;
+use super::session::Session;
+use crate::apply::HookWait;
+use crate::dependents::Dependents;
+
+/// What is kept of a release that waits for a hook. Its plan, its values and its revisions are not: the stored revision has
+/// them, and is signed. What is lost with this at a restart is made up for as after any end of the process.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    pub(super) wait: HookWait,
+    /// What is brought into effect; `None` where the release goes.
+    pub(super) revision: Option<UnfinishedRevision>,
+    /// Whether the status says what is being done.
+    pub(super) announced: bool,
+}
+
+/// A revision on its way into effect, or out of it.
+#[derive(Debug)]
+pub(super) struct UnfinishedRevision {
+    pub(super) revision: Revision,
+    /// What it is to the release.
+    pub(super) decision: Decision,
+    pub(super) inputs: Inputs,
+    /// Whether no revision was ever deployed before it.
+    pub(super) first: bool,
+    /// What was applied of it: the hook comes after that.
+    pub(super) applied: Option<ChangeSet>,
+    /// Why it is being undone, where that is what the hook belongs to.
+    pub(super) failure: Option<Box<ReconcileError>>,
+    /// The generation that its reconcile is about, and the digest of the spec of that.
+    pub(super) generation: Option<i64>,
+    pub(super) spec: Digest,
+}
+
+/// Whether a release waits for a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookState {
+    /// It does not.
+    None,
+    /// There is no sign that the wait is over.
+    Awaited,
+    /// The hook has ended, its time is over, or it is due to be looked at.
+    Come,
+}
+
+/// How far a plan is carried out, beyond what the revision says of it.
+#[derive(Debug, Default)]
+pub(super) struct Stage {
+    /// With it the release was left; `None` where it was not.
+    pub(super) wait: Option<HookWait>,
+    /// What was applied already.
+    pub(super) applied: Option<ChangeSet>,
+    /// The digest of the spec that the revision is of; `None` where it is the resource's.
+    pub(super) spec: Option<Digest>,
+    /// Whether the revision was tried before, and has failed.
+    pub(super) is_retry: bool,
+}
+
+impl Unfinished {
+    /// Whether there is a sign that the wait is over.
+    pub(super) fn hook_state(&self, dependents: &Dependents, owner: &Owner) -> HookState {
+        if self.wait.goes_on(dependents, &owner.uid) {
+            HookState::Awaited
+        } else {
+            HookState::Come
+        }
+    }
+}
+
+impl Session {
+    /// How far the deletion of the release has come. What was being done before it is not gone on with.
+    pub(super) fn stage_of_deletion(&self, cache: &mut ReleaseCache) -> Stage {
+        let unfinished = cache.unfinished.take().filter(|left| left.revision.is_none());
+        if unfinished.as_ref().is_some_and(|left| left.announced) {
+            self.progress.note_announced();
+        }
+        Stage {
+            wait: unfinished.map(|left| left.wait),
+            // How a hook of it has ended is nowhere but in the failures.
+            is_retry: cache.failures > 0,
+            ..Stage::default()
+        }
+    }
+}
+
+/// The digest of what a resource wants.
+pub(super) fn spec_of(session: &Session) -> Digest {
+    session
+        .object()
+        .data
+        .get("spec")
+        .map_or_else(|| digest_of_json(&serde_json::Value::Null), digest_of_json)
+}

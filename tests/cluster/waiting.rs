@@ -1,0 +1,207 @@
+//! Releases that wait for their hooks: they take nothing that others need.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use kube::api::ListParams;
+use serde_json::{Value, json};
+use steersman_testkit::cluster::{MemoryGroup, OperatorCommand, OperatorProcess, number_of_releases};
+
+use crate::bench::{Bench, PATIENCE, condition};
+use crate::hooks::finish_job_of;
+use crate::watched::Watched;
+
+/// The limit of a Deployment as `steersman init` writes it.
+const LIMIT: u64 = 128 << 20;
+/// Those who wait are watched for so long.
+const WINDOW: Duration = Duration::from_secs(8);
+
+/// A text in an object, of which there is as much as the values say.
+const FILLER: &str = "{{- with .Values.filler }}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $.Release.Name \
+                      }}-filler\ndata:\n  text: {{ . | quote }}\n{{- end }}\n";
+
+/// Makes as many resources whose hook does not end, and waits until each says so.
+async fn hanging(bench: &Bench, count: usize, spec: &Value) -> Vec<String> {
+    let names: Vec<String> = (0..count).map(|number| format!("hang-{number}")).collect();
+    for name in &names {
+        bench.apply_web(name, spec.clone()).await;
+    }
+    let webs = bench.webs();
+    let patience = PATIENCE + Duration::from_secs(1) * u32::try_from(count).unwrap();
+    for name in &names {
+        let told = |web: &Value| {
+            let (status, _, message) = condition(web, "Reconciling")?;
+            let job = format!("{name}-job");
+            (status == "True" && message.contains("pre-install hook") && message.contains(&job)).then_some(())
+        };
+        bench.wait_within(patience, "its hook", &webs, name, told).await;
+    }
+    names
+}
+
+/// How long a process was at work.
+fn time_of(id: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    // The name before may have spaces; the two times are the 14th and 15th fields.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    let ticks = fields.split_ascii_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.map(|field| field.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(ticks * 10)
+}
+
+#[tokio::test]
+async fn releases_that_wait_for_hooks_keep_no_worker_and_send_no_request() {
+    let Some(bench) = Bench::with_kind("waiting").await else {
+        return;
+    };
+    let flags = [
+        "--max-concurrent-reconciles=2",
+        "--max-concurrent-reconciles-in-all=2",
+    ];
+    let operator = bench.operator_with(&flags).await;
+    let names = hanging(&bench, number_of_releases(20), &json!({"hooks": true})).await;
+
+    let mark = bench.cluster.audit_mark().unwrap();
+    let id = operator.id().await.unwrap();
+    let used = time_of(id);
+    tokio::time::sleep(WINDOW).await;
+    let spent = time_of(id).saturating_sub(used);
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let audit = audit.by_user(bench.user.name());
+    let others = audit.filter(|request| request.verb != "watch" && request.resource != "leases");
+    assert!(others.is_empty(), "{others}");
+    // Half a percent of a core, and what its clock can't tell.
+    let most = WINDOW / 200 + Duration::from_millis(60);
+    assert!(spent <= most, "{spent:?} of the processor");
+
+    bench.apply_web("other", json!({})).await;
+    bench.wait_revision("other", 1).await;
+    let last = names.last().unwrap();
+    finish_job_of(&bench, last, "Complete").await;
+    bench.wait_revision(last, 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn releases_that_wait_for_hooks_keep_no_memory_from_others() {
+    let test = "releases_that_wait_for_hooks_keep_no_memory_from_others";
+    let Some(bench) = Bench::with_kind(test).await else {
+        return;
+    };
+    let Some(group) = MemoryGroup::new_or_say(test, LIMIT) else {
+        return;
+    };
+    bench.add_template("filler.yaml", FILLER);
+    let binary = Path::new(env!("CARGO_BIN_EXE_steersman"));
+    let operator = OperatorProcess::start(&OperatorCommand {
+        binary: &group.entering(binary, bench.folder.path()).unwrap(),
+        folder: bench.folder.path(),
+        kubeconfig: bench.user.kubeconfig(),
+        arguments: &["--reconcile-period=0s", "--max-concurrent-reconciles=16"],
+        environment: &[("MALLOC_ARENA_MAX", "1")],
+        log: &bench.folder.path().join("operator.log"),
+    })
+    .unwrap();
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    let spec = json!({"hooks": true, "filler": "y".repeat(300_000)});
+    let names: Vec<String> = (0..24).map(|number| format!("hang-{number}")).collect();
+    for name in &names {
+        bench.apply_web(name, spec.clone()).await;
+    }
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let mut seen = Watched::new(&jobs, "hang-0-job");
+    let begun = Instant::now();
+    loop {
+        let found = jobs.list_metadata(&ListParams::default()).await.unwrap();
+        if found.items.len() >= names.len() {
+            break;
+        }
+        assert!(
+            begun.elapsed() < PATIENCE * 2,
+            "{} hooks have begun",
+            found.items.len()
+        );
+        seen.look(Duration::from_millis(500)).await;
+    }
+    bench.apply_web("other", json!({})).await;
+    bench.wait_revision("other", 1).await;
+    operator.stop().await.unwrap();
+}
+
+/// A hook that comes after the objects.
+const AFTERWARDS: &str = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {{ .Release.Name }}-post-job\n  annotations: \
+                          {helm.sh/hook: post-install}\nspec:\n  backoffLimit: 0\n  template: {spec: {restartPolicy: Never, \
+                          containers: [{name: job, image: \"registry.example.com/job:1\"}]}}\n";
+
+#[tokio::test]
+async fn what_was_done_before_a_wait_is_not_done_again_and_the_revision_comes_to_its_end() {
+    let Some(bench) = Bench::with_kind("going_on").await else {
+        return;
+    };
+    bench.add_template("afterwards.yaml", AFTERWARDS);
+    let operator = bench.ready_operator().await;
+    let mark = bench.cluster.audit_mark().unwrap();
+    bench
+        .apply_web("shop", json!({"hooks": true, "message": "one"}))
+        .await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let is_there = |job: &Value| job.is_object().then_some(());
+    bench.wait("the hook", &jobs, "shop-job", is_there).await;
+    // The revision that waits comes first, and another spec after it.
+    bench
+        .apply_web("shop", json!({"hooks": true, "message": "two"}))
+        .await;
+    finish_job_of(&bench, "shop", "Complete").await;
+    bench
+        .wait("the other hook", &bench.webs(), "shop", |web| {
+            let (_, _, message) = condition(web, "Reconciling")?;
+            (message.contains("post-install hook") && message.contains("shop-post-job")).then_some(())
+        })
+        .await;
+    assert_eq!(bench.revisions().await, ["1 pending-install"]);
+    finish_job_of(&bench, "shop-post", "Complete").await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let ours = audit.by_user(bench.user.name()).verb("patch");
+    let elsewhere = format!("{}-shop", bench.namespace);
+    // Of those that both revisions have, one for each.
+    for (resource, name, times) in [
+        ("jobs", "shop-job", 1),
+        ("jobs", "shop-post-job", 1),
+        ("configmaps", elsewhere.as_str(), 1),
+        ("configmaps", "shop-before", 2),
+        ("configmaps", "shop-config", 2),
+    ] {
+        let applied = ours.resource(resource).filter(|request| request.name == name);
+        assert_eq!(applied.len(), times, "{name}: {applied}");
+    }
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_time_of_a_hook_counts_from_its_start_whoever_waits_for_it() {
+    let Some(bench) = Bench::with_kind("hook_time").await else {
+        return;
+    };
+    let timeout = Duration::from_secs(20);
+    let operator = bench.operator_with(&["--hook-timeout=20s"]).await;
+    bench.apply_web("shop", json!({"hooks": true})).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let is_there = |job: &Value| job.is_object().then_some(());
+    bench.wait("the hook", &jobs, "shop-job", is_there).await;
+    let started = Instant::now();
+    operator.kill().await.unwrap();
+    tokio::time::sleep(timeout.saturating_sub(started.elapsed())).await;
+
+    let begun = Instant::now();
+    let operator = bench.operator_with(&["--hook-timeout=20s"]).await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(message.contains("shop-job is not done after 20 s"), "{message}");
+    assert!(begun.elapsed() < timeout, "{:?}", begun.elapsed());
+    // The next try waits for what still runs, and starts no other.
+    finish_job_of(&bench, "shop", "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
