@@ -99,7 +99,7 @@ impl RequestError {
         self.code == 0 && &*self.message == CLOSED
     }
 
-    /// How long the server asks to be left alone: no longer than [`LONGEST_PAUSE`], whatever it, or who stands before it, says.
+    /// How long the server asks to be left alone: no longer than `LONGEST_PAUSE`, whatever it, or who stands before it, says.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
             .map(|seconds| Duration::from_secs(u64::from(seconds)).min(LONGEST_PAUSE))
