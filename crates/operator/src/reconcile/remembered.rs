@@ -1,10 +1,11 @@
 //! How much may be remembered of a release between reconciles.
 
 use steersman_cluster::lookup::Answer;
-use steersman_model::ObjectId;
+use steersman_model::{Applied, ObjectId};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::release_cache::{KnownRelease, Refusal, ReleaseCache};
+use super::unfinished::Unfinished;
 use crate::budget::Budget;
 
 /// What is remembered of a release at no cost: most have some objects, and look nothing up.
@@ -17,21 +18,49 @@ const ENTRY: usize = 250;
 pub(super) struct Room(Option<OwnedSemaphorePermit>);
 
 impl ReleaseCache {
-    /// Keeps what is known of the release if `budget` has room for it. What is not kept is read again from the record, and what
-    /// was refused is tried again.
+    /// Keeps what is known of the release if `budget` has room for it. What is not kept is read again from the record, what
+    /// was refused is tried again, and what was applied before a wait is applied once more after it.
     pub fn fit(&mut self, budget: &Budget) {
         self.room = Room::default();
         let known = self.known.as_ref().map_or(0, KnownRelease::weight);
-        let weight = known + self.refusal().map_or(0, Refusal::weight);
-        if weight <= SMALL {
+        let known = known + self.refusal().map_or(0, Refusal::weight);
+        let unfinished = self.unfinished.as_ref().map_or(0, Unfinished::weight);
+        if self.has_room(budget, known + unfinished) {
             return;
         }
-        self.room = Room(budget.room_for_release(weight));
-        if self.room.0.is_none() {
-            tracing::debug!(weight, "there is no room for what is known of a release");
-            self.forget_known();
-            self.clear_refusal();
+        tracing::debug!(
+            known,
+            unfinished,
+            "there is no room for what is known of a release"
+        );
+        self.forget_known();
+        self.clear_refusal();
+        if !self.has_room(budget, unfinished)
+            && let Some(revision) = self.unfinished.as_mut().and_then(|left| left.revision.as_mut())
+        {
+            revision.applied = None;
         }
+    }
+
+    fn has_room(&mut self, budget: &Budget, weight: usize) -> bool {
+        if weight > SMALL {
+            self.room = Room(budget.room_for_release(weight));
+        }
+        weight <= SMALL || self.room.0.is_some()
+    }
+}
+
+impl Unfinished {
+    fn weight(&self) -> usize {
+        let applied = self
+            .revision
+            .as_ref()
+            .and_then(|revision| revision.applied.as_ref());
+        let of_object = |(id, applied): (&ObjectId, &Applied)| {
+            let notes = applied.mended.iter().map(String::len).sum::<usize>();
+            weight_of_id(id) + applied.uid.len() + applied.version.len() + notes
+        };
+        applied.into_iter().flatten().map(of_object).sum()
     }
 }
 
@@ -62,10 +91,75 @@ fn weight_of_lookups(lookups: &[Answer]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use steersman_model::Digest;
+    use steersman_model::{Change, ChangeSet, Digest, Inputs, Revision};
 
     use super::*;
+    use crate::apply::HookWait;
     use crate::budget::Shares;
+    use crate::reconcile::plan::Decision;
+    use crate::reconcile::unfinished::UnfinishedRevision;
+
+    /// One that waits after so many objects were applied.
+    fn waiting_after(count: usize) -> ReleaseCache {
+        let applied: ChangeSet = (0..count)
+            .map(|number| {
+                let id = ObjectId {
+                    group: String::new(),
+                    kind: "ConfigMap".to_owned(),
+                    namespace: Some("a".to_owned()),
+                    name: number.to_string(),
+                };
+                let applied = Applied {
+                    uid: "u".repeat(36),
+                    version: "v1".to_owned(),
+                    fields: None,
+                    change: Change::Created,
+                    kept: false,
+                    mended: Vec::new(),
+                };
+                (id, applied)
+            })
+            .collect();
+        let digest = Digest::of(b"");
+        let revision = UnfinishedRevision {
+            revision: Revision(1),
+            decision: Decision::Recover(Revision(1)),
+            inputs: Inputs {
+                chart: digest,
+                values: digest,
+                identity: digest,
+            },
+            first: true,
+            applied: Some(applied),
+            failure: None,
+            generation: Some(1),
+            spec: digest,
+        };
+        let mut cache = looking_up(1000);
+        cache.unfinished = Some(Unfinished {
+            wait: HookWait::of_test(),
+            revision: Some(revision),
+            announced: true,
+        });
+        cache
+    }
+
+    #[test]
+    fn what_was_applied_before_a_wait_has_room_too_or_is_applied_again() {
+        let budget = Budget::new(Shares::of(Some(128 << 20)));
+        let mut caches: Vec<ReleaseCache> = (0..40).map(|_| waiting_after(300)).collect();
+        for cache in &mut caches {
+            cache.fit(&budget);
+        }
+        let is_kept = |cache: &&ReleaseCache| {
+            let revision = cache.unfinished.as_ref().and_then(|left| left.revision.as_ref());
+            revision.is_some_and(|revision| revision.applied.is_some())
+        };
+        let kept = caches.iter().filter(is_kept).count();
+        let known = caches.iter().filter(|cache| cache.known.is_some()).count();
+        assert!((3..20).contains(&kept) && known < kept, "{kept}, {known}");
+        assert!(caches.iter().all(|cache| cache.unfinished.is_some()));
+    }
 
     fn looking_up(count: usize) -> ReleaseCache {
         let answer = Answer {

@@ -113,3 +113,25 @@ impl fmt::Display for HookWait {
         }
     }
 }
+
+#[cfg(test)]
+impl HookWait {
+    /// For a Job that runs before an upgrade.
+    pub(crate) fn of_test() -> Self {
+        Self {
+            event: "pre-upgrade",
+            path: "web/templates/migrate.yaml".to_owned(),
+            id: ObjectId {
+                group: "batch".to_owned(),
+                kind: "Job".to_owned(),
+                namespace: Some("shop".to_owned()),
+                name: "migrate".to_owned(),
+            },
+            has_started: true,
+            mark: String::new(),
+            done: Vec::new(),
+            term: Term::new(None),
+            next_look: None,
+        }
+    }
+}
