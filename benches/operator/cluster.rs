@@ -44,8 +44,8 @@ impl Rig {
         eprintln!("{:6.1} s  {who}: {what}", self.started.elapsed().as_secs_f32());
     }
 
-    pub(crate) fn mark(&self) -> Result<AuditMark> {
-        Ok(self.cluster.audit_mark()?)
+    pub(crate) async fn mark(&self) -> Result<AuditMark> {
+        Ok(self.cluster.audit_mark().await?)
     }
 
     /// What a user has asked of the API server since then.

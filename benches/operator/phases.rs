@@ -88,7 +88,7 @@ pub(crate) async fn install(
     let before = running.usage()?;
 
     rig.say(candidate.name, &format!("installs {resources} resources"));
-    let mark = rig.mark()?;
+    let mark = rig.mark().await?;
     let begun = Instant::now();
     candidate.create(rig, 1..resources + 1).await?;
     candidate.wait_all_deployed(rig, resources + 1).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn restart(
     figures: &mut Figures,
 ) -> Result<()> {
     rig.say(candidate.name, "starts again");
-    let mark = rig.mark()?;
+    let mark = rig.mark().await?;
     let begun = Instant::now();
     let running = candidate.start(&[]).await?;
     running.wait_reconciled(resources).await?;
@@ -147,7 +147,7 @@ async fn settle(
     // What follows a start at once is not rest.
     tokio::time::sleep(QUIET).await;
     rig.say(candidate.name, &format!("is watched at rest for {settled:?}"));
-    let mark = rig.mark()?;
+    let mark = rig.mark().await?;
     let before = running.usage()?;
     let begun = Instant::now();
     tokio::time::sleep(settled).await;
@@ -165,7 +165,7 @@ async fn settle(
 pub(crate) async fn wait_quiet(rig: &Rig, candidate: &Candidate) -> Result<()> {
     let begun = Instant::now();
     loop {
-        let mark = rig.mark()?;
+        let mark = rig.mark().await?;
         tokio::time::sleep(QUIET).await;
         let requests: AuditLog = rig.requests_since(mark, candidate.user.name()).await?;
         if requests.is_empty() {

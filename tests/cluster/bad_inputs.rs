@@ -225,7 +225,7 @@ async fn annotations_that_mean_nothing_are_named_and_change_nothing() {
     wait_for_line(&operator, "upgrade-force is ignored").await;
     assert!(!operator.log_text().contains('\u{1b}'));
     // The shortest period is no busy loop.
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     serves_others(&bench, "beacon").await;
     let asked = bench
         .cluster

@@ -56,7 +56,7 @@ async fn a_manifest_is_in_the_status_only_on_request_and_without_secrets() {
         .patch_status("shop", &PatchParams::default(), &Patch::Merge(left))
         .await
         .unwrap();
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     bench
         .wait("the name alone", &bench.webs(), "shop", |web| {
@@ -141,7 +141,7 @@ async fn values_that_are_kept_are_those_of_the_deployed_revision_whatever_failed
 
     bench.edit("workload.yaml", "port: {{ .Values.port }}", "port: 99999");
     bench.patch_web("shop", json!({"spec": {"message": null}})).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     let begun = std::time::Instant::now();
     loop {

@@ -36,7 +36,7 @@ async fn a_paused_resource_is_left_alone_until_the_pause_is_over() {
         .await;
     // The log has the write that says so a moment after the condition can be seen.
     bench.cluster.audit().await.unwrap();
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("shop", json!({"message": "later"})).await;
     bench
         .config_maps()

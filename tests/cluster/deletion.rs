@@ -212,7 +212,7 @@ async fn what_carries_the_uid_goes_although_its_record_is_lost() {
     bench.wait_revision("other", 1).await;
 
     // Each kind was looked at, and is not looked at again.
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     lose("other").await;
     is_gone("other").await;
     let audit = bench.cluster.audit_since(mark).await.unwrap();

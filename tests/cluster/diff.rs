@@ -14,7 +14,7 @@ async fn a_diff_tells_what_will_happen_and_writes_nothing() {
         return;
     };
     let developer = Developer::of(&bench).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
 
     developer.write_resource(&json!({"password": "canary-one"}));
     let said = developer.check(&["diff", "-f", "shop.yaml"], 1);

@@ -220,7 +220,7 @@ async fn a_workload_that_is_scaled_by_others_from_now_on_keeps_its_number() {
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"replicas": 4})).await;
     bench.wait_revision("shop", 1).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .apply_web("shop", json!({"replicas": 4, "autoscaling": true}))
         .await;
@@ -345,7 +345,7 @@ async fn what_is_applied_in_the_operators_name_is_put_back() {
     operator.stop().await.unwrap();
 
     // What was put back is not put back again, and while nobody looks the same is seen later.
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     bench.apply_web("other", json!({})).await;
     bench.wait_revision("other", 1).await;

@@ -99,7 +99,7 @@ async fn a_leader_that_has_lost_its_lease_writes_nothing_more() {
         .unwrap();
     wait_for_line(&operator, "lost the lease `the-lease`: another process holds it").await;
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     finish_job(&bench, "Complete").await;
     bench
         .apply_web("shop", json!({"hooks": true, "message": "bye"}))

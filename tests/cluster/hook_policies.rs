@@ -20,7 +20,7 @@ async fn order_of_helm(bench: &Bench) -> Vec<String> {
     let chart = bench.folder.path().join("web");
     let chart = chart.to_str().unwrap();
     let namespace = ["-n", bench.namespace.as_str()];
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let install = ["install", "judge", chart, "--server-side=false"];
     let helm = async |arguments: &[&str]| {
         let arguments = [arguments, &namespace].concat();
@@ -70,7 +70,7 @@ async fn hooks_run_by_weight_and_go_by_their_policies() {
     bench.add_template("ordered.yaml", &hooks.concat());
     let by_helm = order_of_helm(&bench).await;
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
     let audit = bench
@@ -373,7 +373,7 @@ async fn a_hook_that_has_run_and_is_gone_does_not_run_again_when_its_revision_is
         .await
         .unwrap();
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .apply_web("shop", json!({"hooks": true, "password": "canary"}))
         .await;

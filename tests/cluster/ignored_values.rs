@@ -19,7 +19,7 @@ async fn ignored_values_are_left_to_others_until_the_chart_changes_them() {
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"replicas": 2})).await;
     bench.wait_revision("shop", 1).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     edit(&bench.deployments(), "shop", json!({"spec": {"replicas": 5}})).await;
     // Other drift of the same object is corrected around it.
     let image = json!([{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "x"}]);

@@ -104,7 +104,7 @@ async fn a_manifest_that_no_secret_holds_is_kept_in_parts() {
     operator.stop().await.unwrap();
 
     // What was stored is known again: nothing is written, what is missing is restored.
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .config_maps()
         .delete("large-7", &Default::default())

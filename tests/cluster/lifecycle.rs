@@ -10,7 +10,7 @@ async fn a_resource_becomes_a_release_that_helm_reads() {
         return;
     };
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .apply_web("shop", json!({"message": "hi", "password": "canary-in-values"}))
         .await;
@@ -126,7 +126,7 @@ async fn a_restart_writes_nothing() {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     operator.stop().await.unwrap();
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     let audit = bench
@@ -139,7 +139,7 @@ async fn a_restart_writes_nothing() {
     assert_eq!(bench.revisions().await, ["1 deployed"]);
 
     // A release that is settled costs no request.
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     let audit = bench
         .cluster
@@ -319,7 +319,7 @@ async fn selector_and_override_values_are_obeyed() {
             .is_none()
     );
     bench.deployments().get("shop").await.unwrap();
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .webs()
         .patch("shop", &parameters, &label(json!("yes")))

@@ -88,7 +88,7 @@ async fn token(bench: &Bench) -> Value {
 async fn what_was_looked_up_is_looked_up_again_and_upgrades_when_it_matters() {
     let Some(bench) = bench().await else { return };
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("shop", json!({"password": "constant"})).await;
     bench.wait_revision("shop", 1).await;
     looked_up_again(&bench, mark).await;
@@ -105,12 +105,12 @@ async fn what_was_looked_up_is_looked_up_again_and_upgrades_when_it_matters() {
     assert_eq!(token(&bench).await, made);
 
     // What does not come out in the chart is no reason.
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     source(&bench, "red", "b").await;
     looked_up_again(&bench, mark).await;
     operator.stop().await.unwrap();
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     looked_up_again(&bench, mark).await;
     assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
 
@@ -139,7 +139,7 @@ async fn a_first_success_after_a_failure_is_compared_as_the_installation_that_it
     bench.wait_revision("shop", 2).await;
     let copy = bench.config_maps().get("shop-copy").await.unwrap();
     assert_eq!(copy.data["data"]["operation"], "install");
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     source(&bench, "red", "b").await;
     looked_up_again(&bench, mark).await;
     assert_eq!(bench.revisions().await, ["1 failed", "2 deployed"]);
@@ -163,7 +163,7 @@ async fn values_that_are_reused_are_those_that_lookups_are_compared_with() {
         .patch_web("shop", json!({"spec": {"password": null, "note": null}}))
         .await;
     bench.wait_revision("shop", 1).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     source(&bench, "red", "b").await;
     looked_up_again(&bench, mark).await;
     assert_eq!(bench.revisions().await, ["1 deployed"]);
@@ -192,13 +192,13 @@ async fn a_chart_that_comes_out_differently_each_time_settles_at_one_revision() 
     let Some(bench) = bench().await else { return };
     source(&bench, "green", "").await;
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("shop", json!({"stamp": true})).await;
     bench.wait_revision("shop", 1).await;
     looked_up_again(&bench, mark).await;
     operator.stop().await.unwrap();
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     looked_up_again(&bench, mark).await;
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     operator.stop().await.unwrap();
@@ -220,7 +220,7 @@ async fn a_chart_looks_things_up_whatever_the_dry_run_option_says() {
         source(&bench, "blue", "").await;
         bench.wait_revision(option, 2).await;
         color_of(&bench, option, "blue").await;
-        let mark = bench.cluster.audit_mark().unwrap();
+        let mark = bench.cluster.audit_mark().await.unwrap();
         looked_up_again(&bench, mark).await;
         assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
         bench.delete_web(option).await;
@@ -243,7 +243,7 @@ async fn a_chart_with_random_values_is_upgraded_when_what_it_makes_of_its_lookup
     bench.apply_web("shop", json!({"stamp": true})).await;
     bench.wait_revision("shop", 1).await;
     for note in ["b", "c"] {
-        let mark = bench.cluster.audit_mark().unwrap();
+        let mark = bench.cluster.audit_mark().await.unwrap();
         source(&bench, "green", note).await;
         looked_up_again(&bench, mark).await;
     }
@@ -394,7 +394,7 @@ async fn a_lookup_is_no_request_for_something_else() {
          .Values.namespace .Release.Namespace) .Values.name | toJson | quote }}\n",
     );
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     for (name, namespace, looked_up) in [
         ("namespace", "%s/secrets/vault?", "x"),
         ("name", "%s", "../secrets/vault"),

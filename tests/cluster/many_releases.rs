@@ -49,7 +49,7 @@ async fn no_list_of_secrets_is_made_for_each_release() {
     bench.add_template("config.yaml", OBJECT);
     let releases = number_of_releases(30);
     let names: Vec<String> = (0..releases).map(|number| format!("shop-{number}")).collect();
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     for name in &names {
         bench.apply_web(name, json!({})).await;
@@ -62,7 +62,7 @@ async fn no_list_of_secrets_is_made_for_each_release() {
     let installing = of_secrets(&bench, mark).await;
     assert!(installing.verb("get").is_empty(), "{installing}");
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     let read = wait_for("releases", releases, async || {
         lines(&operator, "Reconciled release")
@@ -71,7 +71,7 @@ async fn no_list_of_secrets_is_made_for_each_release() {
     let reading = of_secrets(&bench, mark).await;
     assert_eq!(reading.verb("get").len(), releases, "{reading}");
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .webs()
         .delete_collection(&DeleteParams::default(), &ListParams::default())

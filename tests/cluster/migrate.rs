@@ -27,7 +27,7 @@ async fn the_check_tells_what_the_switch_changes() {
     bench
         .apply_web("shop", json!({"password": "canary", "message": "hi"}))
         .await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
 
     let said = developer.check(&CHECK, 0);
     contains_all(
@@ -168,7 +168,7 @@ async fn what_is_dropped_is_foreseen(arguments: &[&str]) {
     );
     bench.edit("configmap.yaml", "  shared: \"1\"\n", "");
     bench.apply_web("shop", json!({"password": "canary"})).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
 
     let said = developer.check(&CHECK, 1);
     let differences: Vec<&str> = said

@@ -93,7 +93,7 @@ async fn kinds_come_and_go_in_the_order_of_helm() {
     let twin = bench.cluster.unique_namespace("twin").await.unwrap();
     let chart = bench.folder.path().join("web");
     let chart = chart.to_str().unwrap();
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let wait = ["--namespace", &twin];
     bench
         .cluster
@@ -101,7 +101,7 @@ async fn kinds_come_and_go_in_the_order_of_helm() {
         .await
         .unwrap();
     let installed = bench.cluster.audit_since(mark).await.unwrap();
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .cluster
         .helm(&[&["uninstall", "twin"][..], &wait].concat())
@@ -114,7 +114,7 @@ async fn kinds_come_and_go_in_the_order_of_helm() {
     assert!(created.len() > 12, "{created:?}");
 
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
     let audit = bench.cluster.audit_since(mark).await.unwrap();
@@ -124,7 +124,7 @@ async fn kinds_come_and_go_in_the_order_of_helm() {
         created
     );
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
     let audit = bench.cluster.audit_since(mark).await.unwrap();

@@ -16,7 +16,7 @@ async fn an_installation_takes_a_request_for_each_object_and_six_more() {
     bench.apply_web("first", json!({"message": "hi"})).await;
     bench.wait_revision("first", 1).await;
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("second", json!({"message": "hi"})).await;
     bench
         .wait(

@@ -192,7 +192,7 @@ async fn hooks_of_the_deployed_revision_run_before_and_after_a_rollback() {
             "{name}"
         );
     }
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .apply_web("shop", json!({"message": "bad", "app": "other"}))
         .await;

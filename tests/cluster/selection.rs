@@ -72,7 +72,7 @@ async fn a_resource_that_stops_matching_is_let_go_and_taken_up_again() {
     );
     // Nobody looks after it. The last word of it is an event, which comes by itself.
     bench.wait_event("ReleaseLetGo").await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .config_maps()
         .delete("shop-config", &DeleteParams::default())
@@ -221,7 +221,7 @@ async fn two_operators_that_select_the_same_resource_do_not_write_over_each_othe
         assert!(begun.elapsed() < PATIENCE, "nobody gives way");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.apply_web("shop", json!({"message": "later"})).await;
     bench.wait_revision("shop", 2).await;
     let audit = bench.cluster.audit_since(mark).await.unwrap();

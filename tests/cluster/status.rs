@@ -142,7 +142,7 @@ async fn pods_are_below_their_workloads_with_what_they_wait_for() {
     }
     operator.stop().await.unwrap();
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let shop = format!("webs.{}/shop", bench.group);
     let said = developer.check(&["status", &shop], 1);
     let lines: Vec<&str> = said.lines().collect();

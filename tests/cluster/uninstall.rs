@@ -35,7 +35,7 @@ async fn a_resource_that_asks_not_to_wait_goes_when_the_deletes_are_sent() {
             json!({"metadata": {"annotations": {(annotation): "false"}}}),
         )
         .await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;
     wait_for_line(&operator, "Uninstalled release").await;

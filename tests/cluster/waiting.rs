@@ -61,7 +61,7 @@ async fn releases_that_wait_for_hooks_keep_no_worker_and_send_no_request() {
     let operator = bench.operator_with(&flags).await;
     let names = hanging(&bench, number_of_releases(20), &json!({"hooks": true})).await;
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let id = operator.id().await.unwrap();
     let used = time_of(id);
     tokio::time::sleep(WINDOW).await;
@@ -140,7 +140,7 @@ async fn what_was_done_before_a_wait_is_not_done_again_and_the_revision_comes_to
     };
     bench.add_template("afterwards.yaml", AFTERWARDS);
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench
         .apply_web("shop", json!({"hooks": true, "message": "one"}))
         .await;

@@ -40,7 +40,7 @@ async fn the_audit_log_tells_users_apart_and_keeps_what_they_sent() {
     cluster.grant_cluster_role(&user, "cluster-admin").await.unwrap();
     let config_maps = Api::<ConfigMap>::namespaced(user.client().await.unwrap(), &namespace);
 
-    let mark = cluster.audit_mark().unwrap();
+    let mark = cluster.audit_mark().await.unwrap();
     let applied = Patch::Apply(
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}, "data": {"a": "1"}}),
     );
@@ -76,7 +76,7 @@ async fn the_audit_log_tells_users_apart_and_keeps_what_they_sent() {
     );
     assert!(
         cluster
-            .audit_since(cluster.audit_mark().unwrap())
+            .audit_since(cluster.audit_mark().await.unwrap())
             .await
             .unwrap()
             .by_user("audited")
@@ -90,7 +90,7 @@ async fn a_user_of_several_groups_is_known_by_his_own_name() {
         return;
     };
     let user = cluster.user("grouped", &["one", "two"]).unwrap();
-    let mark = cluster.audit_mark().unwrap();
+    let mark = cluster.audit_mark().await.unwrap();
     let name = cluster
         .kubectl_command(&user)
         .args(["auth", "whoami", "-o", "json"])
@@ -215,7 +215,7 @@ async fn an_existing_cluster_is_used_and_left_as_it_is() {
     };
     let existing = ControlPlane::existing(cluster.admin().kubeconfig()).unwrap();
     let user = existing.user("impersonated", &[]).unwrap();
-    let mark = cluster.audit_mark().unwrap();
+    let mark = cluster.audit_mark().await.unwrap();
     let refusal = Api::<Namespace>::all(user.client().await.unwrap())
         .get("default")
         .await
@@ -232,7 +232,7 @@ async fn an_existing_cluster_is_used_and_left_as_it_is() {
         1
     );
     assert!(matches!(
-        existing.audit_mark(),
+        existing.audit_mark().await,
         Err(ControlPlaneError::NotOurs(_))
     ));
     assert!(matches!(

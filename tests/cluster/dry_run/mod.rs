@@ -66,7 +66,7 @@ async fn a_resource_can_ask_for_no_more_than_what_would_be_done() {
         return;
     };
     let operator = bench.ready_operator().await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let object = json!({
         "apiVersion": format!("{}/v1", bench.group), "kind": "Web",
         "metadata": {"name": "shop", "annotations": {ANNOTATION: "true"}},
@@ -104,7 +104,7 @@ async fn a_resource_can_ask_for_no_more_than_what_would_be_done() {
     let web = bench.wait_revision("shop", 1).await;
     assert_eq!(web["status"].get("dryRun"), None);
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     bench.patch_web("shop", asks("true".into())).await;
     wait_said(&bench, "revision 1 would stay; no object would change").await;
     let spec = json!({"extra": false, "message": "later", "password": "canary-of-later"});
@@ -146,7 +146,7 @@ async fn an_operator_can_be_run_to_say_what_it_would_do() {
     let Some(bench) = Bench::with_kind("dry_run").await else {
         return;
     };
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.operator_with(&["--dry-run"]).await;
     bench.apply_web("shop", json!({})).await;
     wait_said(&bench, "would be installed").await;

@@ -155,7 +155,7 @@ async fn work(
             }
             return violations;
         }
-        let mark = lane.bench.cluster.audit_mark().unwrap();
+        let mark = lane.bench.cluster.audit_mark().await.unwrap();
         let barrier = Barrier::new(batch.len());
         let runs = batch.into_iter().map(|plan| {
             let barrier = &barrier;

@@ -96,7 +96,7 @@ async fn a_revision_that_a_list_misses_is_neither_written_over_nor_lost() {
     let fault = Fault::on("list", "secrets").path(path).part("owner");
     let fault = lane.proxy.inject(fault.replace_answer(200, &old));
     let held = lane.proxy.inject(Fault::on("watch", "secrets").hold_event(""));
-    let mark = lane.bench.cluster.audit_mark().unwrap();
+    let mark = lane.bench.cluster.audit_mark().await.unwrap();
     lane.start().await;
     lane.bench.apply_web("shop", json!({"message": "3"})).await;
     lane.bench
@@ -189,7 +189,7 @@ async fn objects_that_a_list_misses_are_neither_made_again_nor_deleted() {
         let fault = Fault::on("list", plural).answer(200, &empty.to_string());
         lane.proxy.inject(fault)
     });
-    let mark = lane.bench.cluster.audit_mark().unwrap();
+    let mark = lane.bench.cluster.audit_mark().await.unwrap();
     lane.start().await;
     wait_until("the lists", || {
         faults.iter().all(|fault| lane.proxy.struck(*fault) > 0)
@@ -416,7 +416,7 @@ async fn nothing_is_installed_for_a_resource_that_is_gone() {
     };
     lane.bench.apply_web("shop", json!({})).await;
     lane.bench.wait_revision("shop", 1).await;
-    let mark = lane.bench.cluster.audit_mark().unwrap();
+    let mark = lane.bench.cluster.audit_mark().await.unwrap();
     // The operator does not hear that the resource goes. It sees that objects do, as if that were drift.
     let held = Fault::on("watch", "webs").hold_event("");
     lane.proxy.inject(held.always());

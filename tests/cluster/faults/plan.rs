@@ -115,7 +115,7 @@ pub(crate) struct Run {
 /// Runs a workload without faults and learns what it does.
 pub(crate) async fn learn(lane: &Lane, workload: &Workload) -> Reference {
     let name = "reference";
-    let mark = lane.bench.cluster.audit_mark().unwrap();
+    let mark = lane.bench.cluster.audit_mark().await.unwrap();
     let before = lane.proxy.trace().len();
     let run = run(lane, workload, None, name, None, &Barrier::new(1)).await;
     assert_eq!(run.violations, [""; 0], "{}", lane.log().await);

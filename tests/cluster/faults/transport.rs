@@ -241,7 +241,7 @@ async fn an_api_server_that_dies_and_comes_back_finds_an_operator_that_goes_on()
     cluster.start_component(Component::ApiServer).unwrap();
     cluster.kill_component(Component::Etcd).unwrap();
     cluster.start_component(Component::Etcd).unwrap();
-    let mark = cluster.audit_mark().unwrap();
+    let mark = cluster.audit_mark().await.unwrap();
     bench.apply_web("shop-0", json!({"message": "bye"})).await;
     bench.wait_revision("shop-0", 2).await;
     let audit = cluster

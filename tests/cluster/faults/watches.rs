@@ -163,7 +163,7 @@ async fn what_a_list_that_failed_half_way_did_not_name_is_not_taken_for_deleted(
         Fault::on("list", "secrets").truncate_answer(),
     ] {
         let what = format!("{fault:?}");
-        let mark = lane.bench.cluster.audit_mark().unwrap();
+        let mark = lane.bench.cluster.audit_mark().await.unwrap();
         let fault = lane.proxy.inject(fault);
         lane.start().await;
         // The resource has been looked at when another one has.
@@ -191,7 +191,7 @@ async fn events_that_come_twice_change_nothing() {
     lane.start().await;
     lane.bench.apply_web("shop", json!({})).await;
     lane.bench.wait_revision("shop", 1).await;
-    let mark = lane.bench.cluster.audit_mark().unwrap();
+    let mark = lane.bench.cluster.audit_mark().await.unwrap();
     lane.bench.apply_web("beacon", json!({})).await;
     lane.bench.wait_revision("beacon", 1).await;
     let again = writes(&lane, mark)
@@ -218,7 +218,7 @@ async fn watches_that_lag_behind_our_own_writes_lead_to_no_other_revision() {
     let held: Vec<_> = ["configmaps", "secrets", "services", "deployments", "clusterroles"]
         .map(|plural| lane.proxy.inject(Fault::on("watch", plural).hold_event("")))
         .to_vec();
-    let mark = lane.bench.cluster.audit_mark().unwrap();
+    let mark = lane.bench.cluster.audit_mark().await.unwrap();
     for revision in 2..=4 {
         let message = format!("{}", revision - 1);
         lane.bench

@@ -84,7 +84,7 @@ async fn names_that_no_object_can_have_are_not_kept() {
     let snapshot = record.data["data"].as_object().unwrap();
     let lengths = snapshot.values().filter_map(|value| Some(value.as_str()?.len()));
     assert!(lengths.sum::<usize>() < 40_000);
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let again = json!({"metadata": {"labels": {"again": "yes"}}});
     bench.patch_web("looker", again).await;
     bench.apply_web("looker", json!({"template": "# nothing"})).await;

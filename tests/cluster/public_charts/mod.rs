@@ -178,7 +178,7 @@ async fn what_the_check_of_a_migration_says_of_public_charts_is_what_happens() {
     let said = Developer::of(&bench).await.run(&["migrate", "--check"]).stdout;
     let said = plans::said_by_migrate(&said);
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     let mut taken_over = 0;
     for (name, ..) in CHARTS {
@@ -234,7 +234,7 @@ async fn foretell_and_apply(
         said,
         "`diff` and the dry run tell the same plan"
     );
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     for (name, ..) in CHARTS {
         bench.apply_cr(&kind(name), &plural(name), name, spec(name)).await;
     }

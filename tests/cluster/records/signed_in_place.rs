@@ -215,7 +215,7 @@ fn changes(audit: &AuditLog, bench: &Bench) -> AuditLog {
 /// else.
 async fn go_on(fleet: &Fleet, former: &str) -> String {
     let before = fleet.dump().await;
-    let mark = fleet.bench.cluster.audit_mark().unwrap();
+    let mark = fleet.bench.cluster.audit_mark().await.unwrap();
     let operator = fleet.operator().await;
     let key = fleet.wait_signed(former).await;
     operator.stop().await.unwrap();
@@ -256,7 +256,7 @@ async fn releases_from_before_signatures_and_with_lost_or_other_keys_go_on_as_th
     let parameters = PatchParams::default();
     keys.patch(KEYS, &parameters, &Patch::Merge(patch)).await.unwrap();
     let before = fleet.dump().await;
-    let mark = fleet.bench.cluster.audit_mark().unwrap();
+    let mark = fleet.bench.cluster.audit_mark().await.unwrap();
     let operator = fleet.operator().await;
     fleet.bench.apply_web("beacon", json!({})).await;
     fleet.wait_revision("beacon", 1).await;
@@ -297,7 +297,7 @@ async fn replicas_that_start_together_sign_with_the_same_key() {
     let key = fleet.wait_signed("nobody").await;
     let [first, second] = replicas;
     first.stop().await.unwrap();
-    let mark = fleet.bench.cluster.audit_mark().unwrap();
+    let mark = fleet.bench.cluster.audit_mark().await.unwrap();
     fleet.bench.apply_web("beacon", json!({})).await;
     // Whichever was left acts, or has acted from the start.
     fleet.wait_revision("beacon", 1).await;

@@ -58,7 +58,7 @@ async fn roles_are_written_and_bound_by_the_names_that_the_chart_fixes() {
         .await
         .unwrap();
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
     wait_for_line(&operator, "No permission is missing").await;
     for (message, revision) in [("one", 1), ("two", 2)] {

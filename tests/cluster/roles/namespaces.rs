@@ -161,7 +161,7 @@ async fn an_operator_for_some_namespaces_runs_under_exactly_the_roles_in_these()
     let roles = generated(bench.folder.path(), &[&watched[..], &flags].concat());
     bench.cluster.apply(&roles).await.unwrap();
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = start(&bench, &namespaces, &own).await;
     let places = [bench.namespace.as_str(), other.as_str()];
     let mut places = places.map(|namespace| Place {

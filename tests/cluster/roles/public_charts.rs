@@ -108,7 +108,7 @@ async fn run(bench: &Bench, subject: &Subject, chart: &str) -> Outcome {
         .unwrap();
     bench.cluster.grant_cluster_role(&user, &role).await.unwrap();
 
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = OperatorProcess::start(&OperatorCommand {
         binary: Path::new(env!("CARGO_BIN_EXE_steersman")),
         folder: &folder,

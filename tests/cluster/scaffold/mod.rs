@@ -166,7 +166,7 @@ async fn live(project: &Project<'_>, operator: &OperatorProcess) {
 async fn under_its_roles(project: &Project<'_>, deployment: &Value, disturb: impl FnOnce()) {
     let cluster = project.bench.cluster;
     let (kubeconfig, user) = service_account(project, deployment);
-    let mark = cluster.audit_mark().unwrap();
+    let mark = cluster.audit_mark().await.unwrap();
     let operator = operate(project, deployment, &kubeconfig).await;
     live(project, &operator).await;
     disturb();

@@ -33,7 +33,7 @@ async fn check(test: &str, by: By) {
     tenants.wait_revision(b, "shop", 1).await;
     let before = inhabitants(&tenants).await;
 
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     let attempts = attempts(&tenants);
     for attempt in &attempts {
         tenants
@@ -176,7 +176,7 @@ async fn a_dry_run_refuses_what_a_reconcile_refuses() {
     let (a, b) = (&tenants.bench.namespace, &tenants.other);
     let planted = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: planted, namespace: {b}}}\n");
     let operator = tenants.operator(&["--dry-run"]).await;
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     tenants.apply(a, "object", json!({ "text": planted })).await;
     tenants.apply(a, "honest", json!({})).await;
     let summary = |web: &Value| {

@@ -52,7 +52,7 @@ async fn releases_live_by_the_generated_roles_and_the_operator_does_only_its_own
         return;
     };
     let operator = tenants.operator(&[]).await;
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     let (a, b) = (tenants.bench.namespace.clone(), tenants.other.clone());
     live(&tenants, &a).await;
     let watches = watches(&tenants.sent_since(mark).await);
@@ -137,7 +137,7 @@ async fn cost(by: Option<By>) -> Option<Vec<String>> {
     let values = json!({"known": "kube-root-ca.crt", "hook": true});
     tenants.apply(&bench.namespace, "first", values.clone()).await;
     tenants.wait_revision(&bench.namespace, "first", 1).await;
-    let mark = bench.cluster.audit_mark().unwrap();
+    let mark = bench.cluster.audit_mark().await.unwrap();
     tenants.apply(&bench.namespace, "second", values).await;
     tenants.wait_revision(&bench.namespace, "second", 1).await;
     tenants
@@ -194,7 +194,7 @@ async fn an_account_of_the_flag_is_that_of_entries_without_one() {
         "- {{group: {group}, version: v1, kind: Web, chart: web}}\n"
     ));
     let operator = tenants.operator(&["--default-service-account=deployer"]).await;
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     let a = tenants.bench.namespace.clone();
     tenants.apply(&a, "shop", json!({})).await;
     tenants.wait_revision(&a, "shop", 1).await;
@@ -206,7 +206,7 @@ async fn an_account_of_the_flag_is_that_of_entries_without_one() {
     // Another account goes on from there: nothing is applied for its sake, and what it does it does by its own rights.
     may_impersonate_anybody(&tenants).await;
     let operator = tenants.operator(&["--default-service-account=intern"]).await;
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     tenants.apply(&a, "shop", json!({"message": "other"})).await;
     let message = tenants
         .bench

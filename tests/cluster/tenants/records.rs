@@ -63,7 +63,7 @@ async fn check_record(by: By, status: &str, then: Then, change: impl Fn(&mut Rel
     operator.stop().await.unwrap();
     forge(&tenants, |record| change(record, &b), status).await;
 
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     let operator = tenants.operator(&[]).await;
     let maps = tenants.bench.config_maps();
     maps.delete("shop", &DeleteParams::default()).await.unwrap();
@@ -157,7 +157,7 @@ async fn a_label_reaches_no_other_tenant() {
          ownerReferences: [{{apiVersion: v1, kind: ConfigMap, name: shop, uid: {owner}}}]\n",
         tenants.bench.group
     );
-    let mark = tenants.bench.cluster.audit_mark().unwrap();
+    let mark = tenants.bench.cluster.audit_mark().await.unwrap();
     tenants.apply(&a, "posing", json!({ "text": text })).await;
     tenants.wait_revision(&a, "posing", 1).await;
     let found = tenants.bench.config_maps().get("pose").await.unwrap();

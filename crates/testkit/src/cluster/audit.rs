@@ -205,6 +205,11 @@ impl<'a> AuditReader<'a> {
         Ok(found.is_some() && memchr(b'\n', &self.text[self.searched..]).is_some())
     }
 
+    /// A mark behind everything that has come so far.
+    pub(super) fn end(&self) -> AuditMark {
+        AuditMark(self.mark.0.saturating_sub(1) + self.text.len() as u64)
+    }
+
     /// The requests of all whole lines.
     pub(super) fn log(self) -> Result<AuditLog, ControlPlaneError> {
         let begin = if self.mark.0 == 0 {

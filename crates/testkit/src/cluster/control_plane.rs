@@ -135,16 +135,16 @@ impl ControlPlane {
         &self.folder
     }
 
-    /// The end of the audit log now, for [`ControlPlane::audit_since`].
+    /// The end of the audit log now, for [`ControlPlane::audit_since`]: behind every request that was answered before the call.
     ///
     /// # Errors
     ///
-    /// The log can't be read, or the cluster is not ours.
-    pub fn audit_mark(&self) -> Result<AuditMark, ControlPlaneError> {
+    /// See [`ControlPlane::audit_since`].
+    pub async fn audit_mark(&self) -> Result<AuditMark, ControlPlaneError> {
         let path = self.audit_path()?;
-        Ok(AuditMark(
-            fs::metadata(&path).map_err(io_failed("read", &path))?.len(),
-        ))
+        let end = fs::metadata(&path).map_err(io_failed("read", &path))?.len();
+        let (reader, _) = self.audit_until_now(&path, AuditMark(end)).await?;
+        Ok(reader.end())
     }
 
     /// All requests so far, one entry for each.
@@ -164,17 +164,26 @@ impl ControlPlane {
     /// The log can't be read, the API server does not answer, or the cluster is not ours.
     pub async fn audit_since(&self, mark: AuditMark) -> Result<AuditLog, ControlPlaneError> {
         let path = self.audit_path()?;
-        let number = self.users_made.fetch_add(1, Ordering::Relaxed);
-        // An event is written shortly after its answer was sent, so a request of our own is waited for.
-        let last = format!("/version?audit={number}");
-        readiness::get(&self.client().await?, &last).await?;
-        let mut reader = AuditReader::open(&path, mark)?;
-        while !reader.has_come(&last)? {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+        let (reader, last) = self.audit_until_now(&path, mark).await?;
         let mut log = reader.log()?;
         log.requests.retain(|request| request.uri != last);
         Ok(log)
+    }
+
+    /// The log from a mark on, to a request of our own, and its URI: an event is written shortly after its answer was sent.
+    async fn audit_until_now<'a>(
+        &self,
+        path: &'a Path,
+        mark: AuditMark,
+    ) -> Result<(AuditReader<'a>, String), ControlPlaneError> {
+        let number = self.users_made.fetch_add(1, Ordering::Relaxed);
+        let last = format!("/version?audit={number}");
+        readiness::get(&self.client().await?, &last).await?;
+        let mut reader = AuditReader::open(path, mark)?;
+        while !reader.has_come(&last)? {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok((reader, last))
     }
 
     /// `kubectl` as a user, ready to get arguments and be run.

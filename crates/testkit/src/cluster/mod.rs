@@ -10,7 +10,7 @@
 //! let Some(cluster) = TestCluster::shared_or_skip("a_config_map_is_kept") else { return Ok(()) };
 //! let namespace = cluster.unique_namespace("config").await?;
 //! let operator = cluster.operator("operator").await?;
-//! let mark = cluster.audit_mark()?;
+//! let mark = cluster.audit_mark().await?;
 //! // ... run the operator with operator.kubeconfig() or operator.client().await? ...
 //! let audit = cluster.audit_since(mark).await?;
 //! assert!(audit.by_user("operator").writes().is_empty(), "{audit}");
