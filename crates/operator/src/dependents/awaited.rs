@@ -187,6 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn a_watch_that_fails_ends_the_wait() {
+        let (mut known, woken) = waiting(Until::Ended);
+        let elsewhere = Scope {
+            kind: "Pod".to_owned(),
+            ..scope()
+        };
+        known.end_waits(&elsewhere);
+        assert_eq!(woken.load(Ordering::Relaxed), 0);
+        known.end_waits(&scope());
+        assert_eq!(woken.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
     fn a_list_is_believed_though_versions_are_lower_than_before() {
         let (mut known, woken) = waiting(Until::Ended);
         let list = known.begin_list(Instant::now());

@@ -100,6 +100,7 @@ impl Dependents {
                 Ok(Event::Delete((metadata, _))) => self.deleted(scope, &metadata),
                 Err(error) => {
                     let cause = watch_error(&error);
+                    self.lock().known.end_waits(scope);
                     tracing::warn!(kind = %scope.kind, error = %cause, "watch on dependents failed");
                     listed.send_if_modified(|state| {
                         let first = *state == Listed::Not;

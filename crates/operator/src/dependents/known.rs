@@ -174,6 +174,16 @@ impl Known {
         });
     }
 
+    /// Nothing tells what happens in a place: who waits for something there looks at it.
+    pub(super) fn end_waits(&mut self, scope: &Scope) {
+        for known in self.owners.values_mut() {
+            known.awaited_comes(|awaited| {
+                let id = awaited.id.clone();
+                scope.contains(&id) && awaited.is_over_without(&id, None)
+            });
+        }
+    }
+
     /// As the last event, or our own apply, has left it.
     pub(super) fn live(&self, owner: &str, id: &ObjectId) -> Option<&LiveObject> {
         Some(&self.owners.get(owner)?.objects.get(id)?.live)
