@@ -82,6 +82,95 @@ async fn releases_that_wait_for_hooks_keep_no_worker_and_send_no_request() {
     operator.stop().await.unwrap();
 }
 
+/// Two hooks of an event that make the same object, one before and one after a Job, which is named after a secret.
+const STAGES: &str = "{{- range $weight, $stage := dict \"-5\" \"first\" \"5\" \"second\" }}
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ $.Release.Name }}-stage
+  annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: {{ $weight | quote }}}
+data: {stage: {{ $stage }}}
+---
+{{- end }}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-{{ .Values.password }}-job
+  annotations: {helm.sh/hook: pre-install}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: job, image: registry.example.com/job:1}]
+";
+
+#[tokio::test]
+async fn hooks_around_a_wait_run_in_their_order_and_no_secret_is_told() {
+    let Some(bench) = Bench::with_kind("hooks_around_a_wait").await else {
+        return;
+    };
+    bench.add_template("stages.yaml", STAGES);
+    let operator = bench.ready_operator().await;
+    let secret = "hunter2canary";
+    bench.apply_web("shop", json!({ "password": secret })).await;
+    let told = |web: &Value| {
+        let (_, _, message) = condition(web, "Reconciling")?;
+        message.contains("pre-install hook").then_some(message)
+    };
+    let message = bench.wait("its hook", &bench.webs(), "shop", told).await;
+    assert!(!message.contains(secret), "{message}");
+    finish_job_of(&bench, &format!("shop-{secret}"), "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    let stage = bench.config_maps().get("shop-stage").await.unwrap();
+    assert_eq!(stage.data["data"]["stage"], "second");
+    operator.stop().await.unwrap();
+}
+
+/// A hook, and an object that the server can't store, which it says as if it were its own trouble.
+const TOO_LARGE: &str = "{{- if .Values.large }}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ .Release.Name }}-migrate-job
+  annotations: {helm.sh/hook: pre-upgrade}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: job, image: registry.example.com/job:1}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .Release.Name }}-large
+spec:
+  selector: {matchLabels: {app: large}}
+  template:
+    metadata: {labels: {app: large}}
+    spec:
+      containers: [{name: large, image: registry.example.com/large:1, env: [{name: LARGE, value: {{ repeat 1800000 \"x\" }}}]}]
+{{- end }}
+";
+
+#[tokio::test]
+async fn another_spec_mends_what_fails_again_and_again_after_a_wait() {
+    let Some(bench) = Bench::with_kind("another_spec_mends").await else {
+        return;
+    };
+    bench.add_template("large.yaml", TOO_LARGE);
+    let operator = bench.released(json!({})).await;
+    bench.apply_web("shop", json!({"large": true})).await;
+    let told = |web: &Value| {
+        let (_, _, message) = condition(web, "Reconciling")?;
+        message.contains("pre-upgrade hook").then_some(())
+    };
+    bench.wait("its hook", &bench.webs(), "shop", told).await;
+    bench.apply_web("shop", json!({"message": "small"})).await;
+    finish_job_of(&bench, "shop-migrate", "Complete").await;
+    bench.wait_revision("shop", 3).await;
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn releases_that_wait_for_hooks_keep_no_memory_from_others() {
     let test = "releases_that_wait_for_hooks_keep_no_memory_from_others";

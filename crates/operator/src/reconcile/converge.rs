@@ -144,7 +144,10 @@ impl Reconciler {
                     session.generation = earlier.generation;
                     *prepared = None;
                 }
-                Some(earlier) if earlier.is_of_other_spec => session.progress.note_earlier_spec(),
+                // What is still gone on with is tried again after a pause.
+                Some(earlier) if earlier.is_of_other_spec && cache.unfinished.is_none() => {
+                    session.progress.note_earlier_spec();
+                }
                 _ => {}
             }
             if let Some(secrets) = session.progress.take_looked_up() {

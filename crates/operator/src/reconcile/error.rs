@@ -6,13 +6,16 @@ use steersman_chart::{RenderError, RenderErrorKind};
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::lookup::LookupError;
-use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, in_words};
+use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, chain, in_words};
 use steersman_watches::OutOfBounds;
 use steersman_watches::values::ValuesError;
 
 use crate::apply::{ApplyError, CrdError, HookError, HookWait, PruneError};
 use crate::release::HistoryError;
-use crate::status::{FailureStage, StatusError};
+use crate::status::{FailureStage, LearningRedactor, StatusError};
+
+/// How many letters are kept of a failure that is being undone.
+const LONGEST_FAILURE: usize = 4096;
 
 /// Why a reconcile failed.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +94,16 @@ pub enum ReconcileError {
     /// Nobody can be told what is being done.
     #[error(transparent)]
     Status(#[from] StatusError),
+    /// A revision has failed, and is being undone: in words without secrets, as no more is kept of it.
+    #[error("{message}")]
+    Undone {
+        /// Not longer than a few lines.
+        message: String,
+        /// As of the failure.
+        needs_change: bool,
+        /// As of the failure.
+        is_stalled: bool,
+    },
     /// The drifted objects can't be applied.
     #[error("failed to correct drift")]
     Drift(#[source] ApplyError),
@@ -102,6 +115,20 @@ impl ReconcileError {
         match self {
             Self::Apply(error) => Self::Drift(error),
             other => other,
+        }
+    }
+
+    /// The same failure in words, for as long as it takes to undo it: what a server says may be as long as what it was sent.
+    pub(super) fn told(self, redactor: &LearningRedactor) -> Self {
+        let mut message = redactor.mask(&chain(&self));
+        if let Some((end, _)) = message.char_indices().nth(LONGEST_FAILURE) {
+            message.truncate(end);
+            message.push('…');
+        }
+        Self::Undone {
+            message,
+            needs_change: self.needs_change(),
+            is_stalled: self.is_stalled(),
         }
     }
 
@@ -132,7 +159,8 @@ impl ReconcileError {
             | Self::Crd(_)
             | Self::Apply(_)
             | Self::Hook(_)
-            | Self::Prune(_) => of_release,
+            | Self::Prune(_)
+            | Self::Undone { .. } => of_release,
         }
     }
 
@@ -145,7 +173,14 @@ impl ReconcileError {
             Self::Hook(HookError::Exists { .. } | HookError::Kept { .. })
         );
         let refused = self.request().is_some_and(RequestError::is_about_a_field);
-        self.is_stalled() || damaged || has_run || refused
+        let was_so = matches!(
+            self,
+            Self::Undone {
+                needs_change: true,
+                ..
+            }
+        );
+        self.is_stalled() || damaged || has_run || refused || was_so
     }
 
     /// Whether only other inputs help.
@@ -164,6 +199,7 @@ impl ReconcileError {
                 | Self::Renderer
                 | Self::DeletionPolicy
                 | Self::Apply(ApplyError::Duplicate { .. })
+                | Self::Undone { is_stalled: true, .. }
         )
     }
 
@@ -238,6 +274,25 @@ mod tests {
                 source,
             },
         }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_failure_is_short_and_has_no_secret() {
+        let redactor = LearningRedactor::default();
+        let secret = serde_json::json!({"password": "hunter2canary"});
+        redactor.learn(crate::status::Redactor::new([], &secret));
+        let place = format!("hunter2canary {}", "x".repeat(1_000_000));
+        let error = ReconcileError::Finalizer {
+            attempt: "add",
+            source: RequestError::local(&place),
+        };
+        let told = error.told(&redactor);
+        let text = told.to_string();
+        assert!(
+            text.chars().count() <= LONGEST_FAILURE + 1 && !text.contains("canary"),
+            "{text}"
+        );
+        assert!(!told.is_transient() && !told.needs_change());
     }
 
     #[test]

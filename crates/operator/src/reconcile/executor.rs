@@ -175,7 +175,9 @@ impl Executor {
         if let (Err(HookError::Waiting(wait)), Some(doing)) =
             (&ran, plan.decision.underway(session.release.as_str()))
         {
-            self.say(session, format!("{doing}; {wait}")).await?;
+            // The names of a hook's objects are the chart's, and may have a secret.
+            let words = session.redactor.mask(&format!("{doing}; {wait}"));
+            self.say(session, words).await?;
         }
         Ok(ran?)
     }
@@ -280,20 +282,28 @@ impl Executor {
         Ok(policy)
     }
 
-    /// Whether the bounds that the watch sets let its releases have an object, of which only the label says that it is the
-    /// release's. Where they do not, that is said.
-    pub(super) fn is_within_bounds(&self, session: &Session, id: &ObjectId) -> bool {
+    /// Takes those out of `labelled`, of which only the label says that they are the release's, that the watch does not let its
+    /// releases have. That is said, for all of them at once: they may be many.
+    pub(super) fn retain_within_bounds(&self, session: &Session, labelled: &mut BTreeSet<ObjectId>) {
         let Some(confinement) = &self.settings.confinement else {
-            return true;
+            return;
         };
-        let admitted = confinement.admit(id, &session.owner.release_namespace);
-        if let Err(error) = &admitted {
+        let before = labelled.len();
+        let mut first = None;
+        labelled.retain(|id| {
+            let admitted = confinement.admit(id, &session.owner.release_namespace);
+            if let Err(error) = &admitted {
+                first.get_or_insert_with(|| (id.clone(), error.to_string()));
+            }
+            admitted.is_ok()
+        });
+        if let Some((id, error)) = first {
+            let others = before - labelled.len() - 1;
             tracing::warn!(
-                release = %session.release, object = %id, %error,
+                release = %session.release, object = %id, error, others,
                 "left alone, as only its label says that it is of this release"
             );
         }
-        admitted.is_ok()
     }
 
     /// What became of an object, unless that was refused, or others keep writing it, and it is among those that are

@@ -99,9 +99,12 @@ impl Applier {
         };
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
+        // By its place, as an event may have two hooks that make the same object one after the other.
+        let (mut place, first) = (0, resumed.map_or(0, |wait| wait.place));
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
-                if resumed.is_some_and(|wait| wait.done.contains(&run.id)) {
+                place += 1;
+                if place <= first && !run.has_an_end() {
                     done.push(run);
                     continue;
                 }
@@ -122,7 +125,7 @@ impl Applier {
                     Ok(()) => done.push(run),
                     Err(HookError::Waiting(wait)) => {
                         wait.mark = mark;
-                        wait.done = done.into_iter().map(|run| run.id).collect();
+                        wait.place = place - 1;
                         return outcome;
                     }
                     Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {

@@ -281,7 +281,7 @@ impl Applier {
             id: run.id.clone(),
             has_started,
             mark: String::new(),
-            done: Vec::new(),
+            place: 0,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
         }))

@@ -29,8 +29,8 @@ pub struct HookWait {
     pub(in crate::apply) has_started: bool,
     /// What its object carries, which tells the revision, too.
     pub(in crate::apply) mark: String,
-    /// The hooks of the event before it.
-    pub(in crate::apply) done: Vec<ObjectId>,
+    /// How many objects of the event's hooks come before it.
+    pub(in crate::apply) place: usize,
     pub(in crate::apply) term: Term,
     /// When to look at it without a sign of it; `None` where it is watched.
     pub(in crate::apply) next_look: Option<Instant>,
@@ -129,7 +129,7 @@ impl HookWait {
             },
             has_started: true,
             mark: String::new(),
-            done: Vec::new(),
+            place: 0,
             term: Term::new(None),
             next_look: None,
         }

@@ -193,10 +193,10 @@ impl Deploy<'_> {
                     inputs,
                     first,
                 };
-                // What has no answer is asked again, from there.
-                let next = error
-                    .awaited()
-                    .or(stage.wait.as_ref().filter(|_| error.is_transient()));
+                // What has no answer is asked again, from there; another spec may be what helps.
+                let is_of_this_spec = stage.spec.is_none_or(|spec| spec == spec_of(session));
+                let is_asked_again = error.is_transient() && is_of_this_spec;
+                let next = error.awaited().or(stage.wait.as_ref().filter(|_| is_asked_again));
                 if let Some(wait) = next.cloned() {
                     cache.unfinished = Some(left.at(session, wait, stage, None));
                     return Err(error);
@@ -247,7 +247,7 @@ impl Deploy<'_> {
         match undo.await {
             Ok(()) => Err(error),
             Err(wait) => {
-                let failure = Some(Box::new(error));
+                let failure = Some(Box::new(error.told(&session.redactor)));
                 cache.unfinished = Some(left.at(session, wait.clone(), stage, failure));
                 Err(HookError::Waiting(Box::new(wait)).into())
             }

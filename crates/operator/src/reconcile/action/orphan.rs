@@ -38,11 +38,9 @@ impl OrphanObjects<'_> {
         let marked = applier.all_marked(owner).await?;
         let named: BTreeSet<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
         let marked = marked.into_iter().map(|(id, _)| id);
-        let labelled: BTreeSet<ObjectId> = marked.filter(|id| !named.contains(id)).collect();
-        let within = labelled
-            .iter()
-            .filter(|id| self.executor.is_within_bounds(session, id));
-        for id in named.iter().chain(within) {
+        let mut labelled: BTreeSet<ObjectId> = marked.filter(|id| !named.contains(id)).collect();
+        self.executor.retain_within_bounds(session, &mut labelled);
+        for id in named.iter().chain(&labelled) {
             let orphaned = applier.orphan(owner, id).await;
             Executor::unless_anothers(session, &labelled, id, orphaned)?;
         }

@@ -140,7 +140,8 @@ impl RollBack<'_> {
             if let Err(error) = &ran
                 && let Some(wait) = error.awaited()
             {
-                self.executor.say(session, format!("{doing}; {wait}")).await?;
+                let words = session.redactor.mask(&format!("{doing}; {wait}"));
+                self.executor.say(session, words).await?;
             }
             ran
         };

@@ -90,14 +90,15 @@ impl Uninstall<'_> {
         // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
         session.announce_end(cache, (self.now)()).await;
         self.run_hooks_before(session, &mut revisions, stage).await?;
-        let deleted = self.delete_objects(session, &revisions, &marked).await?;
+        let (deleted, goes_on) = self.delete_objects(session, &revisions, &marked).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
             Vec::new()
         } else {
             let wait = step("wait").objects(deleted.len());
             wait.of(self.wait_until_gone(session, deleted)).await?
         };
-        if blockers.is_empty() && self.dependents.has_more(&session.owner.uid) {
+        // What others have marked and hold with a finalizer of theirs is waited for no longer than it takes to see that.
+        if blockers.is_empty() && goes_on && self.dependents.has_more(&session.owner.uid) {
             return Ok(vec!["more objects that carry its UID".to_owned()]);
         }
         if !blockers.is_empty() {
@@ -109,14 +110,14 @@ impl Uninstall<'_> {
         Ok(Vec::new())
     }
 
-    /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept; what may still be there
-    /// is the answer.
+    /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept. What may still be there
+    /// is the answer, and whether any of what is only marked was not being deleted before.
     async fn delete_objects(
         &self,
         session: &Session,
         revisions: &[Stored],
         marked: &[(ObjectId, LiveObject)],
-    ) -> Result<Vec<ObjectId>, ReconcileError> {
+    ) -> Result<(Vec<ObjectId>, bool), ReconcileError> {
         let named = objects_named_by(revisions);
         let named = self.executor.identities(session, named).await?;
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
@@ -124,8 +125,11 @@ impl Uninstall<'_> {
         let mut objects = inventory(named, &unnamed.collect::<Vec<_>>());
         let proven = self.proven(session, revisions).await?;
         let labelled = objects.keys().filter(|id| !proven.contains(*id)).cloned();
-        let labelled: BTreeSet<ObjectId> = labelled.collect();
-        objects.retain(|id, _| !labelled.contains(id) || self.executor.is_within_bounds(session, id));
+        let mut labelled: BTreeSet<ObjectId> = labelled.collect();
+        self.executor.retain_within_bounds(session, &mut labelled);
+        objects.retain(|id, _| proven.contains(id) || labelled.contains(id));
+        let is_going = |(id, live): &(ObjectId, LiveObject)| labelled.contains(id) && !live.deleting;
+        let goes_on = marked.iter().any(is_going);
         let (kept, gone): (Vec<_>, Vec<_>) = objects.into_iter().partition(|(_, kept)| *kept);
         for (id, _) in kept {
             let orphaned = self.executor.applier.orphan(&session.owner, &id).await;
@@ -133,7 +137,8 @@ impl Uninstall<'_> {
         }
         let delete = step("delete").objects(gone.len());
         let gone = gone.into_iter().map(|(id, _)| id).collect();
-        delete.of(self.delete_all(session, gone, &labelled)).await
+        let left = delete.of(self.delete_all(session, gone, &labelled)).await?;
+        Ok((left, goes_on))
     }
 
     /// The objects that signed revisions name: nobody else can have had them named.
@@ -289,7 +294,8 @@ impl Uninstall<'_> {
         if let Err(error) = &ran
             && let Some(wait) = error.awaited()
         {
-            let report = ReleaseReport::UninstallingAfter(wait.to_string());
+            let words = session.redactor.mask(&wait.to_string());
+            let report = ReleaseReport::UninstallingAfter(words);
             session.announce_more(&report, (self.now)()).await?;
         }
         ran
