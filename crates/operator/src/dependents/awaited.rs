@@ -64,24 +64,18 @@ impl Dependents {
 }
 
 impl Awaited {
-    /// An object is there; `has_ended` is what its status says. `true` where that ends the wait.
-    pub(super) fn is_over_with(
-        &mut self,
-        id: &ObjectId,
-        new: &LiveObject,
-        version: Option<u64>,
-        has_ended: bool,
-    ) -> bool {
+    /// An object of its name is there; `has_ended` is what its status says. `true` where that ends the wait.
+    pub(super) fn is_over_with(&mut self, new: &LiveObject, version: Option<u64>, has_ended: bool) -> bool {
         let is_same = self.uid.as_deref() == Some(new.uid.as_str());
         let is_it = !is_same || (self.until == Until::Ended && (has_ended || new.deleting));
-        is_it && self.is_over_without(id, version)
+        is_it && self.is_over_without(version)
     }
 
-    /// An object was deleted, or is not the owner's any longer. `true` where that ends the wait.
-    pub(super) fn is_over_without(&mut self, id: &ObjectId, version: Option<u64>) -> bool {
+    /// It was deleted, or is not the owner's any longer. `true` where that ends the wait.
+    pub(super) fn is_over_without(&mut self, version: Option<u64>) -> bool {
         // What is told late is about an earlier object of the name, or was seen already.
         let is_late = is_older(version, self.version) || (version.is_some() && version == self.version);
-        let is_news = !self.is_over && self.id == *id && !is_late;
+        let is_news = !self.is_over && !is_late;
         self.is_over |= is_news;
         is_news
     }

@@ -170,17 +170,14 @@ impl Known {
             let is_former = list.is_some_and(|list| awaited.list < list);
             awaited.list = lists;
             let version = new.version.filter(|_| !is_former);
-            awaited.is_over_with(id, new, version, has_ended)
+            awaited.is_over_with(new, version, has_ended)
         });
     }
 
     /// Nothing tells what happens in a place: who waits for something there looks at it.
     pub(super) fn end_waits(&mut self, scope: &Scope) {
         for known in self.owners.values_mut() {
-            known.awaited_comes(|awaited| {
-                let id = awaited.id.clone();
-                scope.contains(&id) && awaited.is_over_without(&id, None)
-            });
+            known.awaited_comes(|awaited| scope.contains(&awaited.id) && awaited.is_over_without(None));
         }
     }
 
@@ -210,15 +207,15 @@ impl Known {
         }
     }
 
-    /// Whether an owner has more objects than are remembered. If it has, they count as not seen from now on.
-    pub(super) fn is_cut(&mut self, owner: &str) -> bool {
+    /// The objects of an owner that there was no room for count as not seen from now on. Gives whether there were any.
+    pub(super) fn forget_what_was_cut(&mut self, owner: &str) -> bool {
         let Some(known) = self.owners.get_mut(owner) else {
             return false;
         };
         let cut = std::mem::take(&mut known.cut);
-        let is_cut = !cut.is_empty();
+        let was_cut = !cut.is_empty();
         known.unseen.extend(cut);
-        is_cut
+        was_cut
     }
 
     /// Our own apply has made an object this.
@@ -253,8 +250,7 @@ impl Known {
             self.objects -= gone;
             // It may have gone before anybody knew of it.
             known.awaited_comes(|awaited| {
-                let id = awaited.id.clone();
-                awaited.list < list && scope.contains(&id) && awaited.is_over_without(&id, None)
+                awaited.list < list && scope.contains(&awaited.id) && awaited.is_over_without(None)
             });
             if gone > 0 {
                 known.wake(Duration::ZERO);
@@ -313,7 +309,7 @@ impl Known {
         for (other, known) in &mut self.owners {
             if other != owner && known.objects.remove(id).is_some() {
                 self.objects -= 1;
-                known.awaited_comes(|awaited| awaited.is_over_without(id, None));
+                known.awaited_comes(|awaited| awaited.id == *id && awaited.is_over_without(None));
                 known.wake(Duration::ZERO);
             }
         }
@@ -333,7 +329,7 @@ impl Known {
         let Some(known) = self.owners.get_mut(owner) else {
             return;
         };
-        known.awaited_comes(|awaited| awaited.is_over_without(id, version));
+        known.awaited_comes(|awaited| awaited.id == *id && awaited.is_over_without(version));
         // A newer object of the same name was created by us meanwhile.
         let is_newer = |entry: &Entry| is_older(version, entry.live.version);
         if known.objects.get(id).is_some_and(is_newer) {
@@ -498,9 +494,9 @@ mod tests {
         }
         shown(&mut known, "usual", "one", 1, None);
         assert_eq!(known.objects, MOST + 1);
-        assert!(known.live("usual", &id("one")).is_some() && !known.is_cut("usual"));
+        assert!(known.live("usual", &id("one")).is_some() && !known.forget_what_was_cut("usual"));
         assert!(known.unseen("crowd").is_empty());
-        assert!(known.is_cut("crowd") && !known.is_cut("crowd"));
+        assert!(known.forget_what_was_cut("crowd") && !known.forget_what_was_cut("crowd"));
         assert_eq!(known.unseen("crowd"), [scope()]);
     }
 }

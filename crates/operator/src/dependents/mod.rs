@@ -237,10 +237,9 @@ impl Dependents {
         all.map(|(id, live)| (id.clone(), live.clone())).collect()
     }
 
-    /// Whether an owner has more objects than are remembered. Once it has fewer, the rest is found like what was there before
-    /// it was known.
-    pub fn has_more(&self, owner: &str) -> bool {
-        self.lock().known.is_cut(owner)
+    /// Has the objects of an owner be looked for that there was no room to remember. Gives whether there are any.
+    pub fn look_for_more(&self, owner: &str) -> bool {
+        self.lock().known.forget_what_was_cut(owner)
     }
 
     /// Takes over what an apply's answer says, so that it is known before the watch's event arrives. Gives

@@ -98,7 +98,7 @@ impl Uninstall<'_> {
             wait.of(self.wait_until_gone(session, deleted)).await?
         };
         // What others have marked and hold with a finalizer of theirs is waited for no longer than it takes to see that.
-        if blockers.is_empty() && goes_on && self.dependents.has_more(&session.owner.uid) {
+        if blockers.is_empty() && goes_on && self.dependents.look_for_more(&session.owner.uid) {
             return Ok(vec!["more objects that carry its UID".to_owned()]);
         }
         if !blockers.is_empty() {
@@ -118,12 +118,22 @@ impl Uninstall<'_> {
         revisions: &[Stored],
         marked: &[(ObjectId, LiveObject)],
     ) -> Result<(Vec<ObjectId>, bool), ReconcileError> {
-        let named = objects_named_by(revisions);
-        let named = self.executor.identities(session, named).await?;
+        let (mut named, mut proven) = (Vec::new(), BTreeSet::new());
+        for stored in revisions {
+            let objects = self
+                .executor
+                .identities(session, objects_named_by([stored]))
+                .await?;
+            if stored.is_signed() {
+                // Nobody else can have had them named.
+                proven.extend(objects.iter().map(|(id, _)| id.clone()));
+                proven.extend(stored.snapshot.abandoned.iter().cloned());
+            }
+            named.extend(objects);
+        }
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         let unnamed = abandoned.chain(marked.iter().map(|(id, _)| id)).cloned();
         let mut objects = inventory(named, &unnamed.collect::<Vec<_>>());
-        let proven = self.proven(session, revisions).await?;
         let labelled = objects.keys().filter(|id| !proven.contains(*id)).cloned();
         let mut labelled: BTreeSet<ObjectId> = labelled.collect();
         self.executor.retain_within_bounds(session, &mut labelled);
@@ -139,20 +149,6 @@ impl Uninstall<'_> {
         let gone = gone.into_iter().map(|(id, _)| id).collect();
         let left = delete.of(self.delete_all(session, gone, &labelled)).await?;
         Ok((left, goes_on))
-    }
-
-    /// The objects that signed revisions name: nobody else can have had them named.
-    async fn proven(
-        &self,
-        session: &Session,
-        revisions: &[Stored],
-    ) -> Result<BTreeSet<ObjectId>, ReconcileError> {
-        let signed = revisions.iter().filter(|stored| stored.is_signed());
-        let abandoned = signed.clone().flat_map(|stored| &stored.snapshot.abandoned);
-        let named = objects_named_by(signed.clone());
-        let named = self.executor.identities(session, named).await?;
-        let named = named.into_iter().map(|(id, _)| id);
-        Ok(named.chain(abandoned.cloned()).collect())
     }
 
     /// Runs the hooks that come after the last deletion, and deletes theirs and the revisions.
