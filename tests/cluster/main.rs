@@ -70,3 +70,4 @@ mod values;
 mod waiting;
 mod watched;
 mod watching;
+mod while_waiting;

@@ -36,6 +36,8 @@ pub struct Controls {
     pub reconcile_at: Option<String>,
     /// What the deletion of the resource does to its objects: `steersman.dev/deletion-policy`.
     pub deletion: DeletionPolicy,
+    /// Whether that is said of it to be `delete`, which it is also where nothing is said.
+    pub deletes_expressly: bool,
     /// The chart of a release of Helm's that is taken over although it is not the resource's: `steersman.dev/adopt-chart`.
     pub adopt_chart: Option<String>,
     /// What can't be changed in place is deleted and created again: `upgrade-force`.
@@ -116,6 +118,7 @@ impl Controls {
             mode: reader.mode(),
             reconcile_at: reader.text(OWN, "reconcile-at"),
             deletion: reader.deletion(),
+            deletes_expressly: reader.text(OWN, "deletion-policy").as_deref() == Some("delete"),
             adopt_chart: reader.text("", ADOPT_CHART),
             upgrade_force: reader.flag(OPERATOR, "upgrade-force"),
             rollback_force: reader.flag(OPERATOR, "rollback-force"),

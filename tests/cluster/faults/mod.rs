@@ -29,7 +29,7 @@ mod judge;
 pub(crate) mod lane;
 mod orphaning;
 mod plan;
-mod process;
+pub(crate) mod process;
 mod transport;
 mod watches;
 mod workload;

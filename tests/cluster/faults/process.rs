@@ -11,7 +11,7 @@ use super::lane::Lane;
 use crate::bench::{Bench, PATIENCE, wait_for_line, wait_until};
 use crate::leader::replica;
 
-async fn signal(process: &OperatorProcess, name: &str) {
+pub(crate) async fn signal(process: &OperatorProcess, name: &str) {
     let id = process.id().await.unwrap().to_string();
     assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
 }

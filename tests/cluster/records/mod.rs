@@ -19,7 +19,7 @@ use crate::bench::Bench;
 const SIGNATURE: &str = "steersman-signature";
 
 /// The name of the Secret with a revision.
-fn secret_of(release: &str, revision: u32) -> String {
+pub(crate) fn secret_of(release: &str, revision: u32) -> String {
     format!("sh.helm.release.v1.{release}.v{revision}")
 }
 

@@ -21,4 +21,4 @@ pub use crds::{CrdError, DryRunDefined, ESTABLISH_TIMEOUT, established};
 pub use dry_run::{DryRunApplied, DryRunApply};
 pub use error::ApplyError;
 pub use hook::{HookError, HookRun, HookWait, event_name, hooks_in_order, is_ours_to_run};
-pub use ownership::{Deletion, Handover, PruneError, take_over_fields};
+pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};

@@ -46,8 +46,7 @@ impl Session {
         if !self.progress.has_announced() && cache.is_announced(&attempt) {
             return Ok(());
         }
-        self.progress.note_announced();
-        self.announce_more(report, now).await?;
+        self.say(report, now).await?;
         cache.note_announced(attempt);
         Ok(())
     }
@@ -67,9 +66,14 @@ impl Session {
         report: &ReleaseReport,
         now: Timestamp,
     ) -> Result<(), ReconcileError> {
-        if !self.progress.has_announced() {
-            return Ok(());
+        if self.progress.has_announced() {
+            self.say(report, now).await?;
         }
+        Ok(())
+    }
+
+    async fn say(&self, report: &ReleaseReport, now: Timestamp) -> Result<(), ReconcileError> {
+        self.progress.note_said(report.clone());
         match self.report(report, now).await {
             Ok(Some(object)) => {
                 self.progress.note_written(object);

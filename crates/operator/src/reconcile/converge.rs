@@ -6,7 +6,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::Api;
 use steersman_cluster::RequestError;
-use steersman_model::ObjectId;
+use steersman_model::{ObjectId, chain};
 use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
@@ -140,8 +140,8 @@ impl Reconciler {
                 *prepared = None;
             }
             match earlier {
-                Some(earlier) if done.is_ok() => {
-                    session.generation = earlier.generation;
+                Some(_) if done.is_ok() => {
+                    session.go_on_with_own();
                     *prepared = None;
                 }
                 // What is still gone on with is tried again after a pause.
@@ -169,7 +169,7 @@ impl Reconciler {
     /// The end of a reconcile whose state asks for no action.
     async fn without_action(
         &self,
-        session: &Session,
+        session: &mut Session,
         cache: &ReleaseCache,
         state: &ReleaseState,
     ) -> Result<ControlFlow<End>, ReconcileError> {
@@ -182,14 +182,24 @@ impl Reconciler {
                 None => ControlFlow::Continue(()),
             },
             ReleaseState::Waiting => match &cache.unfinished {
-                Some(unfinished) => {
-                    let wait = Box::new(unfinished.wait.clone());
-                    return Err(HookError::Waiting(wait).into());
-                }
+                Some(unfinished) => return Err(self.still_waiting(session, unfinished).await),
                 None => ControlFlow::Continue(()),
             },
             _ => ControlFlow::Continue(()),
         })
+    }
+
+    /// A release waits for a hook. That is said again where a pause has said something else meanwhile.
+    async fn still_waiting(&self, session: &mut Session, unfinished: &Unfinished) -> ReconcileError {
+        if let Some(revision) = &unfinished.revision {
+            session.go_on_with(unfinished, revision);
+        }
+        if let Some(said) = &unfinished.said
+            && let Err(error) = session.announce_more(said, (self.shared.now)()).await
+        {
+            session.log_error("failed to say what is being done", &chain(&error));
+        }
+        HookError::Waiting(Box::new(unfinished.wait.clone())).into()
     }
 
     /// Does what the decision table says, and gives what follows from it.
@@ -316,7 +326,7 @@ impl Reconciler {
                     cache.unfinished = next.map(|wait| Unfinished {
                         wait: wait.clone(),
                         revision: None,
-                        announced: session.progress.has_announced(),
+                        said: session.progress.said(),
                     });
                 })?;
                 cache.uninstalled |= blockers.is_empty();

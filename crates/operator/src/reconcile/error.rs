@@ -91,6 +91,12 @@ pub enum ReconcileError {
     /// What is to become of the objects can't be understood, so nothing is deleted.
     #[error("nothing is deleted: annotation steersman.dev/deletion-policy is neither `delete` nor `orphan`")]
     DeletionPolicy,
+    /// The revisions are orphaned, and no object can tell whether the release is, so nothing is deleted.
+    #[error(
+        "nothing is deleted: the revisions have lost their owner, as after `kubectl delete --cascade=orphan`, and no object \
+         can tell whether that was so; set the annotation steersman.dev/deletion-policy to `delete` or `orphan`"
+    )]
+    Orphaned,
     /// Nobody can be told what is being done.
     #[error(transparent)]
     Status(#[from] StatusError),
@@ -120,15 +126,19 @@ impl ReconcileError {
 
     /// The same failure in words, for as long as it takes to undo it: what a server says may be as long as what it was sent.
     pub(super) fn told(self, redactor: &LearningRedactor) -> Self {
-        let mut message = redactor.mask(&chain(&self));
-        if let Some((end, _)) = message.char_indices().nth(LONGEST_FAILURE) {
-            message.truncate(end);
-            message.push('…');
-        }
         Self::Undone {
-            message,
+            message: cut(&redactor.mask(&chain(&self))),
             needs_change: self.needs_change(),
             is_stalled: self.is_stalled(),
+        }
+    }
+
+    /// A failure that is being undone, as it is written down.
+    pub(super) fn undone(description: &str) -> Self {
+        Self::Undone {
+            message: cut(description),
+            needs_change: false,
+            is_stalled: false,
         }
     }
 
@@ -154,6 +164,7 @@ impl ReconcileError {
             Self::Name(_)
             | Self::Renderer
             | Self::DeletionPolicy
+            | Self::Orphaned
             | Self::OutOfBounds { .. }
             | Self::Documents(_)
             | Self::Crd(_)
@@ -198,6 +209,7 @@ impl ReconcileError {
                 | Self::Render(_)
                 | Self::Renderer
                 | Self::DeletionPolicy
+                | Self::Orphaned
                 | Self::Apply(ApplyError::Duplicate { .. })
                 | Self::Undone { is_stalled: true, .. }
         )
@@ -252,6 +264,14 @@ impl ReconcileError {
             next = error.source();
         }
         None
+    }
+}
+
+/// The first lines of a failure.
+fn cut(message: &str) -> String {
+    match message.char_indices().nth(LONGEST_FAILURE) {
+        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
+        None => message.to_owned(),
     }
 }
 

@@ -15,7 +15,7 @@ use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_name
 use super::release_cache::ReleaseCache;
 use super::session::Session;
 use super::unfinished::Stage;
-use crate::apply::{Applier, CrdError, Deletion, Handover, HookError, HookRun, PruneError};
+use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun, ObjectsOwned, PruneError};
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
@@ -41,17 +41,45 @@ impl Executor {
     ) -> Result<(), ReconcileError> {
         self.admit(session, plan).await?;
         if let Some(doing) = plan.decision.underway(session.release.as_str()) {
-            let report = ReleaseReport::Progressing(doing);
-            let now = (self.recorder.now)();
-            session.announce(cache, Some(inputs), &report, now).await?;
+            self.announce(session, cache, inputs, doing).await?;
         }
         self.define(session, plan).await
+    }
+
+    /// Says in the resource's status what is done with these inputs, before the first write of that.
+    pub(super) async fn announce(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        inputs: Inputs,
+        doing: String,
+    ) -> Result<(), ReconcileError> {
+        let report = ReleaseReport::Progressing(doing);
+        let now = (self.recorder.now)();
+        session.announce(cache, Some(inputs), &report, now).await
     }
 
     /// Says in the resource's status what is being done after what was said before.
     pub(super) async fn say(&self, session: &Session, doing: String) -> Result<(), ReconcileError> {
         let report = ReleaseReport::Progressing(doing);
         session.announce_more(&report, (self.recorder.now)()).await
+    }
+
+    /// Says, besides what is being done, for which hook, where that is what `ran` has ended with.
+    pub(super) async fn say_awaited<T>(
+        &self,
+        session: &Session,
+        doing: &str,
+        ran: Result<T, ReconcileError>,
+    ) -> Result<T, ReconcileError> {
+        if let Err(error) = &ran
+            && let Some(wait) = error.awaited()
+        {
+            // The names of a hook's objects are the chart's, and may have a secret.
+            let words = session.redactor.mask(&format!("{doing}; {wait}"));
+            self.say(session, words).await?;
+        }
+        ran
     }
 
     /// Whether the plan is within the bounds that the watch sets.
@@ -136,19 +164,17 @@ impl Executor {
         let owner = &session.owner;
         // Webhooks may be slow. What is there of the plan is there as text, too, and packed.
         session.share.keep(plan.weight().saturating_mul(3));
-        let changes = if let Some(applied) = &stage.applied {
-            applied.clone()
-        } else {
+        if stage.applied.is_none() {
             let before = plan.hooks.before;
             self.run_hooks(session, plan, before, journal, stage).await?;
             let objects = self.left_to_others(session, plan).await?;
             let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
             self.prune(session, &plan.prune, &changes).await?;
-            stage.applied.insert(changes).clone()
-        };
+            stage.applied = Some(changes);
+        }
         let after = plan.hooks.after;
         self.run_hooks(session, plan, after, journal, stage).await?;
-        Ok(changes)
+        Ok(stage.applied.take().unwrap_or_default())
     }
 
     /// Runs the plan's hooks of an event. Without a journal there are none.
@@ -172,14 +198,11 @@ impl Executor {
             is_retry: stage.is_retry,
         };
         let ran = self.applier.run_hooks(&session.owner, run).await;
-        if let (Err(HookError::Waiting(wait)), Some(doing)) =
-            (&ran, plan.decision.underway(session.release.as_str()))
-        {
-            // The names of a hook's objects are the chart's, and may have a secret.
-            let words = session.redactor.mask(&format!("{doing}; {wait}"));
-            self.say(session, words).await?;
+        let ran = ran.map_err(ReconcileError::from);
+        match plan.decision.underway(session.release.as_str()) {
+            Some(doing) => self.say_awaited(session, &doing, ran).await,
+            None => ran,
         }
-        Ok(ran?)
     }
 
     /// The plan's objects with what is left to others as it is in the cluster.
@@ -260,7 +283,8 @@ impl Executor {
     /// other.
     ///
     /// # Errors
-    /// An object can't be read.
+    /// An object can't be read, or the release has no object that a resource can own: nothing but the resource can say then
+    /// what it wants.
     pub(super) async fn deletion_policy(
         &self,
         session: &Session,
@@ -272,13 +296,17 @@ impl Executor {
             return Ok(policy);
         }
         let named = self.identities(session, objects_named_by(disowned)).await?;
-        if self.applier.are_disowned(&session.owner, &named).await? {
-            return Ok(DeletionPolicy::Orphan);
+        match self.applier.ownership_of(&session.owner, &named).await? {
+            ObjectsOwned::No => return Ok(DeletionPolicy::Orphan),
+            ObjectsOwned::Yes => tracing::warn!(
+                release = %session.release,
+                "a revision has lost its owner, and the objects have not: they are not taken for orphaned"
+            ),
+            ObjectsOwned::Unclear if !session.controls.deletes_expressly => {
+                return Err(ReconcileError::Orphaned);
+            }
+            ObjectsOwned::Unclear | ObjectsOwned::Gone => {}
         }
-        tracing::warn!(
-            release = %session.release,
-            "a revision has lost its owner, and the objects have not: they are not taken for orphaned"
-        );
         Ok(policy)
     }
 

@@ -55,8 +55,8 @@ impl PreparedRelease {
     fn of_unfinished(unfinished: &UnfinishedRevision) -> Self {
         Self {
             values: Values::new(),
-            inputs: unfinished.inputs,
-            first: unfinished.first,
+            inputs: unfinished.current.inputs,
+            first: unfinished.current.first,
             unproven: None,
         }
     }

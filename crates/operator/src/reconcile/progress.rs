@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use kube::api::DynamicObject;
 use steersman_cluster::lookup::Answer;
 
-use crate::status::Redactor;
+use crate::status::{Redactor, ReleaseReport};
 
 /// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ struct Notes {
     corrected: usize,
     read_anew: bool,
     remedy: Option<Remedy>,
-    announced: bool,
+    said: Option<ReleaseReport>,
     written: Option<DynamicObject>,
     of_earlier_spec: bool,
 }
@@ -71,13 +71,18 @@ impl ReconcileProgress {
     }
 
     /// The status says what is being done.
-    pub(super) fn note_announced(&self) {
-        self.lock().announced = true;
+    pub(super) fn note_said(&self, report: ReleaseReport) {
+        self.lock().said = Some(report);
     }
 
-    /// Whether this reconcile has said what it does.
+    /// What the status says of what is being done; `None` where it says nothing of it.
+    pub(super) fn said(&self) -> Option<ReleaseReport> {
+        self.lock().said.clone()
+    }
+
+    /// Whether the status says what is being done.
     pub(super) fn has_announced(&self) -> bool {
-        self.lock().announced
+        self.lock().said.is_some()
     }
 
     /// What is gone on with belongs to another spec than the resource has.

@@ -97,7 +97,7 @@ mod tests {
     use crate::apply::HookWait;
     use crate::budget::Shares;
     use crate::reconcile::plan::Decision;
-    use crate::reconcile::unfinished::UnfinishedRevision;
+    use crate::reconcile::unfinished::{CurrentRevision, UnfinishedRevision};
 
     /// One that waits after so many objects were applied.
     fn waiting_after(count: usize) -> ReleaseCache {
@@ -122,14 +122,16 @@ mod tests {
             .collect();
         let digest = Digest::of(b"");
         let revision = UnfinishedRevision {
-            revision: Revision(1),
-            decision: Decision::Recover(Revision(1)),
-            inputs: Inputs {
-                chart: digest,
-                values: digest,
-                identity: digest,
+            current: CurrentRevision {
+                revision: Revision(1),
+                decision: Decision::Recover(Revision(1)),
+                inputs: Inputs {
+                    chart: digest,
+                    values: digest,
+                    identity: digest,
+                },
+                first: true,
             },
-            first: true,
             applied: Some(applied),
             failure: None,
             generation: Some(1),
@@ -139,7 +141,7 @@ mod tests {
         cache.unfinished = Some(Unfinished {
             wait: HookWait::of_test(),
             revision: Some(revision),
-            announced: true,
+            said: None,
         });
         cache
     }

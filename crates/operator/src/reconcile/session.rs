@@ -64,6 +64,8 @@ pub(super) struct Session {
     pub(super) progress: ReconcileProgress,
     /// The generation that this reconcile is about.
     pub(super) generation: Option<i64>,
+    /// The generation that it was about before it went on with an earlier revision.
+    own_generation: Option<i64>,
     pub(super) freshness: Freshness,
 }
 
@@ -101,7 +103,6 @@ pub(super) struct PreparedRelease {
 /// What a reconcile was about before it went on with a revision.
 pub(super) struct Earlier {
     pub(super) is_of_other_spec: bool,
-    pub(super) generation: Option<i64>,
 }
 
 impl Session {
@@ -170,6 +171,7 @@ impl Session {
             selector: settings.selector.to_string(),
             former_selectors: settings.former_selectors.clone(),
             generation: object.metadata.generation,
+            own_generation: None,
             freshness: Freshness::Unwritten,
             object,
             api,
@@ -201,13 +203,19 @@ impl Session {
 
     /// Reports are from now on about the revision that is gone on with, and follow on what is said of it.
     pub(super) fn go_on_with(&mut self, unfinished: &Unfinished, revision: &UnfinishedRevision) -> Earlier {
-        if unfinished.announced {
-            self.progress.note_announced();
+        if let Some(said) = unfinished.said.clone() {
+            self.progress.note_said(said);
         }
+        self.own_generation = self.own_generation.or(self.generation);
+        self.generation = revision.generation;
         Earlier {
             is_of_other_spec: revision.spec != spec_of(self),
-            generation: std::mem::replace(&mut self.generation, revision.generation),
         }
+    }
+
+    /// Reports are about the resource as it is again.
+    pub(super) fn go_on_with_own(&mut self) {
+        self.generation = self.own_generation.take().or(self.generation);
     }
 
     /// Whether the resource is being deleted.

@@ -2,6 +2,7 @@
 
 use steersman_cluster::Owner;
 use steersman_model::{ChangeSet, Digest, Inputs, Revision, digest_of_json};
+use steersman_watches::controls::Controls;
 
 use super::error::ReconcileError;
 use super::plan::Decision;
@@ -9,6 +10,7 @@ use super::release_cache::ReleaseCache;
 use super::session::Session;
 use crate::apply::HookWait;
 use crate::dependents::Dependents;
+use crate::status::ReleaseReport;
 
 /// What is kept of a release that waits for a hook. Its plan, its values and its revisions are not: the stored revision has
 /// them, and is signed. What is lost with this at a restart is made up for as after any end of the process.
@@ -17,19 +19,24 @@ pub(super) struct Unfinished {
     pub(super) wait: HookWait,
     /// What is brought into effect; `None` where the release goes.
     pub(super) revision: Option<UnfinishedRevision>,
-    /// Whether the status says what is being done.
-    pub(super) announced: bool,
+    /// What the status says of what is being done; `None` where it says nothing of it.
+    pub(super) said: Option<ReleaseReport>,
+}
+
+/// Which revision is brought into effect, and what that is to the release.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CurrentRevision {
+    pub(super) revision: Revision,
+    pub(super) decision: Decision,
+    pub(super) inputs: Inputs,
+    /// Whether no revision was ever deployed before it.
+    pub(super) first: bool,
 }
 
 /// A revision on its way into effect, or out of it.
 #[derive(Debug)]
 pub(super) struct UnfinishedRevision {
-    pub(super) revision: Revision,
-    /// What it is to the release.
-    pub(super) decision: Decision,
-    pub(super) inputs: Inputs,
-    /// Whether no revision was ever deployed before it.
-    pub(super) first: bool,
+    pub(super) current: CurrentRevision,
     /// What was applied of it: the hook comes after that.
     pub(super) applied: Option<ChangeSet>,
     /// Why it is being undone, where that is what the hook belongs to.
@@ -63,6 +70,18 @@ pub(super) struct Stage {
     pub(super) is_retry: bool,
 }
 
+impl Stage {
+    /// What the annotations ask for, but that no hooks are left out any more where one is waited for: it counts as it ends.
+    pub(super) fn controls(&self, session: &Session) -> Controls {
+        let mut controls = session.controls.clone();
+        if self.wait.is_some() {
+            controls.install.hooks_disabled = false;
+            controls.upgrade.hooks_disabled = false;
+        }
+        controls
+    }
+}
+
 impl Unfinished {
     /// Whether there is a sign that the wait is over.
     pub(super) fn hook_state(&self, dependents: &Dependents, owner: &Owner) -> HookState {
@@ -78,8 +97,8 @@ impl Session {
     /// How far the deletion of the release has come. What was being done before it is not gone on with.
     pub(super) fn stage_of_deletion(&self, cache: &mut ReleaseCache) -> Stage {
         let unfinished = cache.unfinished.take().filter(|left| left.revision.is_none());
-        if unfinished.as_ref().is_some_and(|left| left.announced) {
-            self.progress.note_announced();
+        if let Some(said) = unfinished.as_ref().and_then(|left| left.said.clone()) {
+            self.progress.note_said(said);
         }
         Stage {
             wait: unfinished.map(|left| left.wait),

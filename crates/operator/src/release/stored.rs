@@ -35,6 +35,9 @@ pub struct Snapshot {
     /// How often it was undone after it had failed: its hooks run again then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub undone: u32,
+    /// Whether it is being undone: who finds it like this goes on with that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undoing: bool,
     /// Whether it is the first of a history that was lost: the release's objects were there before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,

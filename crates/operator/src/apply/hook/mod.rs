@@ -91,12 +91,6 @@ impl Applier {
     ) -> Result<(), HookError> {
         let mark = journal.mark(event_name(event));
         let resumed = resumed.filter(|wait| wait.mark == mark);
-        let terms = Terms {
-            mark: &mark,
-            timeout,
-            resumed,
-            is_retry,
-        };
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         // By its place, as an event may have two hooks that make the same object one after the other.
@@ -115,6 +109,12 @@ impl Applier {
                     }
                     continue;
                 }
+                let terms = Terms {
+                    mark: &mark,
+                    timeout,
+                    resumed: resumed.filter(|wait| wait.place + 1 == place),
+                    is_retry,
+                };
                 let step = step("hook").object(&run.id);
                 outcome = step.of(self.run_one(owner, &run, terms)).await;
                 if outcome.is_ok() && run.has_an_end() {

@@ -42,7 +42,7 @@ pub(super) struct Terms<'a> {
     /// What its object carries: one that does, and has not failed, was started before.
     pub(super) mark: &'a str,
     pub(super) timeout: Option<Duration>,
-    /// The hook that was waited for when the release was left.
+    /// That the hook was waited for when the release was left.
     pub(super) resumed: Option<&'a HookWait>,
     /// Whether it has failed before, so that its time begins anew.
     pub(super) is_retry: bool,
@@ -58,14 +58,16 @@ impl Applier {
     ) -> Result<(), HookError> {
         let mark = terms.mark;
         let api = self.api(&run.resource, run.id.namespace.as_deref());
-        let resumed = terms
-            .resumed
-            .filter(|wait| wait.mark == mark && wait.id == run.id);
+        let resumed = terms.resumed;
         let mut term = Term::new(terms.timeout);
         if let Some(wait) = resumed {
             term.since = wait.term.since;
             if wait.has_started {
-                return self.wait_done(owner, &api, run, term, None).await;
+                let started = ObjectMeta {
+                    uid: wait.uid.clone(),
+                    ..ObjectMeta::default()
+                };
+                return self.wait_done(owner, &api, run, term, started).await;
             }
         }
         if is_waited_for(&run.id)
@@ -75,7 +77,7 @@ impl Applier {
             if !terms.is_retry && resumed.is_none() {
                 term = term.of(&started);
             }
-            return self.wait_done(owner, &api, run, term, Some(started)).await;
+            return self.wait_done(owner, &api, run, term, started).await;
         }
         let mut is_kept = false;
         if has_policy(run.hook, BEFORE_CREATION) && !run.is_definition() {
@@ -111,7 +113,7 @@ impl Applier {
             Some(_) if run.is_definition() => return Ok(()),
             Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
         };
-        self.wait_done(owner, &api, run, term, Some(written)).await
+        self.wait_done(owner, &api, run, term, written).await
     }
 
     /// Whether the object is there that carries `mark`.
@@ -216,26 +218,29 @@ impl Applier {
         }
     }
 
-    /// Goes on when the hook has ended; else there is something to wait for. `seen` is its object, as far as it is known.
+    /// Goes on when the hook has ended; else there is something to wait for. `seen` is its object, as far as it is known: at
+    /// least its UID.
     async fn wait_done(
         &self,
         owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
         term: Term,
-        mut seen: Option<ObjectMeta>,
+        mut seen: ObjectMeta,
     ) -> Result<(), HookError> {
         if !is_waited_for(&run.id) {
             return Ok(());
         }
         loop {
-            // What comes after this tells of itself.
-            if let Some(seen) = &seen {
-                self.dependents.expect(&owner.uid, &run.id, seen, Until::Ended);
+            let is_expected = seen.resource_version.is_some();
+            if is_expected {
+                // What comes after this tells of itself.
+                self.dependents.expect(&owner.uid, &run.id, &seen, Until::Ended);
             }
             let found = api.get_opt(&run.id.name).await;
-            // A job with a time to live may be gone when it is done.
-            let Some(object) = found.map_err(|error| run.failed("read", error.into()))? else {
+            let found = found.map_err(|error| run.failed("read", error.into()))?;
+            // A job with a time to live may be gone when it is done, and its name another's.
+            let Some(object) = found.filter(|found| found.metadata.uid == seen.uid) else {
                 return Ok(());
             };
             match progress(&run.id.kind, &object.metadata, &object.data) {
@@ -252,10 +257,10 @@ impl Applier {
                     if let Some(timeout) = term.exceeded() {
                         return Err(run.timed_out(timeout, state));
                     }
-                    if seen.is_some_and(|seen| seen.uid == object.metadata.uid) {
+                    if is_expected {
                         return Err(self.waits(&owner.uid, run, term, &object.metadata, true).await);
                     }
-                    seen = Some(object.metadata);
+                    seen = object.metadata;
                 }
             }
         }
@@ -279,6 +284,7 @@ impl Applier {
             event: run.event,
             path: run.hook.path.clone(),
             id: run.id.clone(),
+            uid: seen.uid.clone(),
             has_started,
             mark: String::new(),
             place: 0,

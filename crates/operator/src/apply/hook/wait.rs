@@ -25,6 +25,8 @@ pub struct HookWait {
     pub path: String,
     /// Its object, such as `Job default/migrate`.
     pub id: ObjectId,
+    /// The UID of that, which another one of its name does not have.
+    pub(in crate::apply) uid: Option<String>,
     /// Whether it has started; else an earlier object of its name is still there.
     pub(in crate::apply) has_started: bool,
     /// What its object carries, which tells the revision, too.
@@ -127,6 +129,7 @@ impl HookWait {
                 namespace: Some("shop".to_owned()),
                 name: "migrate".to_owned(),
             },
+            uid: None,
             has_started: true,
             mark: String::new(),
             place: 0,

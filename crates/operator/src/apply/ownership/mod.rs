@@ -5,7 +5,7 @@ mod prune;
 mod retain;
 pub(super) mod takeover;
 
-pub use prune::{Deletion, PruneError};
+pub use prune::{Deletion, ObjectsOwned, PruneError};
 pub(super) use prune::{may_delete, with_finalizers};
 pub use retain::Handover;
 pub use takeover::take_over_fields;

@@ -30,6 +30,19 @@ pub enum Deletion {
     Applied,
 }
 
+/// Whether a resource still owns the objects of its release, as the garbage collector leaves them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectsOwned {
+    /// It owns all that it may own.
+    Yes,
+    /// It may own one that it does not.
+    No,
+    /// There are objects, and none that it may own.
+    Unclear,
+    /// There is none.
+    Gone,
+}
+
 /// An object could not be deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum PruneError {
@@ -191,30 +204,35 @@ impl Applier {
         Ok(found.is_some_and(|metadata| owner.ownership(&metadata) == Ownership::Ours))
     }
 
-    /// Whether any of `objects` that the resource owned is there without it as an owner; also where none of them is there.
+    /// Whether the resource is an owner of those of `objects` that it may own and that are to go with it.
     ///
     /// # Errors
     /// An object can't be read.
-    pub async fn are_disowned(
+    pub async fn ownership_of(
         &self,
         owner: &Owner,
         objects: &[(ObjectId, RenderedObject)],
-    ) -> Result<bool, PruneError> {
-        let mut is_any_there = false;
+    ) -> Result<ObjectsOwned, PruneError> {
+        let mut found = ObjectsOwned::Gone;
         for (id, object) in objects {
-            if object.is_kept() || !owner.may_own(id.namespace.as_deref()) {
+            if object.is_kept() {
                 continue;
             }
             let Some(metadata) = self.look_at(id).await? else {
                 continue;
             };
             let mut owners = metadata.owner_references.iter().flatten();
-            if !owners.any(|reference| reference.uid == owner.uid) {
-                return Ok(true);
+            if !owner.may_own(id.namespace.as_deref()) {
+                if found == ObjectsOwned::Gone {
+                    found = ObjectsOwned::Unclear;
+                }
+            } else if owners.any(|reference| reference.uid == owner.uid) {
+                found = ObjectsOwned::Yes;
+            } else {
+                return Ok(ObjectsOwned::No);
             }
-            is_any_there = true;
         }
-        Ok(!is_any_there)
+        Ok(found)
     }
 
     /// The metadata of an object, if it is there.

@@ -12,11 +12,11 @@ use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::new_record::record;
-use crate::reconcile::plan::{Decision, NewRevision, Plan, in_effect};
+use crate::reconcile::plan::{NewRevision, Plan, in_effect};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
-use crate::reconcile::unfinished::{Stage, Unfinished, UnfinishedRevision, spec_of};
+use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, UnfinishedRevision, spec_of};
 use crate::release::{HookJournal, RecordOwner, Snapshot, Stored, Verdict};
 use crate::status::{EventReason, is_secret_key};
 use crate::telemetry::step;
@@ -50,44 +50,32 @@ fn may_be_removed(session: &Session, stored: &Stored, first: bool, earlier: &[St
     is_new && earlier.iter().all(Stored::is_signed)
 }
 
-/// A revision that is left on its way.
-pub(crate) struct Left {
-    pub(crate) revision: Revision,
-    pub(crate) decision: Decision,
-    pub(crate) inputs: Inputs,
-    pub(crate) first: bool,
-}
-
 /// A revision that has failed, and how far it is undone.
 pub(crate) struct Undoing {
-    pub(crate) left: Left,
+    pub(crate) current: CurrentRevision,
     pub(crate) error: ReconcileError,
     pub(crate) stage: Stage,
 }
 
-impl Left {
-    fn at(
-        self,
-        session: &Session,
-        wait: HookWait,
-        stage: Stage,
-        failure: Option<Box<ReconcileError>>,
-    ) -> Unfinished {
-        let revision = UnfinishedRevision {
-            revision: self.revision,
-            decision: self.decision,
-            inputs: self.inputs,
-            first: self.first,
-            applied: stage.applied,
-            failure,
-            generation: session.generation,
-            spec: stage.spec.unwrap_or_else(|| spec_of(session)),
-        };
-        Unfinished {
-            wait,
-            revision: Some(revision),
-            announced: session.progress.has_announced(),
-        }
+/// The release is left where it waits.
+fn left_at(
+    wait: HookWait,
+    session: &Session,
+    current: CurrentRevision,
+    stage: Stage,
+    failure: Option<Box<ReconcileError>>,
+) -> Unfinished {
+    let revision = UnfinishedRevision {
+        current,
+        applied: stage.applied,
+        failure,
+        generation: session.generation,
+        spec: stage.spec.unwrap_or_else(|| spec_of(session)),
+    };
+    Unfinished {
+        wait,
+        revision: Some(revision),
+        said: session.progress.said(),
     }
 }
 
@@ -187,7 +175,7 @@ impl Deploy<'_> {
                 step("store").of(written).await
             }
             Err(error) => {
-                let left = Left {
+                let current = CurrentRevision {
                     revision: stored.record.version,
                     decision: plan.decision,
                     inputs,
@@ -198,13 +186,15 @@ impl Deploy<'_> {
                 let is_asked_again = error.is_transient() && is_of_this_spec;
                 let next = error.awaited().or(stage.wait.as_ref().filter(|_| is_asked_again));
                 if let Some(wait) = next.cloned() {
-                    cache.unfinished = Some(left.at(session, wait, stage, None));
+                    cache.unfinished = Some(left_at(wait, session, current, stage, None));
                     return Err(error);
                 }
                 let is_undone = self.is_to_be_undone(session, &error);
                 if is_undone {
-                    // Written first: should the process end in between, its hooks run once more rather than never.
+                    // Written first: should the process end in between, its hooks run once more rather than never, and not
+                    // before it is undone.
                     stored.snapshot.undone = stored.snapshot.undone.saturating_add(1);
+                    stored.snapshot.undoing = true;
                     stored.snapshot.finished_hooks.clear();
                 }
                 let is_new = stored.record.info.status != ReleaseStatus::Failed;
@@ -219,8 +209,18 @@ impl Deploy<'_> {
                     spec: stage.spec,
                     ..Stage::default()
                 };
-                self.undo(session, cache, &stored, earlier, Undoing { left, error, stage })
-                    .await
+                self.undo(
+                    session,
+                    cache,
+                    &stored,
+                    earlier,
+                    Undoing {
+                        current,
+                        error,
+                        stage,
+                    },
+                )
+                .await
             }
         }
     }
@@ -235,22 +235,37 @@ impl Deploy<'_> {
         undoing: Undoing,
     ) -> Result<(), ReconcileError> {
         let Undoing {
-            left,
+            current,
             error,
             mut stage,
         } = undoing;
         stage.is_retry = false;
-        let removes = may_be_removed(session, failed, left.first, earlier);
+        let removes = may_be_removed(session, failed, current.first, earlier);
         let undo = self
             .roll_back
             .undo(session, cache, failed, earlier, removes, &mut stage);
         match undo.await {
-            Ok(()) => Err(error),
+            Ok(()) => {
+                self.note_undone(session, failed).await;
+                Err(error)
+            }
             Err(wait) => {
                 let failure = Some(Box::new(error.told(&session.redactor)));
-                cache.unfinished = Some(left.at(session, wait.clone(), stage, failure));
+                cache.unfinished = Some(left_at(wait.clone(), session, current, stage, failure));
                 Err(HookError::Waiting(Box::new(wait)).into())
             }
+        }
+    }
+
+    /// Writes down that nothing is left to be undone; where that can't be done, it is undone once more after a restart.
+    async fn note_undone(&self, session: &Session, failed: &Stored) {
+        let snapshot = Snapshot {
+            undoing: false,
+            ..failed.snapshot.clone()
+        };
+        if let Err(unwritten) = session.history.write_snapshot(failed, &snapshot).await {
+            let cause = session.redactor.mask(&chain(&unwritten));
+            session.log_error("failed to note that the revision is undone", &cause);
         }
     }
 

@@ -1,12 +1,13 @@
 //! A revision that was written down and is not in effect: after a crash, after a failure, or as it had to wait for a hook.
 
-use super::deploy::{Deploy, Left, Pending, Undoing};
+use super::deploy::{Deploy, Pending, Undoing};
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::plan::{Plan, in_effect};
+use crate::reconcile::plan::{Decision, Plan, in_effect};
 use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
-use crate::reconcile::unfinished::{Stage, Unfinished, UnfinishedRevision};
+use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished};
+use crate::release::Stored;
 
 /// Brings the last revision into effect from its stored manifest, without a rendering: the
 /// same revision, whatever is random in the chart.
@@ -34,7 +35,7 @@ impl Recover<'_> {
         };
         let wanted = left
             .as_ref()
-            .map(|left| left.revision)
+            .map(|left| left.current.revision)
             .or(known.map(|last| last.revision));
         let last = revisions
             .pop()
@@ -44,53 +45,56 @@ impl Recover<'_> {
             cache.forget_known();
             return Ok(());
         };
-        let first = left
-            .as_ref()
-            .map_or_else(|| !was_ever_deployed(&revisions), |left| left.first);
         let earlier = in_effect(&revisions).iter();
         session.redactor.learn(secrets_of(earlier.chain([&stored]), &[]));
         let revision = stored.record.version;
-        let stage = Stage {
-            spec: left.as_ref().map(|left| left.spec),
-            wait,
-            ..Stage::default()
-        };
-        let left = match left {
-            Some(UnfinishedRevision {
-                failure: Some(error),
-                applied,
-                decision,
-                inputs,
-                ..
-            }) => {
-                let undoing = Undoing {
-                    left: Left {
-                        revision,
-                        decision,
-                        inputs,
-                        first,
-                    },
-                    error: *error,
-                    stage: Stage { applied, ..stage },
+        let current = left.as_ref().map_or_else(
+            || CurrentRevision {
+                revision,
+                decision: Decision::Recover(revision),
+                inputs: prepared.inputs,
+                first: !was_ever_deployed(&revisions),
+            },
+            |left| left.current,
+        );
+        let is_left = left.is_some();
+        let (failure, stage) = match left {
+            Some(left) => {
+                let stage = Stage {
+                    spec: Some(left.spec),
+                    wait,
+                    applied: left.applied,
+                    ..Stage::default()
                 };
-                let deploy = &self.deploy;
-                return deploy.undo(session, cache, &stored, &revisions, undoing).await;
+                (left.failure.map(|failure| *failure), stage)
             }
-            other => other,
+            None => (failure_of(&stored), Stage::default()),
         };
+        let executor = self.deploy.executor;
+        if let Some(error) = failure {
+            if !is_left {
+                let doing = format!(
+                    "revision {revision} of release {} is being undone",
+                    session.release
+                );
+                executor.announce(session, cache, current.inputs, doing).await?;
+            }
+            let undoing = Undoing {
+                current,
+                error,
+                stage,
+            };
+            let deploy = &self.deploy;
+            return deploy.undo(session, cache, &stored, &revisions, undoing).await;
+        }
         let settings = self.deploy.settings;
-        let mut plan = Plan::recover(settings, &session.controls, first, &stored, &revisions)?;
-        let stage = if let Some(left) = left {
-            plan.decision = left.decision;
-            Stage {
-                applied: left.applied,
-                ..stage
-            }
-        } else {
-            let executor = self.deploy.executor;
-            executor.begin(session, cache, prepared.inputs, &plan).await?;
-            stage
-        };
+        let controls = stage.controls(session);
+        let mut plan = Plan::recover(settings, &controls, current.first, &stored, &revisions)?;
+        plan.decision = current.decision;
+        if !is_left {
+            executor.begin(session, cache, current.inputs, &plan).await?;
+        }
+        let first = current.first;
         let pending = Pending { stored, plan, first };
         let inputs = prepared.inputs;
         self.deploy
@@ -99,4 +103,13 @@ impl Recover<'_> {
         self.deploy.announce(session, cache, first, revision);
         Ok(())
     }
+}
+
+/// Why the revision has failed, where the process ended while it was being undone.
+fn failure_of(stored: &Stored) -> Option<ReconcileError> {
+    let description = &stored.record.info.description;
+    stored
+        .snapshot
+        .undoing
+        .then(|| ReconcileError::undone(description))
 }

@@ -18,7 +18,7 @@ use crate::reconcile::progress::Remedy;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::session::Session;
 use crate::reconcile::unfinished::Stage;
-use crate::release::{FinishedHook, HookJournal, Stored};
+use crate::release::{HookJournal, Stored};
 use crate::status::EventReason;
 
 /// Goes back to what was in effect before a revision failed.
@@ -105,7 +105,7 @@ impl RollBack<'_> {
         earlier: &[Stored],
         stage: &mut Stage,
     ) -> Result<(), ReconcileError> {
-        let plan = Plan::roll_back(self.settings, &session.controls, good, failed, earlier)?;
+        let plan = Plan::roll_back(self.settings, &stage.controls(session), good, failed, earlier)?;
         if stage.wait.is_none()
             && let Some(doing) = plan.decision.underway(session.release.as_str())
         {
@@ -136,19 +136,10 @@ impl RollBack<'_> {
         if stage.wait.is_none() {
             self.executor.say(session, doing.clone()).await?;
         }
-        let told = async |ran: Result<Vec<FinishedHook>, ReconcileError>| {
-            if let Err(error) = &ran
-                && let Some(wait) = error.awaited()
-            {
-                let words = session.redactor.mask(&format!("{doing}; {wait}"));
-                self.executor.say(session, words).await?;
-            }
-            ran
-        };
         let hooks: Vec<_> = failed.hooks().iter().collect();
         let uninstall = &self.uninstall;
         let before = uninstall.run_hooks(session, Some(failed), HookEvent::PreDelete, stage);
-        told(before.await).await?;
+        self.executor.say_awaited(session, &doing, before.await).await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
         let named = objects_named_by(revisions.clone());
         let named = self.executor.identities(session, named).await?;
@@ -163,7 +154,7 @@ impl RollBack<'_> {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }
         let after = uninstall.run_hooks(session, Some(failed), HookEvent::PostDelete, stage);
-        told(after.await).await?;
+        self.executor.say_awaited(session, &doing, after.await).await?;
         self.executor.applier.remove_hooks(&session.owner, &hooks).await?;
         Ok(())
     }

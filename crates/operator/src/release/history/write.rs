@@ -125,11 +125,7 @@ impl History {
     ///
     /// # Errors
     /// The server refuses it. A revision that somebody has deleted needs none.
-    pub(in crate::release) async fn write_snapshot(
-        &self,
-        stored: &Stored,
-        snapshot: &Snapshot,
-    ) -> Result<(), HistoryError> {
+    pub async fn write_snapshot(&self, stored: &Stored, snapshot: &Snapshot) -> Result<(), HistoryError> {
         let snapshot = stored.sealed(snapshot);
         let signature = if stored.is_signed() {
             self.signer

@@ -1,0 +1,237 @@
+//! What happens to a release while it waits for a hook.
+
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, condition};
+use crate::faults::process::signal;
+use crate::hooks::finish_job_of;
+use crate::records::secret_of;
+
+/// Hooks as the values list them: each a Job of an image, which runs for an event.
+const JOBS: &str = "{{- range .Values.jobs }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ $.Release.Name }}-{{ .name }}-job
+  annotations: {helm.sh/hook: {{ .on }}, helm.sh/hook-delete-policy: before-hook-creation}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: job, image: \"registry.example.com/job:{{ .image | default 1 }}\"}]
+{{- end }}
+";
+
+async fn bench(test: &str) -> Option<Bench> {
+    let bench = Bench::with_kind(test).await?;
+    bench.add_template("jobs.yaml", JOBS);
+    Some(bench)
+}
+
+/// Waits until the status says that this Job is waited for.
+async fn wait_awaited(bench: &Bench, job: &str) {
+    let told = |web: &Value| {
+        let (_, _, message) = condition(web, "Reconciling")?;
+        message.contains(&format!("{job}-job runs")).then_some(())
+    };
+    bench.wait("the wait", &bench.webs(), "shop", told).await;
+}
+
+async fn job(bench: &Bench, name: &str) -> DynamicObject {
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    jobs.get(&format!("{name}-job")).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_rollback_that_waits_goes_on_after_a_restart() {
+    let Some(bench) = bench("a_rollback_that_waits").await else {
+        return;
+    };
+    let flags = ["--rollback-on-failure"];
+    let operator = bench.operator_with(&flags).await;
+    let back = json!({"name": "back", "on": "pre-rollback"});
+    bench.apply_web("shop", json!({ "jobs": [back] })).await;
+    bench.wait_revision("shop", 1).await;
+    let up = json!({"name": "up", "on": "pre-upgrade"});
+    let bad = json!({"message": "bad", "jobs": [back, up]});
+    bench.apply_web("shop", bad).await;
+    finish_job_of(&bench, "shop-up", "Failed").await;
+    wait_awaited(&bench, "shop-back").await;
+    let uids =
+        async || [job(&bench, "shop-up").await, job(&bench, "shop-back").await].map(|job| job.metadata.uid);
+    let before = uids().await;
+    operator.kill().await.unwrap();
+
+    // The status still says so: what the next process does shows in what it is waiting for in the end.
+    let operator = bench.operator_with(&flags).await;
+    finish_job_of(&bench, "shop-back", "Complete").await;
+    let (_, _, message) = bench.wait_failed("shop", "Stalled").await;
+    assert!(
+        message.contains("shop-up-job") && message.ends_with("; rolled back to revision 1"),
+        "{message}"
+    );
+    assert_eq!(uids().await, before);
+    assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_job_of_a_revision_that_is_gone_is_not_taken_for_the_next_one_s() {
+    let Some(bench) = bench("the_job_of_a_revision_that_is_gone").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let spec = |image: u8| json!({"jobs": [{"name": "up", "on": "pre-install", "image": image}]});
+    bench.apply_web("shop", spec(1)).await;
+    wait_awaited(&bench, "shop-up").await;
+    let name = secret_of("shop", 1);
+    bench
+        .secrets()
+        .delete(&name, &DeleteParams::default())
+        .await
+        .unwrap();
+    bench.apply_web("shop", spec(2)).await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    let image = "/spec/template/spec/containers/0/image";
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let is_next = |job: &Value| (job.pointer(image)? == "registry.example.com/job:2").then_some(());
+    bench.wait("the next one's", &jobs, "shop-up-job", is_next).await;
+    assert_eq!(bench.revisions().await, ["1 pending-install"]);
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_waited_for_is_told_again_after_a_pause() {
+    let Some(bench) = bench("told_after_a_pause").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let jobs = json!([{"name": "up", "on": "pre-install"}]);
+    bench.apply_web("shop", json!({ "jobs": jobs })).await;
+    wait_awaited(&bench, "shop-up").await;
+    for (paused, is_told) in [
+        (
+            "pause",
+            (|web| condition(web, "Paused").is_some()) as fn(&Value) -> bool,
+        ),
+        ("dry-run", |web| web.pointer("/status/dryRun").is_some()),
+    ] {
+        let annotation = format!("steersman.dev/{paused}");
+        let annotate = async |value: Value| {
+            let metadata = json!({"metadata": {"annotations": {&annotation: value}}});
+            bench.patch_web("shop", metadata).await;
+        };
+        annotate(json!("true")).await;
+        let told = |web: &Value| is_told(web).then_some(());
+        bench.wait(paused, &bench.webs(), "shop", told).await;
+        annotate(Value::Null).await;
+        let told = |web: &Value| (!is_told(web)).then_some(());
+        bench.wait("its end", &bench.webs(), "shop", told).await;
+        wait_awaited(&bench, "shop-up").await;
+    }
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_hook_that_runs_counts_although_hooks_are_left_out_meanwhile() {
+    let Some(bench) = bench("a_hook_that_runs_counts").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let jobs = json!([{"name": "up", "on": "pre-install"}]);
+    bench.apply_web("shop", json!({ "jobs": jobs })).await;
+    wait_awaited(&bench, "shop-up").await;
+    let annotation = "helm.sdk.operatorframework.io/install-disable-hooks";
+    bench
+        .patch_web("shop", json!({"metadata": {"annotations": {annotation: "true"}}}))
+        .await;
+    finish_job_of(&bench, "shop-up", "Failed").await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(message.contains("shop-up-job"), "{message}");
+    // The next try leaves it out.
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_job_of_the_same_name_is_not_waited_for() {
+    let Some(bench) = bench("a_job_of_the_same_name").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let spec = json!({"jobs": [{"name": "up", "on": "pre-install"}]});
+    bench.apply_web("shop", spec).await;
+    wait_awaited(&bench, "shop-up").await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let another = json!({
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "shop-up-job"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "other", "image": "example.com/other:1"}]}}},
+    });
+    signal(&operator, "-STOP").await;
+    let at_once = DeleteParams::background();
+    jobs.delete("shop-up-job", &at_once).await.unwrap();
+    bench.wait_gone(&jobs, "shop-up-job").await;
+    bench.create(&jobs, another).await;
+    signal(&operator, "-CONT").await;
+    bench.wait_revision("shop", 1).await;
+    assert!(
+        job(&bench, "shop-up")
+            .await
+            .metadata
+            .labels
+            .is_none_or(|all| { !all.contains_key("steersman.dev/owner-uid") })
+    );
+    operator.stop().await.unwrap();
+}
+
+/// A release of which nothing can have its resource as owner: only the revision tells that it was orphaned, and who may write
+/// Secrets can do that.
+#[tokio::test]
+async fn where_no_object_can_tell_that_it_is_orphaned_the_resource_has_to() {
+    let Some(bench) = Bench::with_kind("where_no_object_can_tell").await else {
+        return;
+    };
+    let templates = bench.folder.path().join("web/templates");
+    std::fs::remove_dir_all(&templates).unwrap();
+    std::fs::create_dir(&templates).unwrap();
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: {{ .Release.Namespace }}-{{ \
+                .Release.Name }}}\nrules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n";
+    bench.add_template("role.yaml", role);
+    let operator = bench.ready_operator().await;
+    for (name, policy) in [("one", "delete"), ("two", "orphan")] {
+        let role = format!("{}-{name}", bench.namespace);
+        bench.apply_web(name, json!({})).await;
+        bench.wait_revision(name, 1).await;
+        let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
+        let secret = secret_of(name, 1);
+        bench
+            .secrets()
+            .patch(&secret, &PatchParams::default(), &disowned)
+            .await
+            .unwrap();
+        bench.delete_web(name).await;
+        let (_, message) = bench.wait_stalled(name).await;
+        assert!(message.contains("steersman.dev/deletion-policy"), "{message}");
+        bench.cluster_roles().get(&role).await.unwrap();
+        let said = json!({"metadata": {"annotations": {"steersman.dev/deletion-policy": policy}}});
+        bench.patch_web(name, said).await;
+        bench.wait_gone(&bench.webs(), name).await;
+        let left = bench.cluster_roles().get_opt(&role).await.unwrap();
+        assert_eq!(left.is_some(), policy == "orphan", "{policy}");
+    }
+    assert_eq!(bench.revisions().await, ["1 deployed"]);
+    let role = format!("{}-two", bench.namespace);
+    bench
+        .cluster_roles()
+        .delete(&role, &DeleteParams::default())
+        .await
+        .unwrap();
+    operator.stop().await.unwrap();
+}
