@@ -46,9 +46,8 @@ impl Workload {
     fn objects() -> Self {
         const TEMPLATE: &str =
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-{{ .Values.color }}\n";
-        let first = json!({"password": "canary", "color": "blue", "elsewhere": "kube-public"});
-        let second =
-            json!({"password": "canary", "color": "green", "extra": true, "message": "bye", "port": 81});
+        let first = json!({"password": "canary", "replicas": 0, "color": "blue", "elsewhere": "kube-public"});
+        let second = json!({"password": "canary", "replicas": 0, "color": "green", "extra": true, "message": "bye", "port": 81});
         Self {
             name: "objects",
             prepare: Box::new(|bench| bench.add_template("color.yaml", TEMPLATE)),
@@ -60,7 +59,8 @@ impl Workload {
 
     /// Hooks before installation, upgrade and deletion, of which one has an end of its own.
     fn hooks() -> Self {
-        let spec = |message: &str| json!({"password": "canary", "hooks": true, "message": message});
+        let spec =
+            |message: &str| json!({"password": "canary", "replicas": 0, "hooks": true, "message": message});
         Self {
             name: "hooks",
             prepare: Box::new(|bench| {
@@ -87,7 +87,7 @@ impl Workload {
             )
         };
         let jobs = [job("one", 1), job("two", 2)].concat();
-        let spec = |message: &str| json!({"password": "canary", "message": message});
+        let spec = |message: &str| json!({"password": "canary", "replicas": 0, "message": message});
         let prepare = move |bench: &Bench| bench.add_template("gone.yaml", &jobs);
         Self {
             name: "hooks that go",
@@ -111,7 +111,7 @@ impl Workload {
                 }
             }),
             steps: vec![
-                Step::Apply(json!({"password": "canary", "gadget": true})),
+                Step::Apply(json!({"password": "canary", "replicas": 0, "gadget": true})),
                 Step::Delete,
             ],
             is_alone: true,

@@ -94,10 +94,11 @@ pub(super) fn controller_manager_arguments(kubeconfig: &Path) -> Vec<String> {
         "--root-ca-file=ca.crt".to_owned(),
         "--cluster-signing-cert-file=ca.crt".to_owned(),
         "--cluster-signing-key-file=ca.key".to_owned(),
-        // There are no nodes and no cloud.
+        // There are no nodes, no cloud, and nobody to be sent to.
         "--controllers=*,-cloud-node-lifecycle-controller,-node-ipam-controller,-node-lifecycle-controller,\
          -node-route-controller,-service-lb-controller,-taint-eviction-controller,-device-taint-eviction-controller,\
-         -ttl-controller,-persistentvolume-attach-detach-controller"
+         -ttl-controller,-persistentvolume-attach-detach-controller,-endpoints-controller,-endpointslice-controller,\
+         -endpointslice-mirroring-controller"
             .to_owned(),
         "--secure-port=0".to_owned(),
         // Garbage collection and the emptying of namespaces wait for these limits otherwise.
