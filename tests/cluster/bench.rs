@@ -10,12 +10,14 @@ use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher;
 use serde_json::{Value, json};
-use steersman_testkit::cluster::{OperatorCommand, OperatorProcess, TestCluster, User};
+use steersman_testkit::cluster::{MemoryGroup, OperatorCommand, OperatorProcess, TestCluster, User};
 use tempfile::TempDir;
 
 use crate::kinds::Kinds;
 use crate::watched::{Watched, changes};
 
+/// The memory of a Deployment as `steersman init` writes it.
+pub(crate) const MEMORY_LIMIT: u64 = 128 << 20;
 /// How long anything may take. The machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -156,6 +158,22 @@ impl Bench {
     /// Starts the operator with flags, and waits until it is ready.
     pub(crate) async fn operator_with(&self, flags: &[&str]) -> OperatorProcess {
         let operator = self.start(self.folder.path(), flags, &[]);
+        operator.wait_until_ready(PATIENCE).await.unwrap();
+        operator
+    }
+
+    /// Starts the program as its image does in the pod of a project's Deployment, with the group's memory, and waits until it
+    /// is ready. It does as much at once as on a node with as many processors.
+    pub(crate) async fn operator_within(&self, group: &MemoryGroup, binary: &Path) -> OperatorProcess {
+        let operator = OperatorProcess::start(&OperatorCommand {
+            binary: &group.entering(binary, self.folder.path()).unwrap(),
+            folder: self.folder.path(),
+            kubeconfig: self.user.kubeconfig(),
+            arguments: &["--reconcile-period=0s", "--max-concurrent-reconciles=16"],
+            environment: &[("MALLOC_ARENA_MAX", "1")],
+            log: &self.folder.path().join("operator.log"),
+        });
+        let operator = operator.unwrap();
         operator.wait_until_ready(PATIENCE).await.unwrap();
         operator
     }

@@ -5,14 +5,12 @@ use std::time::{Duration, Instant};
 
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use steersman_testkit::cluster::{MemoryGroup, OperatorCommand, OperatorProcess, number_of_releases};
+use steersman_testkit::cluster::{MemoryGroup, number_of_releases};
 
-use crate::bench::{Bench, PATIENCE, condition};
+use crate::bench::{Bench, MEMORY_LIMIT, PATIENCE, condition};
 use crate::hooks::finish_job_of;
 use crate::watched::Watched;
 
-/// The limit of a Deployment as `steersman init` writes it.
-const LIMIT: u64 = 128 << 20;
 /// Those who wait are watched for so long.
 const WINDOW: Duration = Duration::from_secs(8);
 
@@ -177,21 +175,12 @@ async fn releases_that_wait_for_hooks_keep_no_memory_from_others() {
     let Some(bench) = Bench::with_kind(test).await else {
         return;
     };
-    let Some(group) = MemoryGroup::new_or_say(test, LIMIT) else {
+    let Some(group) = MemoryGroup::new_or_say(test, MEMORY_LIMIT) else {
         return;
     };
     bench.add_template("filler.yaml", FILLER);
     let binary = Path::new(env!("CARGO_BIN_EXE_steersman"));
-    let operator = OperatorProcess::start(&OperatorCommand {
-        binary: &group.entering(binary, bench.folder.path()).unwrap(),
-        folder: bench.folder.path(),
-        kubeconfig: bench.user.kubeconfig(),
-        arguments: &["--reconcile-period=0s", "--max-concurrent-reconciles=16"],
-        environment: &[("MALLOC_ARENA_MAX", "1")],
-        log: &bench.folder.path().join("operator.log"),
-    })
-    .unwrap();
-    operator.wait_until_ready(PATIENCE).await.unwrap();
+    let operator = bench.operator_within(&group, binary).await;
     let spec = json!({"hooks": true, "filler": "y".repeat(300_000)});
     let names: Vec<String> = (0..24).map(|number| format!("hang-{number}")).collect();
     for name in &names {

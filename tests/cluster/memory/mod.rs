@@ -15,12 +15,10 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use steersman_testkit::cluster::{MemoryGroup, OperatorCommand, OperatorProcess};
+use steersman_testkit::cluster::{MemoryGroup, OperatorProcess};
 
-use crate::bench::{Bench, PATIENCE, condition, wait_until};
+use crate::bench::{Bench, MEMORY_LIMIT, condition, wait_until};
 
-/// The limit of a Deployment as `steersman init` writes it.
-const LIMIT: u64 = 128 << 20;
 /// What may be used of it.
 const MOST: u64 = 115 << 20;
 
@@ -38,24 +36,13 @@ struct Campaign {
 impl Campaign {
     async fn begin(test: &str, prepare: impl AsyncFnOnce(&Bench)) -> Option<Self> {
         let bench = Bench::with_kind(test).await?;
-        let group = MemoryGroup::new_or_say(test, LIMIT)?;
+        let group = MemoryGroup::new_or_say(test, MEMORY_LIMIT)?;
         let released = std::env::var_os("STEERSMAN_MEMORY").map(PathBuf::from);
         let binary = released
             .as_deref()
             .unwrap_or(Path::new(env!("CARGO_BIN_EXE_steersman")));
         prepare(&bench).await;
-        let operator = OperatorProcess::start(&OperatorCommand {
-            binary: &group.entering(binary, bench.folder.path()).unwrap(),
-            folder: bench.folder.path(),
-            kubeconfig: bench.user.kubeconfig(),
-            // As many at once as on a node with as many processors.
-            arguments: &["--reconcile-period=0s", "--max-concurrent-reconciles=16"],
-            // As the image has it.
-            environment: &[("MALLOC_ARENA_MAX", "1")],
-            log: &bench.folder.path().join("operator.log"),
-        })
-        .unwrap();
-        operator.wait_until_ready(PATIENCE).await.unwrap();
+        let operator = bench.operator_within(&group, binary).await;
         let id = operator.id().await.unwrap();
         Some(Self {
             bench,

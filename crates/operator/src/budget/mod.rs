@@ -24,7 +24,7 @@ const COPIES: usize = 4;
 /// Who waits longer for a share says so.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is kept at no cost: the plan of a usual release, while its hooks run.
+/// What is kept at no cost: the plan of a usual release, while its requests are answered.
 const SMALL: usize = 128 * 1024;
 
 /// The memory of all reconciles.

@@ -54,6 +54,8 @@ struct Waker {
 
 struct Entry {
     live: LiveObject,
+    /// The version that its health is of: an apply of ours tells of a version, and nothing of health.
+    judged: Option<u64>,
     /// Which list was the last one to begin when it was seen.
     list: u64,
 }
@@ -223,9 +225,11 @@ impl Known {
         let list = self.lists;
         match self.owners.get_mut(owner) {
             Some(known) => {
-                let health = known.objects.get(id).and_then(|entry| entry.live.health.clone());
+                let before = known.objects.get(id);
+                let judged = before.and_then(|entry| entry.judged);
+                let health = before.and_then(|entry| entry.live.health.clone());
                 let live = LiveObject { health, ..live };
-                let before = known.objects.insert(id.clone(), Entry { live, list });
+                let before = known.objects.insert(id.clone(), Entry { live, judged, list });
                 self.objects += usize::from(before.is_none());
             }
             None => self.missed.note(owner, &id.group, &id.kind),
@@ -279,6 +283,7 @@ impl Known {
             known.objects.insert(
                 id.clone(),
                 Entry {
+                    judged: live.version,
                     live,
                     list: self.lists,
                 },
@@ -289,11 +294,15 @@ impl Known {
         // After a restore of the cluster versions are lower than before. A list has those of now.
         let is_former = list.is_some_and(|list| entry.list < list);
         entry.list = self.lists;
-        // The answer to our own apply may be ahead of the watch. Its verdict is not.
+        // The answer to our own apply may be ahead of the watch, and says nothing of health. The watch may be ahead of a list.
         if !is_former && new.is_older_than(&entry.live) && entry.live.uid == new.uid {
-            entry.live.health.clone_from(&new.health);
+            if !is_older(new.version, entry.judged) {
+                entry.live.health.clone_from(&new.health);
+                entry.judged = new.version;
+            }
             return Before::Newer;
         }
+        entry.judged = new.version;
         Before::Known(std::mem::replace(&mut entry.live, new.clone()))
     }
 
@@ -377,6 +386,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::status::Health;
 
     fn scope() -> Scope {
         Scope {
@@ -443,6 +453,34 @@ mod tests {
         assert_eq!((known.objects, known.owned("u").count()), (0, 0));
         route(&mut known, "u", now + 2 * GRACE);
         assert_eq!(known.unseen("u"), [scope()]);
+    }
+
+    #[test]
+    fn health_is_never_that_of_an_earlier_version() {
+        let mut known = Known::default();
+        route(&mut known, "u", Instant::now());
+        let told = |known: &mut Known, version: u64| {
+            let told = LiveObject {
+                health: Some(Health::Progressing(version.to_string())),
+                ..live(version)
+            };
+            known.show(("u", &id("one")), &scope(), &told, None);
+            let Some(Health::Progressing(judged)) = &known.live("u", &id("one")).unwrap().health else {
+                panic!("no health");
+            };
+            judged.parse::<u64>().unwrap()
+        };
+        // A list that began before the last change is late.
+        assert_eq!(
+            [10, 12, 11].map(|version| told(&mut known, version)),
+            [10, 12, 12]
+        );
+        // Our own apply is ahead.
+        known.note_applied("u", &id("one"), live(20));
+        assert_eq!(
+            [14, 16, 15].map(|version| told(&mut known, version)),
+            [14, 16, 16]
+        );
     }
 
     #[test]

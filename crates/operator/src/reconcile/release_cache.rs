@@ -246,8 +246,8 @@ impl ReleaseCache {
         self.known.as_ref().map_or(0, |known| known.objects.len())
     }
 
-    /// Forgets all but what is to be reported and what is waited for when the `reconcile-at` annotation has another value than before: everything
-    /// is read and tried again, at once.
+    /// Forgets all but what is to be reported and what is waited for when the `reconcile-at` annotation has another value
+    /// than before: everything is read and tried again, at once.
     pub(super) fn reset_if_requested(&mut self, reconcile_at: Option<&str>) {
         if reconcile_at.is_some() && reconcile_at != self.reconcile_at.as_deref() {
             *self = Self {

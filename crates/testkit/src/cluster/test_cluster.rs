@@ -187,6 +187,14 @@ impl TestCluster {
             review["spec"][field] = value.clone();
         }
         let review: SubjectAccessReview = from_json(review);
+        let named = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let who: Vec<String> = who
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(_, value)| named(value))
+            .collect();
+        let who = who.join(", ");
         let reviews = Api::all(self.client().await?);
         let begun = Instant::now();
         loop {
@@ -197,7 +205,7 @@ impl TestCluster {
             }
             if begun.elapsed() > ALLOWED_WITHIN {
                 return Err(ControlPlaneError::NeverAllowed {
-                    user: who.to_string(),
+                    user: who,
                     action: format!("{verb} {resource}.{group}"),
                 });
             }

@@ -3,6 +3,8 @@
 //! A list costs the server all Secrets of the namespace; with as many releases in it, that is quadratic. That a name is not
 //! known is no proof that nothing is there: where that matters, the server is asked.
 
+use std::collections::BTreeSet;
+
 use futures::{StreamExt as _, TryStreamExt as _};
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -46,11 +48,13 @@ impl History {
         }
     }
 
-    /// What `pick` takes of the metadata of each Secret of the release: others may have put much into it.
-    pub(super) async fn find_metadata<T>(
+    /// The least of what `pick` takes of the metadata of each Secret of the release, so many at most: others may have put
+    /// much into it, and may have made many.
+    pub(super) async fn find_metadata<T: Ord>(
         &self,
+        most: usize,
         pick: impl Fn(&ObjectMeta) -> Option<T>,
-    ) -> Result<Vec<T>, HistoryError> {
+    ) -> Result<BTreeSet<T>, HistoryError> {
         let names = self.known_names().await.unwrap_or_default();
         let requests: Vec<_> = names
             .iter()
@@ -66,12 +70,15 @@ impl History {
         if !found.is_empty() {
             return Ok(found.into_iter().flatten().collect());
         }
-        let mut listed = Vec::new();
+        let mut listed = BTreeSet::new();
         let mut pages = Pages::of(&self.secrets, self.selector());
         let failed = |error| self.failed("read", error);
         while let Some(page) = pages.next_metadata().await.map_err(failed)? {
             self.note_all(page.iter());
             listed.extend(page.iter().filter_map(&pick));
+            while listed.len() > most {
+                listed.pop_last();
+            }
         }
         Ok(listed)
     }

@@ -10,6 +10,11 @@ use super::{History, HistoryError};
 use crate::release::secret::{PART_LABEL, name_prefix};
 use crate::release::stored::Stored;
 
+/// So many Secrets of a release are remembered at a time to be deleted: who may write Secrets can give it any number of them.
+const MOST_AT_A_TIME: usize = 5000;
+/// So often: who makes them as fast as they are deleted holds nobody up for ever.
+const MOST_TIMES: usize = 50;
+
 impl History {
     /// Deletes a revision with its parts. A Secret that has taken its name since it was read stays.
     ///
@@ -60,18 +65,25 @@ impl History {
                 .is_some_and(|name| name.starts_with(&prefix));
             is_named && is_anybodys && owners.all(|owner| owner.uid == self.owner.uid)
         };
-        let secrets = self.find_metadata(|metadata| {
+        let pick = |metadata: &ObjectMeta| {
             let version = metadata.labels.as_ref().and_then(|labels| labels.get("version"));
             let version: u32 = version
                 .and_then(|version| version.parse().ok())
                 .unwrap_or_default();
-            let name = metadata.name.clone().filter(|_| is_ours(metadata))?;
+            // Somebody's finalizer may hold it for ever.
+            let is_going = metadata.deletion_timestamp.is_some();
+            let name = metadata.name.clone().filter(|_| !is_going && is_ours(metadata))?;
             Some((version, name, metadata.uid.clone()))
-        });
-        let mut secrets = secrets.await?;
-        secrets.sort_by_key(|(version, ..)| *version);
-        for (_, name, uid) in secrets {
-            self.delete_secret(&name, uid).await?;
+        };
+        for _ in 0..MOST_TIMES {
+            let oldest = self.find_metadata(MOST_AT_A_TIME, pick).await?;
+            let are_all = oldest.len() < MOST_AT_A_TIME;
+            for (_, name, uid) in oldest {
+                self.delete_secret(&name, uid).await?;
+            }
+            if are_all {
+                break;
+            }
         }
         Ok(())
     }

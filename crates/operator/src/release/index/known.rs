@@ -9,9 +9,36 @@ use steersman_model::Revision;
 
 use crate::release::secret::{secret_name, secret_revision};
 
-/// The Secrets of releases, by namespace and release.
+/// So many Secrets are remembered in all: 8 MB. Whoever may write Secrets can label any number of them.
+const MOST: usize = 40_000;
+/// So many of a release. Helm keeps ten, and may be told otherwise.
+const MOST_OF_RELEASE: usize = 1000;
+
+/// The Secrets of releases, by namespace and release. Where there are too many, a release counts as not known, or the
+/// namespace that has the most: they are asked for then.
 #[derive(Default)]
-pub(super) struct KnownSecrets(BTreeMap<Box<str>, BTreeMap<Box<str>, Vec<Known>>>);
+pub(super) struct KnownSecrets {
+    namespaces: BTreeMap<Box<str>, Namespace>,
+    /// How many Secrets are remembered.
+    count: usize,
+}
+
+/// The releases of a namespace.
+#[derive(Default)]
+struct Namespace {
+    releases: BTreeMap<Box<str>, Secrets>,
+    count: usize,
+    /// Whether it had too many, so that nothing is remembered of it.
+    is_cut: bool,
+}
+
+/// The Secrets of a release.
+#[derive(Default)]
+struct Secrets {
+    known: Vec<Known>,
+    /// Whether there were too many, so that none is remembered.
+    is_cut: bool,
+}
 
 /// A Secret of a release, as its metadata names it.
 pub(super) struct Sighting {
@@ -76,69 +103,119 @@ impl Sighting {
 }
 
 impl KnownSecrets {
-    /// Those that the watch, or answers to our own requests, have told of.
-    pub(super) fn names(&self, namespace: &str, release: &str) -> Vec<String> {
-        let known = self.0.get(namespace).and_then(|releases| releases.get(release));
-        let known = known.into_iter().flatten();
-        known.map(|known| known.name.of(release)).collect()
+    /// Those that the watch, or answers to our own requests, have told of. `None` where there were too many to remember.
+    pub(super) fn names(&self, namespace: &str, release: &str) -> Option<Vec<String>> {
+        let Some(namespace) = self.namespaces.get(namespace) else {
+            return Some(Vec::new());
+        };
+        let secrets = namespace.releases.get(release);
+        if namespace.is_cut || secrets.is_some_and(|secrets| secrets.is_cut) {
+            return None;
+        }
+        let known = secrets.into_iter().flat_map(|secrets| &secrets.known);
+        Some(known.map(|known| known.name.of(release)).collect())
     }
 
     /// The watch tells of a Secret. Where it lags, it may tell what had its name before.
     pub(super) fn seen(&mut self, sighting: Sighting) {
-        let all = self.of_release(&sighting.namespace, &sighting.release);
-        let source = Source::Watch(sighting.uid);
-        match all.iter_mut().find(|known| known.name == sighting.name) {
-            Some(known) => {
-                let is_former = matches!(known.source, Source::Answer(Some(uid)) if uid != sighting.uid);
-                if !is_former {
-                    known.source = source;
-                }
-            }
-            None => all.push(Known {
-                name: sighting.name,
-                source,
-            }),
-        }
+        let Sighting {
+            namespace,
+            release,
+            name,
+            uid,
+        } = sighting;
+        self.note(
+            &namespace,
+            &release,
+            name,
+            Source::Watch(uid),
+            |known| !matches!(known, Source::Answer(Some(answered)) if answered != uid),
+        );
     }
 
     /// The watch tells of the end of a Secret. One that has taken its name stays.
     pub(super) fn gone(&mut self, sighting: &Sighting) {
-        let Some(releases) = self.0.get_mut(&sighting.namespace) else {
+        let Some(namespace) = self.namespaces.get_mut(&sighting.namespace) else {
             return;
         };
-        let Some(all) = releases.get_mut(&sighting.release) else {
+        let Some(secrets) = namespace.releases.get_mut(&sighting.release) else {
             return;
         };
         let uid = sighting.uid;
         let is_it = |source| source == Source::Watch(uid) || source == Source::Answer(Some(uid));
-        all.retain(|known| known.name != sighting.name || !is_it(known.source));
-        if all.is_empty() {
-            releases.remove(&sighting.release);
+        let before = secrets.known.len();
+        secrets
+            .known
+            .retain(|known| known.name != sighting.name || !is_it(known.source));
+        let gone = before - secrets.known.len();
+        if secrets.known.is_empty() && !secrets.is_cut {
+            namespace.releases.remove(&sighting.release);
         }
-        if releases.is_empty() {
-            self.0.remove(&sighting.namespace);
+        namespace.count -= gone;
+        self.count -= gone;
+        if namespace.releases.is_empty() && !namespace.is_cut {
+            self.namespaces.remove(&sighting.namespace);
         }
     }
 
     /// An answer, or its absence, tells of a Secret.
     pub(super) fn answered(&mut self, namespace: &str, release: &str, name: &str, uid: Option<&str>) {
         let name = Name::new(release, name);
-        let source = Source::Answer(uid.map(number_of));
-        let all = self.of_release(namespace, release);
-        match all.iter_mut().find(|known| known.name == name) {
-            // The watch was quicker than the answer.
-            Some(known) if uid.map(number_of).map(Source::Watch) == Some(known.source) => {}
-            Some(known) => known.source = source,
-            None => all.push(Known { name, source }),
+        let uid = uid.map(number_of);
+        // The watch may have been quicker than the answer.
+        let is_news = |known| uid.map(Source::Watch) != Some(known);
+        self.note(namespace, release, name, Source::Answer(uid), is_news);
+    }
+
+    /// Remembers a Secret, or another source of one that is known where `is_news` says of the former that it may.
+    fn note(
+        &mut self,
+        namespace: &str,
+        release: &str,
+        name: Name,
+        source: Source,
+        is_news: impl Fn(Source) -> bool,
+    ) {
+        let of_namespace = self.namespaces.entry(namespace.into()).or_default();
+        if of_namespace.is_cut {
+            return;
+        }
+        let secrets = of_namespace.releases.entry(release.into()).or_default();
+        if let Some(known) = secrets.known.iter_mut().find(|known| known.name == name) {
+            if is_news(known.source) {
+                known.source = source;
+            }
+            return;
+        }
+        if secrets.is_cut {
+            return;
+        }
+        secrets.known.push(Known { name, source });
+        (of_namespace.count, self.count) = (of_namespace.count + 1, self.count + 1);
+        if secrets.known.len() > MOST_OF_RELEASE {
+            let cut = std::mem::take(&mut secrets.known).len();
+            secrets.is_cut = true;
+            of_namespace.count -= cut;
+            self.count -= cut;
+        }
+        if self.count > MOST {
+            self.cut_largest();
         }
     }
 
-    fn of_release(&mut self, namespace: &str, release: &str) -> &mut Vec<Known> {
-        self.0
-            .entry(namespace.into())
-            .or_default()
-            .entry(release.into())
-            .or_default()
+    /// Forgets the namespace with the most Secrets.
+    fn cut_largest(&mut self) {
+        let largest = self
+            .namespaces
+            .values_mut()
+            .max_by_key(|namespace| namespace.count);
+        if let Some(largest) = largest {
+            self.count -= largest.count;
+            *largest = Namespace {
+                is_cut: true,
+                ..Namespace::default()
+            };
+        }
     }
 }
 
@@ -180,12 +257,50 @@ mod tests {
             known.seen(sighting(name, name));
             known.seen(sighting(name, name));
         }
-        assert_eq!(known.names("a", "shop"), names);
-        assert_eq!(known.names("b", "shop"), [""; 0]);
+        assert_eq!(known.names("a", "shop").unwrap(), names);
+        assert_eq!(known.names("b", "shop").unwrap(), [""; 0]);
         for name in names {
             known.gone(&sighting(name, name));
         }
-        assert!(known.0.is_empty());
+        assert!(known.namespaces.is_empty() && known.count == 0);
+    }
+
+    /// The Secret of a release in a namespace.
+    fn other(namespace: &str, release: &str, number: usize) -> Sighting {
+        Sighting {
+            namespace: namespace.into(),
+            release: release.into(),
+            name: Name::new(release, &format!("other-{number}")),
+            uid: number as u64,
+        }
+    }
+
+    #[test]
+    fn a_release_with_too_many_is_asked_for_and_its_neighbour_is_known() {
+        let mut known = KnownSecrets::default();
+        known.seen(sighting(FIRST, "uid"));
+        for number in 0..3 * MOST_OF_RELEASE {
+            known.seen(other("a", "flood", number));
+        }
+        assert_eq!(known.names("a", "flood"), None);
+        assert_eq!(known.names("a", "shop").unwrap(), [FIRST]);
+        known.gone(&other("a", "flood", 0));
+        assert_eq!(known.names("a", "flood"), None, "others may be there");
+        assert_eq!(known.count, 1);
+    }
+
+    #[test]
+    fn the_namespace_with_the_most_is_forgotten_and_others_are_not() {
+        let mut known = KnownSecrets::default();
+        known.seen(sighting(FIRST, "uid"));
+        for number in 0..MOST + 500 {
+            known.seen(other("flood", &format!("release-{}", number / 100), number));
+        }
+        assert_eq!(known.names("flood", "release-0"), None);
+        assert_eq!(known.names("flood", "none"), None);
+        assert_eq!(known.names("a", "shop").unwrap(), [FIRST]);
+        known.answered("a", "shop", "sh.helm.release.v1.shop.v2", None);
+        assert_eq!(known.count, 2);
     }
 
     #[test]
@@ -195,10 +310,10 @@ mod tests {
         known.answered("a", "shop", FIRST, Some("new"));
         known.seen(sighting(FIRST, "old"));
         known.gone(&sighting(FIRST, "old"));
-        assert_eq!(known.names("a", "shop"), [FIRST]);
+        assert_eq!(known.names("a", "shop").unwrap(), [FIRST]);
         known.seen(sighting(FIRST, "new"));
         known.gone(&sighting(FIRST, "new"));
-        assert_eq!(known.names("a", "shop"), [""; 0]);
+        assert_eq!(known.names("a", "shop").unwrap(), [""; 0]);
     }
 
     #[test]
@@ -206,11 +321,11 @@ mod tests {
         let mut known = KnownSecrets::default();
         known.answered("a", "shop", FIRST, None);
         known.gone(&sighting(FIRST, "old"));
-        assert_eq!(known.names("a", "shop"), [FIRST]);
+        assert_eq!(known.names("a", "shop").unwrap(), [FIRST]);
         known.seen(sighting(FIRST, "new"));
         // The answer to another request of ours comes late.
         known.answered("a", "shop", FIRST, Some("new"));
         known.gone(&sighting(FIRST, "new"));
-        assert_eq!(known.names("a", "shop"), [""; 0]);
+        assert_eq!(known.names("a", "shop").unwrap(), [""; 0]);
     }
 }

@@ -68,7 +68,7 @@ impl ReleaseIndex {
     }
 
     /// The names of the Secrets of `release` in `namespace`, as soon as a list has named them all. `None` where that
-    /// can't be known: in namespaces that are not watched, and while the watch fails.
+    /// can't be known: in namespaces that are not watched, while the watch fails, and where there are too many.
     pub async fn secrets_of(self: &Arc<Self>, namespace: &str, release: &ReleaseName) -> Option<Vec<String>> {
         let scope = self.scope(namespace)?;
         loop {

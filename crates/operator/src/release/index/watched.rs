@@ -25,7 +25,7 @@ pub(super) enum Answer {
     Names(Vec<String>),
     /// Nothing until a list has arrived.
     Later,
-    /// Nothing, as the watch fails.
+    /// Nothing, as the watch fails, or as there were too many.
     Unknown,
 }
 
@@ -44,7 +44,9 @@ impl Watched {
     pub(super) fn answer(&self, namespace: &str, release: &ReleaseName) -> Answer {
         match (&self.known, &self.arriving) {
             _ if self.is_silent => Answer::Unknown,
-            (Some(known), None) => Answer::Names(known.names(namespace, release.as_str())),
+            (Some(known), None) => known
+                .names(namespace, release.as_str())
+                .map_or(Answer::Unknown, Answer::Names),
             _ => Answer::Later,
         }
     }
