@@ -10,7 +10,7 @@ use crate::bench::Bench;
 const MAPS: usize = 30;
 
 /// Adds thirty `ConfigMaps` of 80 kB to the chart, each of text that `text` gives.
-fn add_maps(bench: &Bench, mut text: impl FnMut() -> String) {
+pub(crate) fn add_maps(bench: &Bench, mut text: impl FnMut() -> String) {
     for number in 0..MAPS {
         let mut template = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: large-{number}\ndata:\n  message: {{{{ .Values.message }}}}\n"
@@ -21,7 +21,7 @@ fn add_maps(bench: &Bench, mut text: impl FnMut() -> String) {
 }
 
 /// Text that can't be packed to much less.
-fn noise() -> impl FnMut() -> String {
+pub(crate) fn noise() -> impl FnMut() -> String {
     let mut state = 1_u64;
     move || {
         let mut text = String::new();

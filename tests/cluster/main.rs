@@ -65,6 +65,7 @@ mod takeover;
 mod template;
 mod tenants;
 mod traces;
+mod undoing;
 mod uninstall;
 mod values;
 mod waiting;

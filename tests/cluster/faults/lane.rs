@@ -49,9 +49,16 @@ impl Lane {
 
     /// Starts the operator and waits until it is ready.
     pub(crate) async fn start(&self) {
-        let operator = self.bench.operator();
+        self.have(self.bench.ready_operator().await).await;
+    }
+
+    /// The same with flags.
+    pub(crate) async fn start_with(&self, flags: &[&str]) {
+        self.have(self.bench.operator_with(flags).await).await;
+    }
+
+    async fn have(&self, operator: OperatorProcess) {
         self.proxy.attach(operator.id().await);
-        operator.wait_until_ready(PATIENCE).await.unwrap();
         *self.operator.lock().await = Some(operator);
     }
 

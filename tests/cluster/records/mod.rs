@@ -24,7 +24,7 @@ pub(crate) fn secret_of(release: &str, revision: u32) -> String {
 }
 
 /// Helm's record in a Secret.
-fn record_in(secret: &DynamicObject) -> Value {
+pub(crate) fn record_in(secret: &DynamicObject) -> Value {
     let stored = STANDARD
         .decode(secret.data["data"]["release"].as_str().unwrap())
         .unwrap();
@@ -37,7 +37,7 @@ fn record_in(secret: &DynamicObject) -> Value {
 }
 
 /// A record as a Secret has it in its data; Helm reads it without compression, too.
-fn packed(record: &Value) -> String {
+pub(crate) fn packed(record: &Value) -> String {
     STANDARD.encode(STANDARD.encode(record.to_string()))
 }
 

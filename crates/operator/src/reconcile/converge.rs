@@ -194,6 +194,9 @@ impl Reconciler {
         if let Some(revision) = &unfinished.revision {
             session.go_on_with(unfinished, revision);
         }
+        if let Some(said) = &unfinished.said {
+            session.progress.note_said(said.clone());
+        }
         if let Some(said) = &unfinished.said
             && let Err(error) = session.announce_more(said, (self.shared.now)()).await
         {

@@ -110,6 +110,14 @@ pub enum ReconcileError {
         /// As of the failure.
         is_stalled: bool,
     },
+    /// A revision has failed, and to undo it something has no answer yet.
+    #[error("{failure}; it can't be undone yet")]
+    NotUndone {
+        /// In a few words without secrets.
+        failure: String,
+        /// Why not.
+        source: Box<ReconcileError>,
+    },
     /// The drifted objects can't be applied.
     #[error("failed to correct drift")]
     Drift(#[source] ApplyError),
@@ -127,16 +135,21 @@ impl ReconcileError {
     /// The same failure in words, for as long as it takes to undo it: what a server says may be as long as what it was sent.
     pub(super) fn told(self, redactor: &LearningRedactor) -> Self {
         Self::Undone {
-            message: cut(&redactor.mask(&chain(&self))),
+            message: self.in_few_words(redactor),
             needs_change: self.needs_change(),
             is_stalled: self.is_stalled(),
         }
     }
 
-    /// A failure that is being undone, as it is written down.
-    pub(super) fn undone(description: &str) -> Self {
+    /// The failure in words without secrets, of which there are a few lines.
+    pub(super) fn in_few_words(&self, redactor: &LearningRedactor) -> String {
+        cut(redactor.mask(&chain(self)))
+    }
+
+    /// A failure that is being undone, as it was written down in a few words.
+    pub(super) fn undone(message: String) -> Self {
         Self::Undone {
-            message: cut(description),
+            message,
             needs_change: false,
             is_stalled: false,
         }
@@ -171,7 +184,8 @@ impl ReconcileError {
             | Self::Apply(_)
             | Self::Hook(_)
             | Self::Prune(_)
-            | Self::Undone { .. } => of_release,
+            | Self::Undone { .. }
+            | Self::NotUndone { .. } => of_release,
         }
     }
 
@@ -268,11 +282,12 @@ impl ReconcileError {
 }
 
 /// The first lines of a failure.
-fn cut(message: &str) -> String {
-    match message.char_indices().nth(LONGEST_FAILURE) {
-        Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
-        None => message.to_owned(),
+fn cut(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(LONGEST_FAILURE) {
+        message.truncate(end);
+        message.push('…');
     }
+    message
 }
 
 #[cfg(test)]

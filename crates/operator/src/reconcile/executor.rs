@@ -295,8 +295,17 @@ impl Executor {
         if policy == DeletionPolicy::Orphan || disowned.clone().next().is_none() {
             return Ok(policy);
         }
+        let hooks: Vec<&HookRecord> = disowned.clone().flat_map(Stored::hooks).collect();
+        let mut objects = self.applier.going_with_hooks(&session.owner, &hooks).await?;
         let named = self.identities(session, objects_named_by(disowned)).await?;
-        match self.applier.ownership_of(&session.owner, &named).await? {
+        let going = named.into_iter().filter(|(_, object)| !object.is_kept());
+        objects.extend(going.map(|(id, _)| id));
+        let owned = match self.applier.ownership_of(&session.owner, &objects).await? {
+            // What hooks have done may be elsewhere.
+            ObjectsOwned::Gone if !hooks.is_empty() => ObjectsOwned::Unclear,
+            owned => owned,
+        };
+        match owned {
             ObjectsOwned::No => return Ok(DeletionPolicy::Orphan),
             ObjectsOwned::Yes => tracing::warn!(
                 release = %session.release,

@@ -220,12 +220,7 @@ fn note_unreported(session: &Session, cache: &mut ReleaseCache, revisions: &[Sto
     let Some(deployed) = revisions.iter().rev().find(is_deployed) else {
         return;
     };
-    let shown = session
-        .object()
-        .data
-        .pointer("/status/revision")
-        .and_then(Value::as_u64);
-    if shown == Some(u64::from(deployed.record.version.0)) {
+    if session.shown_revision() == Some(deployed.record.version) {
         return;
     }
     cache.note_unreported(session.redactor.mask(&deployed.record.info.notes));

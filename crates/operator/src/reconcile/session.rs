@@ -206,11 +206,12 @@ impl Session {
         if let Some(said) = unfinished.said.clone() {
             self.progress.note_said(said);
         }
-        self.own_generation = self.own_generation.or(self.generation);
-        self.generation = revision.generation;
-        Earlier {
-            is_of_other_spec: revision.spec != spec_of(self),
+        let is_of_other_spec = revision.spec != spec_of(self);
+        if is_of_other_spec {
+            self.own_generation = self.own_generation.or(self.generation);
+            self.generation = revision.generation;
         }
+        Earlier { is_of_other_spec }
     }
 
     /// Reports are about the resource as it is again.
@@ -274,6 +275,12 @@ impl Session {
     pub(super) fn shows_deployment(&self) -> bool {
         let status = self.object.data.get("status");
         status.is_some_and(|status| status.get("deployedRelease").is_some())
+    }
+
+    /// The revision that the resource's status shows as deployed.
+    pub(super) fn shown_revision(&self) -> Option<Revision> {
+        let shown = self.object.data.pointer("/status/revision")?.as_u64()?;
+        u32::try_from(shown).ok().map(Revision)
     }
 
     /// Whether the resource is known from a watch alone, and not new: it may have gone meanwhile.

@@ -30,12 +30,12 @@ impl<'a> HookJournal<'a> {
     /// What the object of a hook carries that was started for this event: the revision, the event, how often the revision
     /// was undone, and when the revision was written, as its number is used again where somebody has deleted it.
     pub fn mark(&self, event: &str) -> String {
-        let record = &self.stored.record;
-        let run = match self.stored.snapshot.undone {
-            0 => format!("{}/{event}", record.version),
-            undone => format!("{}/{event}/{undone}", record.version),
+        let (revision, snapshot) = (self.stored.record.version, &self.stored.snapshot);
+        let run = match snapshot.undone {
+            0 => format!("{revision}/{event}"),
+            undone => format!("{revision}/{event}/{undone}"),
         };
-        match record.info.last_deployed {
+        match snapshot.written {
             Some(written) => format!("{run} of {written}"),
             None => run,
         }

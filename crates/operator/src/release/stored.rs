@@ -1,5 +1,6 @@
 //! A revision as it is stored: Helm's record, and what we know besides.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
@@ -35,9 +36,12 @@ pub struct Snapshot {
     /// How often it was undone after it had failed: its hooks run again then.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub undone: u32,
-    /// Whether it is being undone: who finds it like this goes on with that.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub undoing: bool,
+    /// Why it is being undone, without secrets: who finds this goes on with that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoing: Option<String>,
+    /// When it was written first; absent where that was not noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Timestamp>,
     /// Whether it is the first of a history that was lost: the release's objects were there before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,

@@ -231,6 +231,19 @@ impl Applier {
         Ok(runs.into_iter().map(|run| run.id).collect())
     }
 
+    /// Those objects of `hooks` that are to go with the release.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn going_with_hooks(
+        &self,
+        owner: &Owner,
+        hooks: &[&HookRecord],
+    ) -> Result<BTreeSet<ObjectId>, DiscoveryError> {
+        let runs = self.readable(owner, hooks).await?;
+        Ok(runs.into_iter().filter(Run::is_to_go).map(|run| run.id).collect())
+    }
+
     /// What `hooks` make, but for those that can't be read or whose kind is gone.
     async fn readable<'a>(
         &self,

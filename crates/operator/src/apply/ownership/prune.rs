@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, Preconditions, PropagationPolicy};
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::{OWNER_UID_LABEL, Owner, Ownership, RequestError, is_kept, orphan_patch};
-use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
+use steersman_model::{FIELD_MANAGER, ObjectId};
 
 use crate::apply::applier::Applier;
 use crate::apply::request::{delete, find};
@@ -204,20 +204,17 @@ impl Applier {
         Ok(found.is_some_and(|metadata| owner.ownership(&metadata) == Ownership::Ours))
     }
 
-    /// Whether the resource is an owner of those of `objects` that it may own and that are to go with it.
+    /// Whether the resource is an owner of those of `objects`, which are to go with it, that it may own.
     ///
     /// # Errors
     /// An object can't be read.
     pub async fn ownership_of(
         &self,
         owner: &Owner,
-        objects: &[(ObjectId, RenderedObject)],
+        objects: &BTreeSet<ObjectId>,
     ) -> Result<ObjectsOwned, PruneError> {
         let mut found = ObjectsOwned::Gone;
-        for (id, object) in objects {
-            if object.is_kept() {
-                continue;
-            }
+        for id in objects {
             let Some(metadata) = self.look_at(id).await? else {
                 continue;
             };

@@ -61,7 +61,7 @@ impl CorrectDrift<'_> {
         session.progress.note_corrected(changes.len());
         cache.note_corrected(&changes, Instant::now());
         if update_fields(&mut stored, &changes) {
-            session.history.update(&stored, (self.now)()).await?;
+            session.history.update(&mut stored, (self.now)()).await?;
         }
         self.announce(session, &changes);
         // What can be corrected is; objects whose definition is gone wait for it.

@@ -2,11 +2,12 @@
 //! brought into effect.
 
 use jiff::Timestamp;
+use steersman_chart::HookEvent;
 use steersman_model::{ChangeSet, Inputs, ReleaseStatus, Revision, chain};
 
 use super::retention::make_room;
-use super::roll_back::RollBack;
-use crate::apply::{HookError, HookWait};
+use super::roll_back::{NotUndone, RollBack};
+use crate::apply::{HookError, HookWait, event_name};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
@@ -106,6 +107,7 @@ impl Deploy<'_> {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups(),
                 first: Some(new.first),
+                written: Some((self.now)()),
                 adopted: new.adopts,
                 ..Snapshot::default()
             },
@@ -120,7 +122,7 @@ impl Deploy<'_> {
         // a later prune can't find.
         let keep = self.settings.releases.history_max;
         let surplus = make_room(self.executor, session, keep, &earlier, &mut stored).await?;
-        let written = session.history.create(&stored, (self.now)());
+        let written = session.history.create(&mut stored, (self.now)());
         step("store").of(written).await?;
         let NewRevision {
             mut plan,
@@ -194,15 +196,15 @@ impl Deploy<'_> {
                     // Written first: should the process end in between, its hooks run once more rather than never, and not
                     // before it is undone.
                     stored.snapshot.undone = stored.snapshot.undone.saturating_add(1);
-                    stored.snapshot.undoing = true;
+                    stored.snapshot.undoing = Some(error.in_few_words(&session.redactor));
                     stored.snapshot.finished_hooks.clear();
                 }
                 let is_new = stored.record.info.status != ReleaseStatus::Failed;
-                if is_undone || (is_new && is_final(&error)) {
-                    self.mark_failed(session, cache, &mut stored, inputs, &error)
+                let is_marked = (is_undone || (is_new && is_final(&error)))
+                    && self
+                        .mark_failed(session, cache, &mut stored, inputs, &error)
                         .await;
-                }
-                if !is_undone {
+                if !is_undone || !is_marked {
                     return Err(error);
                 }
                 let stage = Stage {
@@ -244,23 +246,35 @@ impl Deploy<'_> {
         let undo = self
             .roll_back
             .undo(session, cache, failed, earlier, removes, &mut stage);
-        match undo.await {
+        let (wait, error, told) = match undo.await {
             Ok(()) => {
                 self.note_undone(session, failed).await;
-                Err(error)
+                return Err(error);
             }
-            Err(wait) => {
-                let failure = Some(Box::new(error.told(&session.redactor)));
-                cache.unfinished = Some(left_at(wait.clone(), session, current, stage, failure));
-                Err(HookError::Waiting(Box::new(wait)).into())
+            Err(NotUndone::Waits(wait)) => {
+                let told = HookError::Waiting(Box::new(wait.clone())).into();
+                (Some(wait), error.told(&session.redactor), told)
             }
-        }
+            // It is asked again, from there; another spec may be what helps.
+            Err(NotUndone::Yet(source)) => {
+                let is_of_this_spec = stage.spec.is_none_or(|spec| spec == spec_of(session));
+                let failure = error.in_few_words(&session.redactor);
+                let source = Box::new(source);
+                let wait = stage.wait.clone().filter(|_| is_of_this_spec);
+                let told = ReconcileError::NotUndone { failure, source };
+                (wait, error.told(&session.redactor), told)
+            }
+        };
+        cache.unfinished = wait.map(|wait| left_at(wait, session, current, stage, Some(Box::new(error))));
+        Err(told)
     }
 
     /// Writes down that nothing is left to be undone; where that can't be done, it is undone once more after a restart.
     async fn note_undone(&self, session: &Session, failed: &Stored) {
         let snapshot = Snapshot {
-            undoing: false,
+            undoing: None,
+            // Those that go with an undoing run for a deletion, too.
+            finished_hooks: Vec::new(),
             ..failed.snapshot.clone()
         };
         if let Err(unwritten) = session.history.write_snapshot(failed, &snapshot).await {
@@ -269,7 +283,7 @@ impl Deploy<'_> {
         }
     }
 
-    /// Writes down that the revision has failed; where that can't be done, it is tried again as it is.
+    /// Writes down that the revision has failed, and gives whether that could be done; else it is tried again as it is.
     async fn mark_failed(
         &self,
         session: &Session,
@@ -277,14 +291,18 @@ impl Deploy<'_> {
         stored: &mut Stored,
         inputs: Inputs,
         error: &ReconcileError,
-    ) {
+    ) -> bool {
         stored.record.info.status = ReleaseStatus::Failed;
         stored.record.info.description = session.redactor.mask(&chain(error));
         match session.history.update(stored, (self.now)()).await {
-            Ok(()) => cache.note_pending(stored, inputs),
+            Ok(()) => {
+                cache.note_pending(stored, inputs);
+                true
+            }
             Err(unwritten) => {
                 let cause = session.redactor.mask(&chain(&unwritten));
                 session.log_error("failed to mark the revision as failed", &cause);
+                false
             }
         }
     }
@@ -313,14 +331,14 @@ impl Deploy<'_> {
         {
             let mut former = former.clone();
             former.record.info.status = ReleaseStatus::Superseded;
-            session.history.update(&former, now).await?;
+            session.history.update(&mut former, now).await?;
         }
         for former in earlier.iter().filter(|former| is_overtaken(former)) {
             let mut former = former.clone();
             former.record.info.status = ReleaseStatus::Failed;
             former.record.info.description =
                 format!("Interrupted, and overtaken by revision {}", stored.record.version);
-            session.history.update(&former, now).await?;
+            session.history.update(&mut former, now).await?;
         }
         stored.record.info.status = ReleaseStatus::Deployed;
         let (operation, complete) = if first {
@@ -328,18 +346,21 @@ impl Deploy<'_> {
         } else {
             (&session.controls.upgrade, "Upgrade complete")
         };
+        let mut finished_hooks = stored.snapshot.finished_hooks;
+        finished_hooks.retain(|hook| !is_of_end(&hook.event));
         let description = operation.description.as_deref().unwrap_or(complete);
         description.clone_into(&mut stored.record.info.description);
         stored.snapshot = Snapshot {
             inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
             first: stored.snapshot.first,
-            finished_hooks: stored.snapshot.finished_hooks,
+            written: stored.snapshot.written,
+            finished_hooks,
             ..Snapshot::new(changes)
         };
         let keep = self.settings.releases.history_max;
         let surplus = make_room(self.executor, session, keep, earlier, &mut stored).await?;
-        session.history.update(&stored, now).await?;
+        session.history.update(&mut stored, now).await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(inputs), notes);
         let in_effect = in_effect(earlier).iter().chain([&stored]);
@@ -400,6 +421,13 @@ impl Deploy<'_> {
 /// Whether the revision has failed, and is not to be gone on with as it is.
 fn is_final(error: &ReconcileError) -> bool {
     !error.is_transient()
+}
+
+/// Whether it is a hook of the end of a release, which a failed installation has, too: it does not count for a later end.
+fn is_of_end(event: &str) -> bool {
+    [HookEvent::PreDelete, HookEvent::PostDelete]
+        .map(event_name)
+        .contains(&event)
 }
 
 /// Whether an earlier revision of ours was left in the middle: the process ended, and then another one was wanted.

@@ -68,7 +68,7 @@ impl Recover<'_> {
                 };
                 (left.failure.map(|failure| *failure), stage)
             }
-            None => (failure_of(&stored), Stage::default()),
+            None => (failure_of(session, &stored), Stage::default()),
         };
         let executor = self.deploy.executor;
         if let Some(error) = failure {
@@ -105,11 +105,10 @@ impl Recover<'_> {
     }
 }
 
-/// Why the revision has failed, where the process ended while it was being undone.
-fn failure_of(stored: &Stored) -> Option<ReconcileError> {
-    let description = &stored.record.info.description;
-    stored
-        .snapshot
-        .undoing
-        .then(|| ReconcileError::undone(description))
+/// Why the revision has failed, where the process ended while it was being undone. Where the resource shows it as deployed,
+/// that was before: somebody has put an earlier state of it back.
+fn failure_of(session: &Session, stored: &Stored) -> Option<ReconcileError> {
+    let was_deployed = session.shown_revision() == Some(stored.record.version);
+    let failure = stored.snapshot.undoing.clone().filter(|_| !was_deployed);
+    failure.map(ReconcileError::undone)
 }

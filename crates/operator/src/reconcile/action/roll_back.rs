@@ -31,13 +31,21 @@ pub(crate) struct RollBack<'a> {
     pub(crate) now: fn() -> Timestamp,
 }
 
+/// Why a failed revision is not undone.
+pub(super) enum NotUndone {
+    /// One of its hooks has not ended.
+    Waits(HookWait),
+    /// The same may succeed later.
+    Yet(ReconcileError),
+}
+
 impl RollBack<'_> {
     /// Brings the deployed revision among `earlier` into effect again, or, if there is none and it `removes`, removes what
     /// `failed` has installed. The history stays as it is: the one revision is
     /// deployed, the other failed.
     ///
     /// # Errors
-    /// A hook is to be waited for; nothing else is one.
+    /// It is to be gone on with later. That it can't be undone at all is none: it is told with the failure.
     pub(super) async fn undo(
         &self,
         session: &Session,
@@ -46,7 +54,7 @@ impl RollBack<'_> {
         earlier: &[Stored],
         removes: bool,
         stage: &mut Stage,
-    ) -> Result<(), HookWait> {
+    ) -> Result<(), NotUndone> {
         let deployed = earlier
             .iter()
             .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed);
@@ -71,11 +79,13 @@ impl RollBack<'_> {
             ),
             None => return Ok(()),
         };
-        if let Err(error) = &undone
-            && let Some(wait) = error.awaited()
-        {
-            return Err(wait.clone());
-        }
+        let undone = match undone {
+            Err(error) if error.awaited().is_some() || error.is_transient() => {
+                let wait = error.awaited().cloned();
+                return Err(wait.map_or_else(|| NotUndone::Yet(error), NotUndone::Waits));
+            }
+            undone => undone,
+        };
         let text = match &undone {
             Ok(()) => {
                 session.log("Rolled back release");
@@ -118,7 +128,7 @@ impl RollBack<'_> {
             .await?;
         let mut good = good.clone();
         if update_fields(&mut good, &changes) {
-            session.history.update(&good, (self.now)()).await?;
+            session.history.update(&mut good, (self.now)()).await?;
         }
         cache.note_applied(&changes);
         Ok(())

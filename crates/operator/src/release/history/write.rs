@@ -20,11 +20,11 @@ use crate::release::signature::Signature;
 use crate::release::stored::{Snapshot, Stored};
 
 impl History {
-    /// Writes a revision that is not there yet.
+    /// Writes a revision that is not there yet, and notes its parts in it: what is written of it later is signed with them.
     ///
     /// # Errors
     /// It is there, is too large, or the server refuses it.
-    pub async fn create(&self, stored: &Stored, now: Timestamp) -> Result<(), HistoryError> {
+    pub async fn create(&self, stored: &mut Stored, now: Timestamp) -> Result<(), HistoryError> {
         let packed = self.pack(stored, TimeLabel::created(now))?;
         self.write_parts(stored, &packed).await?;
         let parameters = PostParams {
@@ -34,7 +34,10 @@ impl History {
         let created = self.secrets.create(&parameters, &packed.secret).await;
         self.note_created(stored.record.version, created.as_ref());
         match created {
-            Ok(secret) => self.confirm(&secret.metadata),
+            Ok(secret) => {
+                stored.parts = packed.parts;
+                self.confirm(&secret.metadata)
+            }
             Err(kube::Error::Api(status)) if status.is_already_exists() => Err(HistoryError::Taken {
                 release: self.release.to_string(),
                 revision: stored.record.version,
@@ -43,14 +46,14 @@ impl History {
         }
     }
 
-    /// Writes a revision over what is stored of it.
+    /// Writes a revision over what is stored of it, and notes its parts in it.
     ///
     /// # Errors
     /// It is too large, or the server refuses it.
-    pub async fn update(&self, stored: &Stored, now: Timestamp) -> Result<(), HistoryError> {
+    pub async fn update(&self, stored: &mut Stored, now: Timestamp) -> Result<(), HistoryError> {
         let packed = self.pack(stored, TimeLabel::modified(now))?;
         self.write_parts(stored, &packed).await?;
-        let secret = packed.secret;
+        let (secret, parts) = (packed.secret, packed.parts);
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
@@ -62,7 +65,10 @@ impl History {
             .patch_metadata(&name, &parameters, &Patch::Merge(patch))
             .await
         {
-            Ok(secret) => self.confirm(&secret.metadata),
+            Ok(secret) => {
+                stored.parts = parts;
+                self.confirm(&secret.metadata)
+            }
             // Somebody deleted it while it was in use.
             Err(kube::Error::Api(status)) if status.is_not_found() => self.create(stored, now).await,
             Err(error) => Err(self.failed("write", error)),
