@@ -225,6 +225,31 @@ async fn a_job_of_the_same_name_is_not_waited_for() {
     operator.stop().await.unwrap();
 }
 
+/// Its time to live is over at once.
+#[tokio::test]
+async fn a_job_that_has_failed_and_is_gone_has_failed() {
+    let Some(bench) = bench("a_job_that_has_failed_and_is_gone").await else {
+        return;
+    };
+    bench.edit(
+        "jobs.yaml",
+        "backoffLimit: 0",
+        "backoffLimit: 0\n  ttlSecondsAfterFinished: 0",
+    );
+    let operator = bench.ready_operator().await;
+    let spec = json!({"jobs": [{"name": "up", "on": "pre-install"}]});
+    bench.apply_web("shop", spec).await;
+    wait_awaited(&bench, "shop-up").await;
+    signal(&operator, "-STOP").await;
+    finish_job_of(&bench, "shop-up", "Failed").await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench.wait_gone(&jobs, "shop-up-job").await;
+    signal(&operator, "-CONT").await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(message.contains("shop-up-job"), "{message}");
+    operator.stop().await.unwrap();
+}
+
 /// A release of which nothing can have its resource as owner: only the revision tells that it was orphaned, and who may write
 /// Secrets can do that.
 #[tokio::test]

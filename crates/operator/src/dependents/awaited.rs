@@ -8,6 +8,7 @@ use steersman_model::ObjectId;
 use super::follow::version;
 use super::known::is_older;
 use super::{Dependents, LiveObject};
+use crate::status::Health;
 
 /// Until when an object is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(super) struct Awaited {
     version: Option<u64>,
     until: Until,
     is_over: bool,
+    /// Why it has failed, as its last state says: it may be gone when it is looked at.
+    failure: Option<String>,
     /// Which list was the last one to begin when it was seen, or when the wait began.
     pub(super) list: u64,
 }
@@ -41,6 +44,7 @@ impl Dependents {
             version: version(seen),
             until,
             is_over: false,
+            failure: None,
             list: 0,
         };
         self.lock().known.expect(owner, awaited);
@@ -57,6 +61,11 @@ impl Dependents {
         state.known.awaited(owner).is_none_or(|awaited| awaited.is_over)
     }
 
+    /// Why what the owner waits for has failed, if a watch has told that.
+    pub fn failure(&self, owner: &str) -> Option<String> {
+        self.lock().known.awaited(owner)?.failure.clone()
+    }
+
     /// Whether there is somebody to wake for an owner.
     pub fn can_wake(&self, owner: &str) -> bool {
         self.lock().known.can_wake(owner)
@@ -67,6 +76,9 @@ impl Awaited {
     /// An object of its name is there; `has_ended` is what its status says. `true` where that ends the wait.
     pub(super) fn is_over_with(&mut self, new: &LiveObject, version: Option<u64>, has_ended: bool) -> bool {
         let is_same = self.uid.as_deref() == Some(new.uid.as_str());
+        if let (true, Some(Health::Failed(reason))) = (is_same && has_ended, &new.health) {
+            self.failure = Some(reason.clone());
+        }
         let is_it = !is_same || (self.until == Until::Ended && (has_ended || new.deleting));
         is_it && self.is_over_without(version)
     }
@@ -136,6 +148,7 @@ mod tests {
             version: Some(7),
             until,
             is_over: false,
+            failure: None,
             list: 0,
         };
         known.expect("owner", awaited);

@@ -241,18 +241,14 @@ impl Applier {
             let found = found.map_err(|error| run.failed("read", error.into()))?;
             // A job with a time to live may be gone when it is done, and its name another's.
             let Some(object) = found.filter(|found| found.metadata.uid == seen.uid) else {
-                return Ok(());
+                return match self.dependents.failure(&owner.uid) {
+                    Some(reason) => Err(self.has_failed(run, reason).await),
+                    None => Ok(()),
+                };
             };
             match progress(&run.id.kind, &object.metadata, &object.data) {
                 Progress::Done => return Ok(()),
-                Progress::Failed(reason) => {
-                    return Err(HookError::Failed {
-                        event: run.event,
-                        path: run.hook.path.clone(),
-                        id: Box::new(run.id.clone()),
-                        reason: self.in_its_words(run, reason).await,
-                    });
-                }
+                Progress::Failed(reason) => return Err(self.has_failed(run, reason).await),
                 Progress::Running(state) => {
                     if let Some(timeout) = term.exceeded() {
                         return Err(run.timed_out(timeout, state));
@@ -291,6 +287,15 @@ impl Applier {
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
         }))
+    }
+
+    async fn has_failed(&self, run: &Run<'_>, reason: String) -> HookError {
+        HookError::Failed {
+            event: run.event,
+            path: run.hook.path.clone(),
+            id: Box::new(run.id.clone()),
+            reason: self.in_its_words(run, reason).await,
+        }
     }
 
     /// Why a hook has failed, with what its pods said.
