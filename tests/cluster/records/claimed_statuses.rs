@@ -221,9 +221,22 @@ async fn a_revision_that_has_lost_its_owner_leaves_no_object_behind() {
     let Some(bench) = bench().await else {
         return;
     };
+    // One hook that the operator never runs, and one that has not run: somebody else has an object of its name.
+    bench.add_template(
+        "hooks-of-others.yaml",
+        "{{- range list \"test\" \"pre-rollback\" }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ $.Release.Name \
+         }}-{{ . }}, annotations: {helm.sh/hook: {{ . }}}}\n{{- end }}\n",
+    );
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-pre-rollback"}});
+    bench.create(&bench.config_maps(), theirs).await;
     let operator = bench.released(json!({})).await;
     let role = format!("{}-shop", bench.namespace);
     bench.cluster_roles().get(&role).await.unwrap();
+    // Longer than one look at what is being deleted.
+    let held = |finalizers: Value| Patch::Merge(json!({"metadata": {"finalizers": finalizers}}));
+    let (maps, parameters) = (bench.config_maps(), PatchParams::default());
+    let finalizer = held(json!(["example.com/held"]));
+    maps.patch("shop-config", &parameters, &finalizer).await.unwrap();
     let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
     bench
         .secrets()
@@ -231,6 +244,14 @@ async fn a_revision_that_has_lost_its_owner_leaves_no_object_behind() {
         .await
         .unwrap();
     bench.delete_web("shop").await;
+    let waits = |web: &Value| {
+        let conditions = web.pointer("/status/conditions")?.to_string();
+        conditions.contains("shop-config").then_some(())
+    };
+    bench.wait("the deletion", &bench.webs(), "shop", waits).await;
+    maps.patch("shop-config", &parameters, &held(Value::Null))
+        .await
+        .unwrap();
     bench.wait_gone(&bench.webs(), "shop").await;
     bench.wait_gone(&bench.cluster_roles(), &role).await;
     assert_eq!(bench.revisions().await, [""; 0]);

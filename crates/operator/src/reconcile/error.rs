@@ -157,7 +157,8 @@ impl ReconcileError {
 
     /// Where it failed: `first` when no revision was ever deployed.
     pub fn stage(&self, first: bool, deleting: bool) -> FailureStage {
-        if self.request().is_some_and(RequestError::is_transient) {
+        let is_undone = matches!(self, Self::NotUndone { .. });
+        if !is_undone && self.is_transient() {
             return FailureStage::Transient;
         }
         let of_release = if first {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Discovery;
-use steersman_model::{Change, ChangeSet, Inputs, ObjectId, RenderedObject};
+use steersman_model::{Change, ChangeSet, Inputs, ObjectId, ReleaseStatus, RenderedObject};
 use steersman_watches::controls::DeletionPolicy;
 
 use super::ReconcileSettings;
@@ -15,7 +15,9 @@ use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_name
 use super::release_cache::ReleaseCache;
 use super::session::Session;
 use super::unfinished::Stage;
-use crate::apply::{Applier, CrdError, Deletion, Handover, HookRun, ObjectsOwned, PruneError};
+use crate::apply::{
+    Applier, CrdError, Deletion, Handover, HookRun, ObjectsOwned, PruneError, is_ours_to_run,
+};
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
@@ -292,10 +294,15 @@ impl Executor {
     ) -> Result<DeletionPolicy, ReconcileError> {
         let disowned = revisions.iter().filter(|stored| session.is_disowned(stored));
         let policy = session.deletion_policy();
-        if policy == DeletionPolicy::Orphan || disowned.clone().next().is_none() {
+        // What is being deleted tells nothing any longer.
+        let has_begun =
+            |stored: &Stored| stored.is_signed() && stored.record.info.status == ReleaseStatus::Uninstalling;
+        let is_decided = policy == DeletionPolicy::Orphan || revisions.iter().any(has_begun);
+        if is_decided || disowned.clone().next().is_none() {
             return Ok(policy);
         }
-        let hooks: Vec<&HookRecord> = disowned.clone().flat_map(Stored::hooks).collect();
+        let hooks = disowned.clone().flat_map(Stored::hooks);
+        let hooks: Vec<&HookRecord> = hooks.filter(|hook| is_ours_to_run(hook)).collect();
         let mut objects = self.applier.going_with_hooks(&session.owner, &hooks).await?;
         let named = self.identities(session, objects_named_by(disowned)).await?;
         let going = named.into_iter().filter(|(_, object)| !object.is_kept());

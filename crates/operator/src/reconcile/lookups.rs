@@ -49,11 +49,7 @@ impl Lookups<'_> {
             return Ok(false);
         };
         if last.status != ReleaseStatus::Deployed {
-            // It is brought into effect as it is stored, and may fail with what was looked up for it.
-            if !cache.secrets.has_looked_up(&known.lookups) {
-                let secrets: Vec<Answer> = known.lookups.into_iter().filter(is_of_secrets).collect();
-                self.look_up_again(session, cache, &secrets).await?;
-            }
+            self.learn_secrets(session, cache).await?;
             return Ok(false);
         }
         if cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
@@ -81,6 +77,22 @@ impl Lookups<'_> {
             known.lookups = answers;
         }
         Ok(changed)
+    }
+
+    /// Has what is secret in the answers to the last revision's lookups be masked: it is brought into effect as it is stored,
+    /// and may fail with what was looked up for it.
+    pub(super) async fn learn_secrets(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+    ) -> Result<(), ReconcileError> {
+        let lookups = cache.known.as_ref().map(|known| known.lookups.clone());
+        let lookups = lookups.unwrap_or_default();
+        if !cache.secrets.has_looked_up(&lookups) {
+            let secrets: Vec<Answer> = lookups.into_iter().filter(is_of_secrets).collect();
+            self.look_up_again(session, cache, &secrets).await?;
+        }
+        Ok(())
     }
 
     /// Asks again. What is secret in the answers is masked from now on. `None` where an answer takes more memory than there

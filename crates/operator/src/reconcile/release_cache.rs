@@ -254,6 +254,7 @@ impl ReleaseCache {
                 reconcile_at: reconcile_at.map(str::to_owned),
                 unreported: self.unreported.take(),
                 unfinished: self.unfinished.take(),
+                secrets: std::mem::take(&mut self.secrets),
                 ..Self::default()
             };
         }

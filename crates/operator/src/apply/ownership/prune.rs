@@ -218,6 +218,10 @@ impl Applier {
             let Some(metadata) = self.look_at(id).await? else {
                 continue;
             };
+            // Somebody else has an object of this name: the resource never owned it.
+            if matches!(owner.ownership(&metadata), Ownership::Foreign(_)) {
+                continue;
+            }
             let mut owners = metadata.owner_references.iter().flatten();
             if !owner.may_own(id.namespace.as_deref()) {
                 if found == ObjectsOwned::Gone {

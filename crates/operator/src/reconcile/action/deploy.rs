@@ -255,14 +255,12 @@ impl Deploy<'_> {
                 let told = HookError::Waiting(Box::new(wait.clone())).into();
                 (Some(wait), error.told(&session.redactor), told)
             }
-            // It is asked again, from there; another spec may be what helps.
+            // The revision itself says that it is being undone, and from where; another spec or annotation may be what helps.
             Err(NotUndone::Yet(source)) => {
-                let is_of_this_spec = stage.spec.is_none_or(|spec| spec == spec_of(session));
                 let failure = error.in_few_words(&session.redactor);
                 let source = Box::new(source);
-                let wait = stage.wait.clone().filter(|_| is_of_this_spec);
                 let told = ReconcileError::NotUndone { failure, source };
-                (wait, error.told(&session.redactor), told)
+                (None, error, told)
             }
         };
         cache.unfinished = wait.map(|wait| left_at(wait, session, current, stage, Some(Box::new(error))));
@@ -273,7 +271,8 @@ impl Deploy<'_> {
     async fn note_undone(&self, session: &Session, failed: &Stored) {
         let snapshot = Snapshot {
             undoing: None,
-            // Those that go with an undoing run for a deletion, too.
+            // Hooks that have run for it run for a deletion, too, and what they have left is not taken for theirs.
+            undone: failed.snapshot.undone.saturating_add(1),
             finished_hooks: Vec::new(),
             ..failed.snapshot.clone()
         };
@@ -293,7 +292,7 @@ impl Deploy<'_> {
         error: &ReconcileError,
     ) -> bool {
         stored.record.info.status = ReleaseStatus::Failed;
-        stored.record.info.description = session.redactor.mask(&chain(error));
+        stored.record.info.description = error.in_few_words(&session.redactor);
         match session.history.update(stored, (self.now)()).await {
             Ok(()) => {
                 cache.note_pending(stored, inputs);
@@ -308,8 +307,13 @@ impl Deploy<'_> {
     }
 
     fn is_to_be_undone(&self, session: &Session, error: &ReconcileError) -> bool {
+        self.undoes_failures(session) && is_final(error)
+    }
+
+    /// Whether revisions that fail are undone.
+    pub(super) fn undoes_failures(&self, session: &Session) -> bool {
         let wanted = session.controls.rollback_on_failure;
-        wanted.unwrap_or(self.settings.releases.rollback_on_failure) && is_final(error)
+        wanted.unwrap_or(self.settings.releases.rollback_on_failure)
     }
 
     /// The revision is deployed, and the one before it superseded.

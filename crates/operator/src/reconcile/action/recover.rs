@@ -58,17 +58,18 @@ impl Recover<'_> {
             |left| left.current,
         );
         let is_left = left.is_some();
-        let (failure, stage) = match left {
-            Some(left) => {
-                let stage = Stage {
-                    spec: Some(left.spec),
-                    wait,
-                    applied: left.applied,
-                    ..Stage::default()
-                };
-                (left.failure.map(|failure| *failure), stage)
-            }
-            None => (failure_of(session, &stored), Stage::default()),
+        let (failure, stage) = if let Some(left) = left {
+            let stage = Stage {
+                spec: Some(left.spec),
+                wait,
+                applied: left.applied,
+                ..Stage::default()
+            };
+            (left.failure.map(|failure| *failure), stage)
+        } else {
+            let failure = failure_of(session, &stored);
+            let failure = failure.filter(|_| self.deploy.undoes_failures(session));
+            (failure, Stage::default())
         };
         let executor = self.deploy.executor;
         if let Some(error) = failure {

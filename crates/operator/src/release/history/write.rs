@@ -7,14 +7,14 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Patch, PatchParams, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 use steersman_cluster::RequestError;
 use steersman_model::{FIELD_MANAGER, Revision};
 
 use super::{History, HistoryError};
 use crate::release::parts::Parts;
 use crate::release::secret::{
-    PackError, Packed, SIGNATURE_KEY, SNAPSHOT_KEY, TimeLabel, pack, packed_signature,
+    PARTS_KEY, PackError, Packed, SIGNATURE_KEY, SNAPSHOT_KEY, TimeLabel, pack, packed_signature,
 };
 use crate::release::signature::Signature;
 use crate::release::stored::{Snapshot, Stored};
@@ -58,7 +58,10 @@ impl History {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
         };
-        let patch = json!({ "metadata": { "labels": secret.metadata.labels }, "data": secret.data });
+        let mut patch = json!({ "metadata": { "labels": secret.metadata.labels }, "data": secret.data });
+        if stored.parts.is_some() && parts.is_none() {
+            patch["data"][PARTS_KEY] = Value::Null;
+        }
         let name = self.key(stored.record.version);
         match self
             .secrets
@@ -70,7 +73,11 @@ impl History {
                 self.confirm(&secret.metadata)
             }
             // Somebody deleted it while it was in use.
-            Err(kube::Error::Api(status)) if status.is_not_found() => self.create(stored, now).await,
+            Err(kube::Error::Api(status)) if status.is_not_found() => {
+                // Its parts may be gone as well.
+                stored.parts = None;
+                self.create(stored, now).await
+            }
             Err(error) => Err(self.failed("write", error)),
         }
     }
