@@ -74,6 +74,59 @@ async fn a_moment_without_an_answer_is_no_end_of_it() {
 }
 
 #[tokio::test]
+async fn a_hook_of_it_that_has_failed_is_not_run_again_for_want_of_an_answer() {
+    let Some(lane) = lane("a_failed_hook_without_an_answer", true).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let back = job(bench, "shop-back").await.metadata.uid;
+    let silence = Fault::on("get", "jobs")
+        .name("shop-back-job")
+        .always()
+        .refuse(500);
+    let silence = lane.proxy.inject(silence);
+    finish_job_of(bench, "shop-back", "Failed").await;
+    let told = async |words: &str| {
+        let is_told = |web: &Value| {
+            let (_, _, message) = condition(web, "ReleaseFailed")?;
+            message.contains(words).then_some(())
+        };
+        bench.wait(words, &bench.webs(), "shop", is_told).await;
+    };
+    told("it can't be undone yet").await;
+    lane.proxy.take_back(silence);
+    told("and it can't be undone: ").await;
+    assert_eq!(job(bench, "shop-back").await.metadata.uid, back);
+    lane.stop().await;
+}
+
+#[tokio::test]
+async fn one_that_is_no_longer_wanted_is_over() {
+    let Some(lane) = lane("an_undoing_that_is_not_wanted", true).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let former = job(bench, "shop-back").await.metadata.uid;
+    lane.kill().await;
+    lane.start_with(&[]).await;
+    wait_awaited(bench, "shop-up").await;
+    finish_job_of(bench, "shop-up", "Failed").await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(!message.contains("rolled back"), "{message}");
+    lane.kill().await;
+
+    // It fails once more, and everything of the undoing begins anew.
+    lane.start_with(&FLAGS).await;
+    wait_awaited(bench, "shop-up").await;
+    finish_job_of(bench, "shop-up", "Failed").await;
+    wait_awaited(bench, "shop-back").await;
+    assert_ne!(job(bench, "shop-back").await.metadata.uid, former);
+    finish_job_of(bench, "shop-back", "Complete").await;
+    wait_undone(bench).await;
+    lane.stop().await;
+}
+
+#[tokio::test]
 async fn nothing_is_undone_that_is_not_written_down_as_failed() {
     let Some(lane) = lane("not_written_down", false).await else {
         return;

@@ -131,6 +131,17 @@ impl Snapshot {
         }
     }
 
+    /// The same of a revision that is not being undone any longer. Hooks that have run for that run for a deletion, too, and
+    /// what they have left is not taken for theirs.
+    pub(crate) fn without_undoing(self) -> Self {
+        Self {
+            undoing: None,
+            undone: self.undone.saturating_add(1),
+            finished_hooks: Vec::new(),
+            ..self
+        }
+    }
+
     /// What an application has done, from inputs that are yet to be named.
     pub fn new(changes: &ChangeSet) -> Self {
         let objects = changes.iter().map(|(id, applied)| SnapshotObject {

@@ -255,12 +255,15 @@ impl Deploy<'_> {
                 let told = HookError::Waiting(Box::new(wait.clone())).into();
                 (Some(wait), error.told(&session.redactor), told)
             }
-            // The revision itself says that it is being undone, and from where; another spec or annotation may be what helps.
+            // It is asked again, from there; another spec or annotation may be what helps.
             Err(NotUndone::Yet(source)) => {
+                let is_of_this_spec = stage.spec.is_none_or(|spec| spec == spec_of(session));
+                let is_asked_again = is_of_this_spec && self.undoes_failures(session);
                 let failure = error.in_few_words(&session.redactor);
                 let source = Box::new(source);
+                let wait = stage.wait.clone().filter(|_| is_asked_again);
                 let told = ReconcileError::NotUndone { failure, source };
-                (None, error, told)
+                (wait, error.told(&session.redactor), told)
             }
         };
         cache.unfinished = wait.map(|wait| left_at(wait, session, current, stage, Some(Box::new(error))));
@@ -269,13 +272,7 @@ impl Deploy<'_> {
 
     /// Writes down that nothing is left to be undone; where that can't be done, it is undone once more after a restart.
     async fn note_undone(&self, session: &Session, failed: &Stored) {
-        let snapshot = Snapshot {
-            undoing: None,
-            // Hooks that have run for it run for a deletion, too, and what they have left is not taken for theirs.
-            undone: failed.snapshot.undone.saturating_add(1),
-            finished_hooks: Vec::new(),
-            ..failed.snapshot.clone()
-        };
+        let snapshot = failed.snapshot.clone().without_undoing();
         if let Err(unwritten) = session.history.write_snapshot(failed, &snapshot).await {
             let cause = session.redactor.mask(&chain(&unwritten));
             session.log_error("failed to note that the revision is undone", &cause);

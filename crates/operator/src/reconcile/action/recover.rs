@@ -40,7 +40,7 @@ impl Recover<'_> {
         let last = revisions
             .pop()
             .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
-        let Some(stored) = last else {
+        let Some(mut stored) = last else {
             // Somebody else has written, changed or deleted revisions.
             cache.forget_known();
             return Ok(());
@@ -67,8 +67,11 @@ impl Recover<'_> {
             };
             (left.failure.map(|failure| *failure), stage)
         } else {
-            let failure = failure_of(session, &stored);
-            let failure = failure.filter(|_| self.deploy.undoes_failures(session));
+            let mut failure = failure_of(session, &stored);
+            if !self.deploy.undoes_failures(session) && failure.take().is_some() {
+                stored.snapshot = stored.snapshot.without_undoing();
+                session.history.write_snapshot(&stored, &stored.snapshot).await?;
+            }
             (failure, Stage::default())
         };
         let executor = self.deploy.executor;

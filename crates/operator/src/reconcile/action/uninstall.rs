@@ -272,6 +272,10 @@ impl Uninstall<'_> {
         if last.record.info.status == ReleaseStatus::Uninstalling {
             return Ok(());
         }
+        if last.snapshot.undoing.is_some() {
+            last.snapshot = std::mem::take(&mut last.snapshot).without_undoing();
+            session.history.write_snapshot(last, &last.snapshot).await?;
+        }
         let ran = self
             .run_hooks(session, Some(last), HookEvent::PreDelete, stage)
             .await;

@@ -93,9 +93,11 @@ impl History {
         rewritten: bool,
         now: Timestamp,
     ) -> Result<(), HistoryError> {
+        let mut fits_again = false;
         let data = if rewritten {
             let packed = self.pack(stored, TimeLabel::modified(now))?;
             self.write_parts(stored, &packed).await?;
+            fits_again = stored.parts.is_some() && packed.parts.is_none();
             packed.secret.data
         } else {
             let snapshot = serde_json::to_vec(&stored.sealed(&stored.snapshot)).unwrap_or_default();
@@ -107,7 +109,10 @@ impl History {
                     .collect(),
             )
         };
-        let patch = json!({ "metadata": { "ownerReferences": [self.owner] }, "data": data });
+        let mut patch = json!({ "metadata": { "ownerReferences": [self.owner] }, "data": data });
+        if fits_again {
+            patch["data"][PARTS_KEY] = Value::Null;
+        }
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()
