@@ -204,6 +204,13 @@ impl Bench {
         fs::write(&file, text.replace(from, to)).unwrap();
     }
 
+    /// Leaves the chart without templates.
+    pub(crate) fn remove_templates(&self) {
+        let templates = self.folder.path().join("web/templates");
+        fs::remove_dir_all(&templates).unwrap();
+        fs::create_dir(&templates).unwrap();
+    }
+
     /// Adds a template to the chart.
     pub(crate) fn add_template(&self, name: &str, text: &str) {
         fs::write(self.folder.path().join("web/templates").join(name), text).unwrap();

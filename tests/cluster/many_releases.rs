@@ -43,9 +43,7 @@ async fn no_list_of_secrets_is_made_for_each_release() {
     let Some(bench) = Bench::with_kind("many_releases").await else {
         return;
     };
-    let templates = bench.folder.path().join("web/templates");
-    std::fs::remove_dir_all(&templates).unwrap();
-    std::fs::create_dir(&templates).unwrap();
+    bench.remove_templates();
     bench.add_template("config.yaml", OBJECT);
     let releases = number_of_releases(30);
     let names: Vec<String> = (0..releases).map(|number| format!("shop-{number}")).collect();

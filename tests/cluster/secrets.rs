@@ -1,7 +1,6 @@
 //! What is secret of a release stays so in what is said of it later: by its objects' controllers, after a restart, in dry
 //! runs; and however many secrets there are.
 
-use std::fs;
 use std::time::Instant;
 
 use base64::Engine;
@@ -20,9 +19,7 @@ const LOOKED_UP: &str =
 
 async fn bench(switches: &str) -> Option<Bench> {
     let bench = Bench::with_kind("secrets").await?;
-    let templates = bench.folder.path().join("web/templates");
-    fs::remove_dir_all(&templates).unwrap();
-    fs::create_dir(&templates).unwrap();
+    bench.remove_templates();
     bench.add_template("objects.yaml", TEMPLATE);
     bench.add_template("NOTES.txt", NOTES);
     let group = &bench.group;

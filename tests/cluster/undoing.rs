@@ -2,13 +2,13 @@
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use steersman_testkit::cluster::Fault;
+use steersman_testkit::cluster::{Fault, FaultId};
 
 use crate::bench::{Bench, condition, has_ended};
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
 use crate::large::{add_maps, noise};
-use crate::records::secret_of;
+use crate::records::{disown, secret_of};
 use crate::while_waiting::{JOBS, job, wait_awaited};
 
 const FLAGS: [&str; 1] = ["--rollback-on-failure"];
@@ -38,6 +38,23 @@ async fn lane(test: &str, fails: bool) -> Option<Lane> {
     Some(lane)
 }
 
+/// The rollback's Job ends, and its end has no answer.
+async fn end_in_silence(lane: &Lane, ends: &str) -> FaultId {
+    let silence = Fault::on("get", "jobs")
+        .name("shop-back-job")
+        .always()
+        .refuse(500);
+    let silence = lane.proxy.inject(silence);
+    finish_job_of(&lane.bench, "shop-back", ends).await;
+    silence
+}
+
+/// Has everything read and tried again.
+async fn try_again(bench: &Bench, when: &str) {
+    let annotation = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": when}}});
+    bench.patch_web("shop", annotation).await;
+}
+
 async fn wait_undone(bench: &Bench) {
     let (_, _, message) = bench.wait_failed("shop", "Stalled").await;
     assert!(message.contains("shop-up-job"), "{message}");
@@ -52,12 +69,7 @@ async fn a_moment_without_an_answer_is_no_end_of_it() {
     };
     let bench = &lane.bench;
     let up = job(bench, "shop-up").await.metadata.uid;
-    let silence = Fault::on("get", "jobs")
-        .name("shop-back-job")
-        .always()
-        .refuse(500);
-    let silence = lane.proxy.inject(silence);
-    finish_job_of(bench, "shop-back", "Complete").await;
+    let silence = end_in_silence(&lane, "Complete").await;
     let is_told = |web: &Value| {
         let (status, _, message) = condition(web, "ReleaseFailed")?;
         (status == "True" && message.contains("it can't be undone")).then_some(())
@@ -80,12 +92,7 @@ async fn a_hook_of_it_that_has_failed_is_not_run_again_for_want_of_an_answer() {
     };
     let bench = &lane.bench;
     let back = job(bench, "shop-back").await.metadata.uid;
-    let silence = Fault::on("get", "jobs")
-        .name("shop-back-job")
-        .always()
-        .refuse(500);
-    let silence = lane.proxy.inject(silence);
-    finish_job_of(bench, "shop-back", "Failed").await;
+    let silence = end_in_silence(&lane, "Failed").await;
     let told = async |words: &str| {
         let is_told = |web: &Value| {
             let (_, _, message) = condition(web, "ReleaseFailed")?;
@@ -170,8 +177,7 @@ async fn nothing_is_undone_for_records_that_somebody_has_put_back() {
     }
     finish_job_of(bench, "shop-back", "Complete").await;
     wait_undone(bench).await;
-    let again = |when: &str| json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": when}}});
-    bench.patch_web("shop", again("now")).await;
+    try_again(bench, "now").await;
     wait_awaited(bench, "shop-up").await;
     finish_job_of(bench, "shop-up", "Complete").await;
     bench.wait_revision("shop", 2).await;
@@ -183,7 +189,7 @@ async fn nothing_is_undone_for_records_that_somebody_has_put_back() {
             .await
             .unwrap();
     }
-    bench.patch_web("shop", again("later")).await;
+    try_again(bench, "later").await;
     wait_awaited(bench, "shop-up").await;
     finish_job_of(bench, "shop-up", "Complete").await;
     let handled = |web: &Value| {
@@ -219,8 +225,7 @@ async fn hooks_of_the_end(test: &str, ends: &str, remedy: &str) {
             conditions.contains(remedy).then_some(())
         })
         .await;
-    let again = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": "now"}}});
-    bench.patch_web("shop", again).await;
+    try_again(&bench, "now").await;
     wait_awaited(&bench, "shop-up").await;
     finish_job_of(&bench, "shop-up", "Complete").await;
     bench.wait_revision("shop", 1).await;
@@ -268,8 +273,7 @@ async fn a_large_revision_that_was_undone_is_the_operators_own_afterwards() {
         let (_, _, message) = bench.wait_failed("shop", "Stalled").await;
         assert!(message.ends_with("; rolled back to revision 1"), "{message}");
         assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
-        let again = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": number}}});
-        bench.patch_web("shop", again).await;
+        try_again(&bench, number).await;
         let handled = |web: &Value| {
             let at = web.pointer("/status/lastHandledReconcileAt")?;
             (at == number).then_some(())
@@ -285,9 +289,7 @@ async fn what_hooks_have_made_tells_that_a_release_is_orphaned() {
     let Some(bench) = Bench::with_kind("orphaned_hooks").await else {
         return;
     };
-    let templates = bench.folder.path().join("web/templates");
-    std::fs::remove_dir_all(&templates).unwrap();
-    std::fs::create_dir(&templates).unwrap();
+    bench.remove_templates();
     bench.add_template(
         "made.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .Release.Name }}-made, annotations: {helm.sh/hook: pre-install}}\n",
@@ -295,14 +297,9 @@ async fn what_hooks_have_made_tells_that_a_release_is_orphaned() {
     let operator = bench.released(json!({})).await;
     operator.stop().await.unwrap();
     // As the garbage collector does it.
-    let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
-    let parameters = PatchParams::default();
-    let (maps, secrets) = (bench.config_maps(), bench.secrets());
-    maps.patch("shop-made", &parameters, &disowned).await.unwrap();
-    secrets
-        .patch(&secret_of("shop", 1), &parameters, &disowned)
-        .await
-        .unwrap();
+    let maps = bench.config_maps();
+    disown(&maps, "shop-made").await;
+    disown(&bench.secrets(), &secret_of("shop", 1)).await;
     bench.delete_web("shop").await;
     let operator = bench.ready_operator().await;
     bench.wait_gone(&bench.webs(), "shop").await;

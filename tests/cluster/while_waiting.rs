@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, condition};
 use crate::faults::process::signal;
 use crate::hooks::finish_job_of;
-use crate::records::{packed, record_in, secret_of};
+use crate::records::{disown, packed, record_in, secret_of};
 
 /// Hooks as the values list them: each a Job of an image, which runs for an event.
 pub(crate) const JOBS: &str = "{{- range .Values.jobs }}
@@ -285,9 +285,7 @@ async fn where_no_object_can_tell_that_it_is_orphaned_the_resource_has_to() {
     let Some(bench) = Bench::with_kind("where_no_object_can_tell").await else {
         return;
     };
-    let templates = bench.folder.path().join("web/templates");
-    std::fs::remove_dir_all(&templates).unwrap();
-    std::fs::create_dir(&templates).unwrap();
+    bench.remove_templates();
     let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: {{ .Release.Namespace }}-{{ \
                 .Release.Name }}}\nrules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n";
     bench.add_template("role.yaml", role);
@@ -296,13 +294,7 @@ async fn where_no_object_can_tell_that_it_is_orphaned_the_resource_has_to() {
         let role = format!("{}-{name}", bench.namespace);
         bench.apply_web(name, json!({})).await;
         bench.wait_revision(name, 1).await;
-        let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
-        let secret = secret_of(name, 1);
-        bench
-            .secrets()
-            .patch(&secret, &PatchParams::default(), &disowned)
-            .await
-            .unwrap();
+        disown(&bench.secrets(), &secret_of(name, 1)).await;
         bench.delete_web(name).await;
         let (_, message) = bench.wait_stalled(name).await;
         assert!(message.contains("steersman.dev/deletion-policy"), "{message}");

@@ -4,7 +4,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::OperatorProcess;
 
-use super::{SIGNATURE, packed, record_in, secret_of};
+use super::{SIGNATURE, disown, packed, record_in, secret_of};
 use crate::bench::{Bench, condition, has_ended};
 use crate::hooks::finish_job;
 use crate::node::finish_jobs;
@@ -237,12 +237,7 @@ async fn a_revision_that_has_lost_its_owner_leaves_no_object_behind() {
     let (maps, parameters) = (bench.config_maps(), PatchParams::default());
     let finalizer = held(json!(["example.com/held"]));
     maps.patch("shop-config", &parameters, &finalizer).await.unwrap();
-    let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
-    bench
-        .secrets()
-        .patch(&secret_of("shop", 1), &PatchParams::default(), &disowned)
-        .await
-        .unwrap();
+    disown(&bench.secrets(), &secret_of("shop", 1)).await;
     bench.delete_web("shop").await;
     let waits = |web: &Value| {
         let conditions = web.pointer("/status/conditions")?.to_string();

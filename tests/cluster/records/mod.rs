@@ -23,6 +23,12 @@ pub(crate) fn secret_of(release: &str, revision: u32) -> String {
     format!("sh.helm.release.v1.{release}.v{revision}")
 }
 
+/// Takes all owners off an object.
+pub(crate) async fn disown(api: &Api<DynamicObject>, name: &str) {
+    let disowned = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
+    api.patch(name, &PatchParams::default(), &disowned).await.unwrap();
+}
+
 /// Helm's record in a Secret.
 pub(crate) fn record_in(secret: &DynamicObject) -> Value {
     let stored = STANDARD

@@ -72,7 +72,8 @@ impl Session {
         Ok(())
     }
 
-    async fn say(&self, report: &ReleaseReport, now: Timestamp) -> Result<(), ReconcileError> {
+    /// Says in the status what is being done, which what follows goes on from.
+    pub(super) async fn say(&self, report: &ReleaseReport, now: Timestamp) -> Result<(), ReconcileError> {
         self.progress.note_said(report.clone());
         match self.report(report, now).await {
             Ok(Some(object)) => {

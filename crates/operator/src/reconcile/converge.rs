@@ -194,11 +194,8 @@ impl Reconciler {
         if let Some(revision) = &unfinished.revision {
             session.go_on_with(unfinished, revision);
         }
-        if let Some(said) = &unfinished.said {
-            session.progress.note_said(said.clone());
-        }
         if let Some(said) = &unfinished.said
-            && let Err(error) = session.announce_more(said, (self.shared.now)()).await
+            && let Err(error) = session.say(said, (self.shared.now)()).await
         {
             session.log_error("failed to say what is being done", &chain(&error));
         }

@@ -301,18 +301,7 @@ impl Executor {
         if is_decided || disowned.clone().next().is_none() {
             return Ok(policy);
         }
-        let hooks = disowned.clone().flat_map(Stored::hooks);
-        let hooks: Vec<&HookRecord> = hooks.filter(|hook| is_ours_to_run(hook)).collect();
-        let mut objects = self.applier.going_with_hooks(&session.owner, &hooks).await?;
-        let named = self.identities(session, objects_named_by(disowned)).await?;
-        let going = named.into_iter().filter(|(_, object)| !object.is_kept());
-        objects.extend(going.map(|(id, _)| id));
-        let owned = match self.applier.ownership_of(&session.owner, &objects).await? {
-            // What hooks have done may be elsewhere.
-            ObjectsOwned::Gone if !hooks.is_empty() => ObjectsOwned::Unclear,
-            owned => owned,
-        };
-        match owned {
+        match self.still_owned(session, &disowned.collect::<Vec<_>>()).await? {
             ObjectsOwned::No => return Ok(DeletionPolicy::Orphan),
             ObjectsOwned::Yes => tracing::warn!(
                 release = %session.release,
@@ -324,6 +313,26 @@ impl Executor {
             ObjectsOwned::Unclear | ObjectsOwned::Gone => {}
         }
         Ok(policy)
+    }
+
+    /// Whether the resource still owns the objects of these revisions and of their hooks, but what is to be kept.
+    async fn still_owned(
+        &self,
+        session: &Session,
+        revisions: &[&Stored],
+    ) -> Result<ObjectsOwned, ReconcileError> {
+        let hooks = revisions.iter().flat_map(|stored| stored.hooks());
+        let hooks: Vec<&HookRecord> = hooks.filter(|hook| is_ours_to_run(hook)).collect();
+        let mut objects = self.applier.going_with_hooks(&session.owner, &hooks).await?;
+        let named = objects_named_by(revisions.iter().copied());
+        let named = self.identities(session, named).await?.into_iter();
+        let going = named.filter(|(_, object)| !object.is_kept());
+        objects.extend(going.map(|(id, _)| id));
+        Ok(match self.applier.ownership_of(&session.owner, &objects).await? {
+            // What hooks have done may be elsewhere.
+            ObjectsOwned::Gone if !hooks.is_empty() => ObjectsOwned::Unclear,
+            owned => owned,
+        })
     }
 
     /// Takes those out of `labelled`, of which only the label says that they are the release's, that the watch does not let its

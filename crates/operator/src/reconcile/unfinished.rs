@@ -80,6 +80,11 @@ impl Stage {
         }
         controls
     }
+
+    /// Whether the revision is of the spec that the resource has.
+    pub(super) fn is_of_spec(&self, session: &Session) -> bool {
+        self.spec.is_none_or(|spec| spec == spec_of(session))
+    }
 }
 
 impl Unfinished {

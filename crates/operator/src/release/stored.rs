@@ -131,11 +131,11 @@ impl Snapshot {
         }
     }
 
-    /// The same of a revision that is not being undone any longer. Hooks that have run for that run for a deletion, too, and
-    /// what they have left is not taken for theirs.
-    pub(crate) fn without_undoing(self) -> Self {
+    /// The same of a revision that is being undone from now on, for this reason, or is not any longer. Hooks that have run run
+    /// again where their moment comes, and what they have left is not taken for theirs.
+    pub(crate) fn with_undoing(self, why: Option<String>) -> Self {
         Self {
-            undoing: None,
+            undoing: why,
             undone: self.undone.saturating_add(1),
             finished_hooks: Vec::new(),
             ..self

@@ -184,8 +184,7 @@ impl Deploy<'_> {
                     first,
                 };
                 // What has no answer is asked again, from there; another spec may be what helps.
-                let is_of_this_spec = stage.spec.is_none_or(|spec| spec == spec_of(session));
-                let is_asked_again = error.is_transient() && is_of_this_spec;
+                let is_asked_again = error.is_transient() && stage.is_of_spec(session);
                 let next = error.awaited().or(stage.wait.as_ref().filter(|_| is_asked_again));
                 if let Some(wait) = next.cloned() {
                     cache.unfinished = Some(left_at(wait, session, current, stage, None));
@@ -195,9 +194,8 @@ impl Deploy<'_> {
                 if is_undone {
                     // Written first: should the process end in between, its hooks run once more rather than never, and not
                     // before it is undone.
-                    stored.snapshot.undone = stored.snapshot.undone.saturating_add(1);
-                    stored.snapshot.undoing = Some(error.in_few_words(&session.redactor));
-                    stored.snapshot.finished_hooks.clear();
+                    let why = error.in_few_words(&session.redactor);
+                    stored.snapshot = stored.snapshot.with_undoing(Some(why));
                 }
                 let is_new = stored.record.info.status != ReleaseStatus::Failed;
                 let is_marked = (is_undone || (is_new && is_final(&error)))
@@ -211,18 +209,12 @@ impl Deploy<'_> {
                     spec: stage.spec,
                     ..Stage::default()
                 };
-                self.undo(
-                    session,
-                    cache,
-                    &stored,
-                    earlier,
-                    Undoing {
-                        current,
-                        error,
-                        stage,
-                    },
-                )
-                .await
+                let undoing = Undoing {
+                    current,
+                    error,
+                    stage,
+                };
+                self.undo(session, cache, &stored, earlier, undoing).await
             }
         }
     }
@@ -257,8 +249,7 @@ impl Deploy<'_> {
             }
             // It is asked again, from there; another spec or annotation may be what helps.
             Err(NotUndone::Yet(source)) => {
-                let is_of_this_spec = stage.spec.is_none_or(|spec| spec == spec_of(session));
-                let is_asked_again = is_of_this_spec && self.undoes_failures(session);
+                let is_asked_again = stage.is_of_spec(session) && self.undoes_failures(session);
                 let failure = error.in_few_words(&session.redactor);
                 let source = Box::new(source);
                 let wait = stage.wait.clone().filter(|_| is_asked_again);
@@ -272,7 +263,7 @@ impl Deploy<'_> {
 
     /// Writes down that nothing is left to be undone; where that can't be done, it is undone once more after a restart.
     async fn note_undone(&self, session: &Session, failed: &Stored) {
-        let snapshot = failed.snapshot.clone().without_undoing();
+        let snapshot = failed.snapshot.clone().with_undoing(None);
         if let Err(unwritten) = session.history.write_snapshot(failed, &snapshot).await {
             let cause = session.redactor.mask(&chain(&unwritten));
             session.log_error("failed to note that the revision is undone", &cause);

@@ -69,7 +69,7 @@ impl Recover<'_> {
         } else {
             let mut failure = failure_of(session, &stored);
             if !self.deploy.undoes_failures(session) && failure.take().is_some() {
-                stored.snapshot = stored.snapshot.without_undoing();
+                stored.snapshot = stored.snapshot.with_undoing(None);
                 session.history.write_snapshot(&stored, &stored.snapshot).await?;
             }
             (failure, Stage::default())

@@ -273,7 +273,7 @@ impl Uninstall<'_> {
             return Ok(());
         }
         if last.snapshot.undoing.is_some() {
-            last.snapshot = std::mem::take(&mut last.snapshot).without_undoing();
+            last.snapshot = std::mem::take(&mut last.snapshot).with_undoing(None);
             session.history.write_snapshot(last, &last.snapshot).await?;
         }
         let ran = self
