@@ -40,6 +40,7 @@ mod large;
 mod leader;
 mod lifecycle;
 mod lists;
+mod looked_up;
 mod lookups;
 mod many_releases;
 mod masking;

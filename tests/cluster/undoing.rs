@@ -50,7 +50,7 @@ async fn end_in_silence(lane: &Lane, ends: &str) -> FaultId {
 }
 
 /// Has everything read and tried again.
-async fn try_again(bench: &Bench, when: &str) {
+pub(crate) async fn try_again(bench: &Bench, when: &str) {
     let annotation = json!({"metadata": {"annotations": {"steersman.dev/reconcile-at": when}}});
     bench.patch_web("shop", annotation).await;
 }

@@ -225,34 +225,6 @@ async fn a_job_of_the_same_name_is_not_waited_for() {
     operator.stop().await.unwrap();
 }
 
-/// More than is remembered of secrets.
-#[tokio::test]
-async fn what_was_looked_up_before_a_wait_is_masked_after_it() {
-    let Some(bench) = bench("looked_up_before_a_wait").await else {
-        return;
-    };
-    let secret = "hunter2canary";
-    let data = json!({"filler": "x".repeat(30_000), "canary": secret});
-    let object =
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "large"}, "stringData": data});
-    bench.create(&bench.secrets(), object).await;
-    let notes =
-        "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"large\").data.canary | b64dec }}, it says\n";
-    bench.add_template("NOTES.txt", notes);
-    let operator = bench.ready_operator().await;
-    let spec = json!({"jobs": [{"name": "up", "on": "pre-install"}]});
-    bench.apply_web("shop", spec).await;
-    wait_awaited(&bench, "shop-up").await;
-    finish_job_of(&bench, "shop-up", "Complete").await;
-    let web = bench.wait_revision("shop", 1).await;
-    let (_, _, message) = condition(&web, "Deployed").unwrap();
-    assert!(
-        message.contains("it says") && !message.contains(secret),
-        "{message}"
-    );
-    operator.stop().await.unwrap();
-}
-
 /// Its time to live is over at once.
 #[tokio::test]
 async fn a_job_that_has_failed_and_is_gone_has_failed() {

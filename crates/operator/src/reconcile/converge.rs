@@ -150,8 +150,8 @@ impl Reconciler {
                 }
                 _ => {}
             }
-            if let Some(secrets) = session.progress.take_looked_up() {
-                cache.secrets.note_looked_up(&secrets);
+            if let Some((answers, secrets)) = session.progress.take_looked_up() {
+                cache.secrets.note_looked_up(&answers, &secrets);
             }
             if let Some(prepared) = prepared
                 && cache.known.is_some()
@@ -231,6 +231,7 @@ impl Reconciler {
             (Action::Recover, Some(prepared)) => {
                 let recover = Recover {
                     deploy: self.deploy(),
+                    lookups: self.lookups(),
                 };
                 step("recover").of(recover.run(session, prepared, cache)).await?;
             }
@@ -317,6 +318,10 @@ impl Reconciler {
         let leaving = LeavingRelease::read(session).await?;
         let policy = self.executor.deletion_policy(session, &leaving.revisions).await?;
         let stage = session.stage_of_deletion(cache);
+        if let Some(last) = leaving.revisions.last() {
+            let lookups = &last.snapshot.lookups;
+            self.lookups().learn_what_is_left(session, cache, lookups).await;
+        }
         match policy {
             DeletionPolicy::Delete => {
                 let uninstalled = self.uninstallation().run(session, cache, leaving, &stage).await;
@@ -415,6 +420,7 @@ impl Reconciler {
             roll_back: RollBack {
                 executor: &self.executor,
                 recorder: &self.recorder,
+                lookups: self.lookups(),
                 uninstall: self.uninstallation(),
                 settings: &self.settings,
                 now: self.shared.now,
@@ -428,6 +434,7 @@ impl Reconciler {
         CorrectDrift {
             executor: &self.executor,
             recorder: &self.recorder,
+            lookups: self.lookups(),
             settings: &self.settings,
             now: self.shared.now,
         }

@@ -105,8 +105,7 @@ fn mask_words(session: &Session, cache: &ReleaseCache, verdicts: &mut [(&ObjectI
     });
     let mut words: Vec<&mut String> = words.collect();
     let said: Vec<&str> = words.iter().map(|words| words.as_str()).collect();
-    let lookups = cache.known.as_ref().map(|known| known.lookups.as_slice());
-    let is_complete = cache.secrets.are_complete(lookups.unwrap_or_default());
+    let is_complete = cache.secrets.are_complete(cache.known_lookups());
     let shown = session
         .redactor
         .with(said.iter().map(|said| said.len()).sum(), |redactor| {

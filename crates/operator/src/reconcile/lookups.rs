@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use steersman_chart::Operation;
-use steersman_cluster::lookup::Answer;
+use steersman_cluster::lookup::{Answer, LookupError};
 use steersman_model::{DocumentsError, ReleaseStatus, Revision, objects_of_manifest, objects_of_text};
 use tokio::time::Instant;
 
@@ -15,6 +15,7 @@ use super::renderer::Renderer;
 use super::secrets::{LookedUp, is_of_secrets};
 use super::session::{PreparedRelease, Session};
 use crate::release::{HookRecord, Stored};
+use crate::status::Redactor;
 
 /// What charts have looked up, and whether the answers are others now.
 #[derive(Clone, Copy)]
@@ -37,6 +38,7 @@ impl Lookups<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<bool, ReconcileError> {
         let known = cache.known.clone().unwrap_or_default();
+        let last = known.last.filter(|last| last.inputs == Some(prepared.inputs));
         let refused = cache.refusal().map(|refusal| refusal.lookups.clone());
         let refused = refused.unwrap_or_default();
         if known.lookups.is_empty() && refused.is_empty() || !cache.is_lookup_due(Instant::now()) {
@@ -45,13 +47,11 @@ impl Lookups<'_> {
         if !refused.is_empty() && self.look_up_again(session, cache, &refused).await? != Some(refused) {
             cache.clear_refusal();
         }
-        let Some(last) = known.last.filter(|last| last.inputs == Some(prepared.inputs)) else {
+        // What is under way is brought to its end first.
+        let may_be_another = [ReleaseStatus::Deployed, ReleaseStatus::Failed];
+        let Some(last) = last.filter(|last| may_be_another.contains(&last.status)) else {
             return Ok(false);
         };
-        if last.status != ReleaseStatus::Deployed {
-            self.learn_secrets(session, cache).await?;
-            return Ok(false);
-        }
         if cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
             return Ok(false);
         }
@@ -79,24 +79,52 @@ impl Lookups<'_> {
         Ok(changed)
     }
 
-    /// Has what is secret in the answers to the last revision's lookups be masked: it is brought into effect as it is stored,
-    /// and may fail with what was looked up for it.
+    /// Has what is secret in these answers be masked: what was rendered from them is brought into effect as it is stored, and
+    /// may fail with it. Where it can't be known any longer, nothing is shown that may have it.
+    ///
+    /// # Errors
+    /// It may be known later.
     pub(super) async fn learn_secrets(
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
+        lookups: &[Answer],
     ) -> Result<(), ReconcileError> {
-        let lookups = cache.known.as_ref().map(|known| known.lookups.clone());
-        let lookups = lookups.unwrap_or_default();
-        if !cache.secrets.has_looked_up(&lookups) {
-            let secrets: Vec<Answer> = lookups.into_iter().filter(is_of_secrets).collect();
-            self.look_up_again(session, cache, &secrets).await?;
+        if cache.secrets.has_looked_up(lookups) {
+            return Ok(());
         }
+        let secrets = of_secrets(lookups);
+        let asked = self.ask_again(session, cache, &secrets).await;
+        let error = match asked {
+            Ok((again, None)) if again == secrets => return Ok(()),
+            Ok((_, None)) => None,
+            Ok((_, Some(error))) | Err(error) => Some(looked_up_again(error)),
+        };
+        let is_about_memory = |error: &ReconcileError| error.is_about_memory() && !session.share.is_large();
+        if let Some(error) = error.filter(|error| error.is_transient() || is_about_memory(error)) {
+            return Err(error);
+        }
+        session.redactor.learn(Redactor::of_the_unknown());
         Ok(())
     }
 
-    /// Asks again. What is secret in the answers is masked from now on. `None` where an answer takes more memory than there
-    /// is: a rendering fails with it, and says so.
+    /// The same of a release that is going, as far as that is still known: who waits for its end is to be told what for.
+    pub(super) async fn learn_what_is_left(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        lookups: &[Answer],
+    ) {
+        if cache.secrets.has_looked_up(lookups) || !cache.is_lookup_due(Instant::now()) {
+            return;
+        }
+        if let Err(error) = self.ask_again(session, cache, &of_secrets(lookups)).await {
+            tracing::debug!(release = %session.release, error = error.words(), "failed to look up again");
+        }
+    }
+
+    /// Asks again. What is secret in the answers is masked from now on; what can't be answered counts as unchanged. `None`
+    /// where an answer takes more memory than there is: a rendering fails with it, and says so.
     ///
     /// # Errors
     /// An answer takes more than the usual share of the memory.
@@ -106,6 +134,24 @@ impl Lookups<'_> {
         cache: &mut ReleaseCache,
         answers: &[Answer],
     ) -> Result<Option<Vec<Answer>>, ReconcileError> {
+        match self.ask_again(session, cache, answers).await {
+            Ok((again, _)) => Ok(Some(again)),
+            Err(_) if session.share.is_large() => Ok(None),
+            Err(error) => Err(looked_up_again(error)),
+        }
+    }
+
+    /// Asks again. What is secret in the answers is masked from now on, and remembered where none is missing. Gives the
+    /// first that can't be given, too, which counts as unchanged.
+    ///
+    /// # Errors
+    /// An answer takes more memory than there is.
+    async fn ask_again(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        answers: &[Answer],
+    ) -> Result<(Vec<Answer>, Option<LookupError>), LookupError> {
         let allowance = session.share.take().await;
         let found = LookedUp::default();
         let world = self.renderer.world(&session.owner.release_namespace);
@@ -114,19 +160,12 @@ impl Lookups<'_> {
             .showing_secrets_to(found.learner());
         let again = world.ask_again(&session.owner, answers).await;
         let secrets = found.take();
-        // What can't be read now stays as it was known.
-        if again.is_ok() && world.take_failure().is_none() {
-            cache.secrets.note_looked_up(&secrets);
+        let failure = world.take_failure();
+        if let (Ok(again), None) = (&again, &failure) {
+            cache.secrets.note_looked_up(again, &secrets);
         }
         session.redactor.learn(secrets);
-        match again {
-            Ok(again) => Ok(Some(again)),
-            Err(_) if session.share.is_large() => Ok(None),
-            Err(source) => Err(ReconcileError::Lookup {
-                place: "what the chart has looked up is looked up again".to_owned(),
-                source,
-            }),
-        }
+        Ok((again?, failure))
     }
 
     /// Whether the chart gives something else now than what is stored of this revision, apart from what is
@@ -140,6 +179,9 @@ impl Lookups<'_> {
         let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(true);
         };
+        if stored.snapshot.undoing.is_some() {
+            return Ok(false);
+        }
         let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(&stored));
         let operation = if stored.snapshot.first.unwrap_or(revision == Revision::FIRST) {
             Operation::Install
@@ -166,6 +208,18 @@ impl Lookups<'_> {
             return Ok(true);
         };
         Ok(!is_same_but_for_noise(&stored, &one, &other))
+    }
+}
+
+fn of_secrets(lookups: &[Answer]) -> Vec<Answer> {
+    let secrets = lookups.iter().filter(|answer| is_of_secrets(answer));
+    secrets.cloned().collect()
+}
+
+fn looked_up_again(source: LookupError) -> ReconcileError {
+    ReconcileError::Lookup {
+        place: "what the chart has looked up is looked up again".to_owned(),
+        source,
     }
 }
 

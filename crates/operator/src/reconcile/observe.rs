@@ -81,12 +81,6 @@ impl Observer<'_> {
         }
         if let (Some(unfinished), true) = (&cache.unfinished, hook != HookState::None) {
             *prepared = unfinished.revision.as_ref().map(PreparedRelease::of_unfinished);
-            if hook == HookState::Come {
-                if cache.known.is_none() {
-                    self.read_revisions(session, cache).await?;
-                }
-                self.lookups.learn_secrets(session, cache).await?;
-            }
             return Ok(Observed {
                 hook,
                 ..self.observed(session, mode, has_finalizer_of_watch(session, cache))

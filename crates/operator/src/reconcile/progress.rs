@@ -40,9 +40,11 @@ impl ReconcileProgress {
         notes.looked_up = Some(secrets);
     }
 
-    /// What is secret in the answers that the last rendering got, once; `None` where nothing was rendered since.
-    pub(super) fn take_looked_up(&self) -> Option<Redactor> {
-        self.lock().looked_up.take()
+    /// The answers that the last rendering got, and what is secret in them, once; `None` where nothing was rendered since.
+    pub(super) fn take_looked_up(&self) -> Option<(Vec<Answer>, Redactor)> {
+        let mut notes = self.lock();
+        let secrets = notes.looked_up.take()?;
+        Some((notes.lookups.clone(), secrets))
     }
 
     /// What the last rendering has looked up; empty where nothing was rendered.

@@ -197,11 +197,10 @@ impl ReleaseCache {
     /// The notes of a revision that was not reported yet.
     pub(super) fn unreported_notes(&self, session: &Session) -> Option<String> {
         let unreported = self.unreported.as_ref()?;
-        let lookups = self.known.as_ref().map(|known| known.lookups.as_slice());
         if unreported.is_masked {
             return Some(unreported.notes.clone());
         }
-        if self.secrets.has_looked_up(lookups.unwrap_or_default()) {
+        if self.secrets.has_looked_up(self.known_lookups()) {
             return Some(session.redactor.mask(&unreported.notes));
         }
         Some("(the notes are not shown: the Secrets that the chart looks up can't be read)".to_owned())
@@ -239,6 +238,11 @@ impl ReleaseCache {
     /// The deployed revision, as far as it is known.
     pub fn deployed_revision(&self) -> Option<Revision> {
         self.known.as_ref().and_then(|known| known.deployed)
+    }
+
+    /// What was looked up for the newest revision, as far as it is known.
+    pub(super) fn known_lookups(&self) -> &[Answer] {
+        self.known.as_ref().map_or(&[], |known| &known.lookups)
     }
 
     /// How many objects the deployed revision has, as far as it is known.

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use steersman_cluster::lookup::{Answer, OnSecret};
-use steersman_model::RenderedObject;
+use steersman_model::{Digest, RenderedObject, digest_of_json};
 
 use crate::release::Stored;
-use crate::status::{CompactSecrets, Redactor};
+use crate::status::{CompactSecrets, MOST_COMPACT_BYTES, Redactor};
 
 /// The secrets in `objects`, and in what `revisions` are made of and consist of.
 /// A manifest that can't be read names no secret that could be shown.
@@ -28,14 +28,17 @@ pub(super) fn secrets_of<'a>(
     redactor
 }
 
+/// What an entry takes besides its secrets.
+const ENTRY: usize = 64;
+
 /// The secrets that are remembered between reconciles: those who write about the release's objects, and its notes, may have
 /// them in their words.
 #[derive(Debug, Default)]
 pub(super) struct KnownSecrets {
     /// Those of the revisions in effect; `None` where they are not known, or too many.
     release: Option<CompactSecrets>,
-    /// Those that the chart has looked up; the same.
-    looked_up: Option<CompactSecrets>,
+    /// Those that the chart has looked up, by the answers that they are in, the latest last.
+    looked_up: Vec<(Digest, CompactSecrets)>,
 }
 
 impl KnownSecrets {
@@ -44,15 +47,28 @@ impl KnownSecrets {
         self.release = CompactSecrets::new(secrets);
     }
 
-    /// The chart has looked these Secrets up.
-    pub(super) fn note_looked_up(&mut self, secrets: &Redactor) {
-        self.looked_up = CompactSecrets::new(secrets);
+    /// These are in the Secrets among `answers`. What was looked up before goes where there is no room for both.
+    pub(super) fn note_looked_up(&mut self, answers: &[Answer], secrets: &Redactor) {
+        let (Some(of), Some(secrets)) = (digest_of_secrets(answers), CompactSecrets::new(secrets)) else {
+            return;
+        };
+        self.looked_up.retain(|(known, _)| *known != of);
+        self.looked_up.push((of, secrets));
+        let mut room = MOST_COMPACT_BYTES;
+        let fits = self.looked_up.iter().rev().take_while(|(_, secrets)| {
+            let rest = room.checked_sub(secrets.size() + ENTRY);
+            room = rest.unwrap_or_default();
+            rest.is_some()
+        });
+        let surplus = self.looked_up.len() - fits.count().max(1);
+        self.looked_up.drain(..surplus);
     }
 
     /// Masks what is known of them.
     pub(super) fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
-        for secrets in [&self.release, &self.looked_up].into_iter().flatten() {
+        let looked_up = self.looked_up.iter().map(|(_, secrets)| secrets);
+        for secrets in self.release.iter().chain(looked_up) {
             redactor.extend(secrets.redactor());
         }
         redactor
@@ -63,15 +79,23 @@ impl KnownSecrets {
         self.release.is_some() && self.has_looked_up(lookups)
     }
 
-    /// `false` after a restart, until Secrets among `lookups` are read again.
+    /// Whether what is secret in these answers is known. It is not after a restart, until they are given again, nor where it
+    /// is too much to be remembered.
     pub(super) fn has_looked_up(&self, lookups: &[Answer]) -> bool {
-        self.looked_up.is_some() || !lookups.iter().any(is_of_secrets)
+        digest_of_secrets(lookups).is_none_or(|of| self.looked_up.iter().any(|(known, _)| *known == of))
     }
 }
 
 /// Whether Secrets were looked up.
 pub(super) fn is_of_secrets(answer: &Answer) -> bool {
     answer.kind == "Secret"
+}
+
+/// Of the answers that have Secrets; `None` where there are none.
+fn digest_of_secrets(answers: &[Answer]) -> Option<Digest> {
+    let secrets = answers.iter().filter(|answer| is_of_secrets(answer));
+    let digests: Vec<Value> = secrets.map(|answer| json!(answer)).collect();
+    (!digests.is_empty()).then(|| digest_of_json(&Value::Array(digests)))
 }
 
 /// What is secret in what templates look up, learnt while it is found.

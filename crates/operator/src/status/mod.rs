@@ -24,5 +24,5 @@ pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_ended, has_health,
 pub use manifest::shown_manifest;
 pub use next_status::next_status;
 pub use patch::{StatusError, write_status};
-pub use redact::{CompactSecrets, LearningRedactor, Redactor, is_secret_key};
+pub use redact::{CompactSecrets, LearningRedactor, MOST_COMPACT_BYTES, Redactor, is_secret_key};
 pub use release_report::{Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport};

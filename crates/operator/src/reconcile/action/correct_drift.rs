@@ -8,6 +8,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
+use crate::reconcile::lookups::Lookups;
 use crate::reconcile::plan::{Plan, only};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
@@ -20,6 +21,7 @@ use crate::status::EventReason;
 pub(crate) struct CorrectDrift<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a EventRecorder,
+    pub(crate) lookups: Lookups<'a>,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
@@ -42,6 +44,8 @@ impl CorrectDrift<'_> {
             return Ok(());
         };
         session.redactor.learn(secrets_of([&stored], &[]));
+        let lookups = &stored.snapshot.lookups;
+        self.lookups.learn_secrets(session, cache, lookups).await?;
         let mut plan = Plan::keep(self.settings, &stored)?;
         self.executor.define(session, &plan).await?;
         let is_affected = |id: &ObjectId, object: &RenderedObject| {

@@ -2,6 +2,7 @@
 
 use super::deploy::{Deploy, Pending, Undoing};
 use crate::reconcile::error::ReconcileError;
+use crate::reconcile::lookups::Lookups;
 use crate::reconcile::plan::{Decision, Plan, in_effect};
 use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use crate::reconcile::secrets::secrets_of;
@@ -13,6 +14,7 @@ use crate::release::Stored;
 /// same revision, whatever is random in the chart.
 pub(crate) struct Recover<'a> {
     pub(crate) deploy: Deploy<'a>,
+    pub(crate) lookups: Lookups<'a>,
 }
 
 impl Recover<'_> {
@@ -23,6 +25,10 @@ impl Recover<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
         let mut revisions = session.history.load().await?;
+        if let Some(last) = revisions.last() {
+            let lookups = &last.snapshot.lookups;
+            self.lookups.learn_secrets(session, cache, lookups).await?;
+        }
         let unfinished = cache.unfinished.take();
         let known = cache
             .known

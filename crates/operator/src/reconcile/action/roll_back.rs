@@ -13,6 +13,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
+use crate::reconcile::lookups::Lookups;
 use crate::reconcile::plan::{Plan, inventory, objects_named_by};
 use crate::reconcile::progress::Remedy;
 use crate::reconcile::release_cache::ReleaseCache;
@@ -26,6 +27,7 @@ use crate::status::EventReason;
 pub(crate) struct RollBack<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a EventRecorder,
+    pub(crate) lookups: Lookups<'a>,
     pub(crate) uninstall: Uninstall<'a>,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
@@ -115,6 +117,10 @@ impl RollBack<'_> {
         earlier: &[Stored],
         stage: &mut Stage,
     ) -> Result<(), ReconcileError> {
+        let lookups = self.lookups;
+        lookups
+            .learn_secrets(session, cache, &good.snapshot.lookups)
+            .await?;
         let plan = Plan::roll_back(self.settings, &stage.controls(session), good, failed, earlier)?;
         if stage.wait.is_none()
             && let Some(doing) = plan.decision.underway(session.release.as_str())

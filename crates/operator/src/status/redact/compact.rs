@@ -4,7 +4,7 @@ use super::Redactor;
 
 /// The most that is kept of one release: most have some hundred bytes, and a private key with its certificates has five
 /// thousand.
-const MOST_BYTES: usize = 16 * 1024;
+pub const MOST_COMPACT_BYTES: usize = 16 * 1024;
 
 /// What a redactor knows, in little more memory than its secrets are long.
 #[derive(Clone, Default)]
@@ -24,7 +24,7 @@ impl std::fmt::Debug for CompactSecrets {
 impl CompactSecrets {
     /// All that `redactor` knows; `None` where it is too much to be kept.
     pub fn new(redactor: &Redactor) -> Option<Self> {
-        if redactor.overflown || redactor.size > MOST_BYTES {
+        if redactor.overflown || redactor.size > MOST_COMPACT_BYTES {
             return None;
         }
         let mut text = String::with_capacity(redactor.size);
@@ -37,6 +37,11 @@ impl CompactSecrets {
             text: text.into_boxed_str(),
             ends,
         })
+    }
+
+    /// How many bytes they take.
+    pub fn size(&self) -> usize {
+        self.text.len() + size_of_val(&*self.ends)
     }
 
     /// A redactor that knows them again.

@@ -164,7 +164,7 @@ fn cuts(text: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 fn untold() -> String {
-    "(not shown: there are more secrets than can be looked for in it)".to_owned()
+    "(not shown: it may have secrets that can't be looked for in it)".to_owned()
 }
 
 fn too_long(text: &str) -> String {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-pub use compact::CompactSecrets;
+pub use compact::{CompactSecrets, MOST_COMPACT_BYTES};
 pub use learning::LearningRedactor;
 use secret_key::is_name_key;
 pub use secret_key::is_secret_key;
@@ -48,7 +48,7 @@ pub struct Redactor {
     secrets: BTreeSet<String>,
     /// How many bytes these are.
     size: usize,
-    /// Whether there were more than can be looked for. Nothing is shown then.
+    /// Whether there are more than can be looked for, or others that are not known. Nothing is shown then.
     overflown: bool,
 }
 
@@ -68,6 +68,14 @@ impl Redactor {
         }
         redactor.add_values(values);
         redactor
+    }
+
+    /// Shows nothing, as there are secrets that are not known.
+    pub fn of_the_unknown() -> Self {
+        Self {
+            overflown: true,
+            ..Self::default()
+        }
     }
 
     /// Masks the values of an object as well, if it is a Secret.

@@ -1,0 +1,168 @@
+//! Secrets that a chart looks up are masked in whatever becomes of its release, however long that takes.
+
+use serde_json::{Value, json};
+use steersman_testkit::cluster::Fault;
+
+use crate::bench::{Bench, condition};
+use crate::faults::lane::Lane;
+use crate::hooks::finish_job_of;
+use crate::undoing::try_again;
+use crate::while_waiting::{JOBS, wait_awaited};
+
+const CANARY: &str = "hunter2canary";
+const NOTES: &str =
+    "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\").data.canary | b64dec }}, it says\n";
+
+async fn set_secret(bench: &Bench, canary: &str, filler: usize) {
+    let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "existing", "namespace": bench.namespace},
+        "stringData": {"filler": "x".repeat(filler), "canary": canary}});
+    bench.cluster.apply_object(&object).await.unwrap();
+}
+
+/// An operator behind a proxy, whose release has looked up a Secret and waits for a Job.
+async fn waiting(test: &str, filler: usize) -> Option<Lane> {
+    let lane = Lane::new(test).await?;
+    let bench = &lane.bench;
+    set_secret(bench, CANARY, filler).await;
+    bench.add_template("jobs.yaml", JOBS);
+    bench.add_template("NOTES.txt", NOTES);
+    lane.start().await;
+    let spec = json!({"jobs": [{"name": "up", "on": "pre-install"}]});
+    bench.apply_web("shop", spec).await;
+    wait_awaited(bench, "shop-up").await;
+    Some(lane)
+}
+
+/// What the status says once the release is deployed.
+async fn notes(bench: &Bench) -> String {
+    let web = bench.wait_revision("shop", 1).await;
+    let (_, _, message) = condition(&web, "Deployed").unwrap();
+    assert!(!web.to_string().contains(CANARY), "{web}");
+    message
+}
+
+/// More than is remembered of secrets.
+#[tokio::test]
+async fn what_was_looked_up_before_a_wait_is_masked_after_it() {
+    let Some(lane) = waiting("looked_up_before_a_wait", 30_000).await else {
+        return;
+    };
+    finish_job_of(&lane.bench, "shop-up", "Complete").await;
+    let notes = notes(&lane.bench).await;
+    assert!(notes.contains("********, it says"), "{notes}");
+    lane.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_goes_on_before_what_was_looked_up_is_known_again() {
+    let Some(lane) = waiting("looked_up_before_a_restart", 0).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    lane.kill().await;
+    let silence = Fault::on("get", "secrets").name("existing").always().refuse(500);
+    let silence = lane.proxy.inject(silence);
+    finish_job_of(bench, "shop-up", "Complete").await;
+    lane.start().await;
+    let is_told = |web: &Value| {
+        condition(web, "Ready")?
+            .2
+            .contains("is looked up again")
+            .then_some(())
+    };
+    bench.wait("the failure", &bench.webs(), "shop", is_told).await;
+    assert_eq!(bench.revisions().await, ["1 pending-install"]);
+    lane.proxy.take_back(silence);
+    let notes = notes(bench).await;
+    assert!(notes.contains("********, it says"), "{notes}");
+    lane.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_shown_where_what_was_looked_up_is_gone() {
+    let Some(lane) = waiting("looked_up_and_gone", 0).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    lane.kill().await;
+    set_secret(bench, "another one", 0).await;
+    finish_job_of(bench, "shop-up", "Complete").await;
+    lane.start().await;
+    let notes = notes(bench).await;
+    assert!(notes.contains("(not shown: "), "{notes}");
+    lane.stop().await;
+}
+
+/// The API server refuses a label, and quotes it.
+#[tokio::test]
+async fn a_revision_that_failed_with_what_was_looked_up_is_made_anew_when_that_is_another() {
+    let Some(lane) = Lane::new("failed_with_what_was_looked_up").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let refused = format!("{CANARY}!");
+    set_secret(bench, &refused, 0).await;
+    let label = NOTES.replace("| b64dec }}, it says", "| b64dec | quote }}");
+    let map =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: labelled\n  labels:\n    app: {label}");
+    bench.add_template("labelled.yaml", &map);
+    lane.start().await;
+    bench.apply_web("shop", json!({})).await;
+    let refusal = async || {
+        let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+        assert!(message.contains("labels: Invalid value"), "{message}");
+        assert!(!message.contains(CANARY), "{message}");
+    };
+    refusal().await;
+    lane.kill().await;
+    lane.start().await;
+    refusal().await;
+    assert_eq!(bench.revisions().await, ["1 failed"]);
+    set_secret(bench, CANARY, 0).await;
+    try_again(bench, "now").await;
+    bench.wait_revision("shop", 2).await;
+    lane.stop().await;
+}
+
+/// Revision 1 is brought into effect again after a restart, with what was looked up for it.
+#[tokio::test]
+async fn a_rollback_masks_what_was_looked_up_for_its_target() {
+    let Some(lane) = Lane::new("looked_up_for_a_rollback").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    set_secret(bench, CANARY, 0).await;
+    let map = format!(
+        "{{{{ if not .Values.bad }}}}apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: labelled\n  labels:\n    app: \
+         {NOTES}{{{{ end }}}}"
+    );
+    bench.add_template("labelled.yaml", &map.replace(", it says", ""));
+    bench.add_template("jobs.yaml", JOBS);
+    let flags = ["--rollback-on-failure"];
+    lane.start_with(&flags).await;
+    let back = json!({"name": "back", "on": "pre-rollback"});
+    bench.apply_web("shop", json!({"jobs": [back]})).await;
+    bench.wait_revision("shop", 1).await;
+    let up = json!({"name": "up", "on": "pre-upgrade"});
+    bench
+        .apply_web("shop", json!({"bad": true, "jobs": [back, up]}))
+        .await;
+    wait_awaited(bench, "shop-up").await;
+    finish_job_of(bench, "shop-up", "Failed").await;
+    wait_awaited(bench, "shop-back").await;
+    lane.kill().await;
+    let words = format!("labelled: Invalid value: {CANARY}");
+    let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422,
+        "message": words});
+    let quoting = Fault::on("patch", "configmaps").name("labelled").always();
+    lane.proxy.inject(quoting.answer(422, &refusal.to_string()));
+    finish_job_of(bench, "shop-back", "Complete").await;
+    lane.start_with(&flags).await;
+    let is_told = |web: &Value| {
+        let (_, _, message) = condition(web, "ReleaseFailed")?;
+        message.contains("it can't be undone").then_some(message)
+    };
+    let message = bench.wait("the failure", &bench.webs(), "shop", is_told).await;
+    assert!(message.contains("Invalid value: ********"), "{message}");
+    lane.stop().await;
+}
