@@ -108,7 +108,7 @@ async fn a_hook_of_it_that_has_failed_is_not_run_again_for_want_of_an_answer() {
 }
 
 #[tokio::test]
-async fn one_that_is_no_longer_wanted_is_over() {
+async fn one_that_has_begun_is_brought_to_its_end_although_none_is_wanted_any_longer() {
     let Some(lane) = lane("an_undoing_that_is_not_wanted", true).await else {
         return;
     };
@@ -116,6 +116,11 @@ async fn one_that_is_no_longer_wanted_is_over() {
     let former = job(bench, "shop-back").await.metadata.uid;
     lane.kill().await;
     lane.start_with(&[]).await;
+    wait_awaited(bench, "shop-back").await;
+    assert_eq!(job(bench, "shop-back").await.metadata.uid, former);
+    finish_job_of(bench, "shop-back", "Complete").await;
+    wait_undone(bench).await;
+    try_again(bench, "now").await;
     wait_awaited(bench, "shop-up").await;
     finish_job_of(bench, "shop-up", "Failed").await;
     let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;

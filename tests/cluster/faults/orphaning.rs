@@ -2,10 +2,11 @@
 //! that says so.
 
 use kube::api::{DeleteParams, PropagationPolicy};
-use serde_json::json;
+use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
 use super::lane::Lane;
+use crate::records::secret_of;
 
 /// Deletes a resource whose objects are to stay, with a fault that strikes until the collector has done its work.
 async fn check(test: &str, fault: impl Fn(Fault) -> Fault) {
@@ -76,4 +77,48 @@ async fn an_orphaned_release_stays_although_an_answer_is_lost() {
 #[tokio::test]
 async fn an_orphaned_release_stays_although_the_operator_is_killed() {
     check("an_orphaned_release_is_killed", Fault::kill_before).await;
+}
+
+/// Somebody deletes it, and then thinks better of it.
+#[tokio::test]
+async fn what_is_left_of_a_release_stays_although_its_deletion_has_begun() {
+    let Some(lane) = Lane::ready("an_orphaned_release_has_begun_to_go").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let fault = lane
+        .proxy
+        .inject(Fault::on("delete", "configmaps").always().refuse(500));
+    bench.delete_web("shop").await;
+    let has_begun = |secret: &Value| (secret["metadata"]["labels"]["status"] == "uninstalling").then_some(());
+    let first = secret_of("shop", 1);
+    bench
+        .wait("the beginning", &bench.secrets(), &first, has_begun)
+        .await;
+    lane.kill().await;
+    lane.proxy.take_back(fault);
+    let parameters = DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        ..DeleteParams::default()
+    };
+    bench.webs().delete("shop", &parameters).await.unwrap();
+    let is_orphaned = |map: &Value| map["metadata"].get("ownerReferences").is_none().then_some(());
+    bench
+        .wait(
+            "the collector's work",
+            &bench.config_maps(),
+            "shop-config",
+            is_orphaned,
+        )
+        .await;
+    bench
+        .wait("the collector's work", &bench.secrets(), &first, is_orphaned)
+        .await;
+    lane.start().await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    let after = bench.config_maps().get("shop-config").await.unwrap().metadata;
+    assert_eq!(after.deletion_timestamp, None);
+    lane.stop().await;
 }

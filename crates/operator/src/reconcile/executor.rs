@@ -294,20 +294,20 @@ impl Executor {
     ) -> Result<DeletionPolicy, ReconcileError> {
         let disowned = revisions.iter().filter(|stored| session.is_disowned(stored));
         let policy = session.deletion_policy();
-        // What is being deleted tells nothing any longer.
-        let has_begun =
-            |stored: &Stored| stored.is_signed() && stored.record.info.status == ReleaseStatus::Uninstalling;
-        let is_decided = policy == DeletionPolicy::Orphan || revisions.iter().any(has_begun);
-        if is_decided || disowned.clone().next().is_none() {
+        if policy == DeletionPolicy::Orphan || disowned.clone().next().is_none() {
             return Ok(policy);
         }
+        let has_begun =
+            |stored: &Stored| stored.is_signed() && stored.record.info.status == ReleaseStatus::Uninstalling;
+        let is_decided = session.controls.deletes_expressly || revisions.iter().any(has_begun);
         match self.still_owned(session, &disowned.collect::<Vec<_>>()).await? {
             ObjectsOwned::No => return Ok(DeletionPolicy::Orphan),
             ObjectsOwned::Yes => tracing::warn!(
                 release = %session.release,
                 "a revision has lost its owner, and the objects have not: they are not taken for orphaned"
             ),
-            ObjectsOwned::Unclear if !session.controls.deletes_expressly => {
+            // What is gone tells nothing any longer.
+            ObjectsOwned::Unclear if !is_decided => {
                 return Err(ReconcileError::Orphaned);
             }
             ObjectsOwned::Unclear | ObjectsOwned::Gone => {}

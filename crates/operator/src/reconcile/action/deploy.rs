@@ -247,9 +247,9 @@ impl Deploy<'_> {
                 let told = HookError::Waiting(Box::new(wait.clone())).into();
                 (Some(wait), error.told(&session.redactor), told)
             }
-            // It is asked again, from there; another spec or annotation may be what helps.
+            // It is asked again, from there; another spec may be what helps.
             Err(NotUndone::Yet(source)) => {
-                let is_asked_again = stage.is_of_spec(session) && self.undoes_failures(session);
+                let is_asked_again = stage.is_of_spec(session);
                 let failure = error.in_few_words(&session.redactor);
                 let source = Box::new(source);
                 let wait = stage.wait.clone().filter(|_| is_asked_again);
@@ -294,14 +294,10 @@ impl Deploy<'_> {
         }
     }
 
+    /// Whether a revision that has failed with this is undone.
     fn is_to_be_undone(&self, session: &Session, error: &ReconcileError) -> bool {
-        self.undoes_failures(session) && is_final(error)
-    }
-
-    /// Whether revisions that fail are undone.
-    pub(super) fn undoes_failures(&self, session: &Session) -> bool {
         let wanted = session.controls.rollback_on_failure;
-        wanted.unwrap_or(self.settings.releases.rollback_on_failure)
+        wanted.unwrap_or(self.settings.releases.rollback_on_failure) && is_final(error)
     }
 
     /// The revision is deployed, and the one before it superseded.

@@ -46,7 +46,7 @@ impl Recover<'_> {
         let last = revisions
             .pop()
             .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
-        let Some(mut stored) = last else {
+        let Some(stored) = last else {
             // Somebody else has written, changed or deleted revisions.
             cache.forget_known();
             return Ok(());
@@ -73,12 +73,7 @@ impl Recover<'_> {
             };
             (left.failure.map(|failure| *failure), stage)
         } else {
-            let mut failure = failure_of(session, &stored);
-            if !self.deploy.undoes_failures(session) && failure.take().is_some() {
-                stored.snapshot = stored.snapshot.with_undoing(None);
-                session.history.write_snapshot(&stored, &stored.snapshot).await?;
-            }
-            (failure, Stage::default())
+            (failure_of(session, &stored), Stage::default())
         };
         let executor = self.deploy.executor;
         if let Some(error) = failure {
@@ -115,7 +110,8 @@ impl Recover<'_> {
     }
 }
 
-/// Why the revision has failed, where the process ended while it was being undone. Where the resource shows it as deployed,
+/// Why the revision has failed, where the process ended while it was being undone: what has begun is brought to its end, even
+/// where failures are not undone any longer, as hooks of it may be under way. Where the resource shows it as deployed,
 /// that was before: somebody has put an earlier state of it back.
 fn failure_of(session: &Session, stored: &Stored) -> Option<ReconcileError> {
     let was_deployed = session.shown_revision() == Some(stored.record.version);
