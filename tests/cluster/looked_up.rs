@@ -1,5 +1,6 @@
 //! Secrets that a chart looks up are masked in whatever becomes of its release, however long that takes.
 
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
@@ -151,11 +152,8 @@ async fn a_rollback_masks_what_was_looked_up_for_its_target() {
     finish_job_of(bench, "shop-up", "Failed").await;
     wait_awaited(bench, "shop-back").await;
     lane.kill().await;
-    let words = format!("labelled: Invalid value: {CANARY}");
-    let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422,
-        "message": words});
-    let quoting = Fault::on("patch", "configmaps").name("labelled").always();
-    lane.proxy.inject(quoting.answer(422, &refusal.to_string()));
+    lane.proxy
+        .inject(quoting(Fault::on("patch", "configmaps").name("labelled")));
     finish_job_of(bench, "shop-back", "Complete").await;
     lane.start_with(&flags).await;
     let is_told = |web: &Value| {
@@ -165,4 +163,141 @@ async fn a_rollback_masks_what_was_looked_up_for_its_target() {
     let message = bench.wait("the failure", &bench.webs(), "shop", is_told).await;
     assert!(message.contains("Invalid value: ********"), "{message}");
     lane.stop().await;
+}
+
+/// An answer of the server that speaks of a secret.
+fn quoting(fault: Fault) -> Fault {
+    let words = format!("Invalid value: {CANARY}");
+    let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422,
+        "message": words});
+    fault.always().answer(422, &refusal.to_string())
+}
+
+/// An operator behind a proxy that was killed, whose release has looked up a Secret that is another one now.
+async fn rotated(test: &str, jobs: Value) -> Option<Lane> {
+    let lane = Lane::new(test).await?;
+    let bench = &lane.bench;
+    set_secret(bench, CANARY, 0).await;
+    let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: labelled}}\ndata:\n  of: {NOTES}");
+    bench.add_template("labelled.yaml", &map);
+    bench.add_template("jobs.yaml", JOBS);
+    lane.start().await;
+    bench.apply_web("shop", json!({ "jobs": jobs })).await;
+    bench.wait_revision("shop", 1).await;
+    lane.kill().await;
+    set_secret(bench, "another one", 0).await;
+    Some(lane)
+}
+
+/// Waits until the failure is told without the words of the server.
+async fn wait_untold(lane: &Lane) {
+    let bench = &lane.bench;
+    let is_told = |web: &Value| {
+        let conditions = web.pointer("/status/conditions")?.to_string();
+        conditions.contains("(not shown: ").then_some(())
+    };
+    bench.wait("the failure", &bench.webs(), "shop", is_told).await;
+    let web = bench.webs().get("shop").await.unwrap();
+    assert!(!web.data.to_string().contains(CANARY), "{}", web.data);
+    assert!(!lane.log().await.contains(CANARY));
+    assert!(!bench.events().await.contains(CANARY));
+}
+
+#[tokio::test]
+async fn what_the_server_says_of_a_former_revision_s_secrets_is_not_shown() {
+    let Some(lane) = rotated("looked_up_for_a_former_revision", json!([])).await else {
+        return;
+    };
+    let quoting = lane
+        .proxy
+        .inject(quoting(Fault::on("patch", "configmaps").name("labelled")));
+    lane.start().await;
+    wait_untold(&lane).await;
+    lane.proxy.take_back(quoting);
+    try_again(&lane.bench, "now").await;
+    let web = lane.bench.wait_revision("shop", 2).await;
+    let (_, _, notes) = condition(&web, "Deployed").unwrap();
+    assert!(!notes.contains("(not shown: "), "{notes}");
+    lane.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_said_of_a_release_that_goes_has_no_secret_that_is_gone() {
+    let jobs = json!([{"name": "down", "on": "pre-delete"}]);
+    let Some(lane) = rotated("looked_up_and_going", jobs).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench
+        .secrets()
+        .delete("existing", &DeleteParams::default())
+        .await
+        .unwrap();
+    bench.delete_web("shop").await;
+    let quoting = lane
+        .proxy
+        .inject(quoting(Fault::on("write", "jobs").name("shop-down-job")));
+    lane.start().await;
+    wait_untold(&lane).await;
+    lane.proxy.take_back(quoting);
+    finish_job_of(bench, "shop-down", "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    lane.stop().await;
+}
+
+/// More than is remembered of what a chart looks up.
+#[tokio::test]
+async fn the_last_of_many_lookups_is_masked_after_a_wait() {
+    let Some(bench) = Bench::with_kind("many_lookups").await else {
+        return;
+    };
+    set_secret(&bench, CANARY, 0).await;
+    bench.add_template("jobs.yaml", JOBS);
+    let others = "{{ range until 1000 }}{{ $_ := lookup \"v1\" \"ConfigMap\" $.Release.Namespace (printf \"c-%d\" .) }}{{ end }}";
+    bench.add_template("NOTES.txt", &format!("{others}{NOTES}"));
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"jobs": [{"name": "up", "on": "pre-install"}]}))
+        .await;
+    wait_awaited(&bench, "shop-up").await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    let notes = notes(&bench).await;
+    assert!(notes.contains("********, it says"), "{notes}");
+    operator.stop().await.unwrap();
+}
+
+/// It is undone after a wait, in which nothing was rendered.
+#[tokio::test]
+async fn a_revision_that_was_undone_is_made_anew_when_what_it_looked_up_is_another() {
+    let Some(bench) = Bench::with_kind("undone_with_what_was_looked_up").await else {
+        return;
+    };
+    let group = &bench.group;
+    bench.watches(&format!(
+        "- {{group: {group}, version: v1, kind: Web, chart: web, reconcilePeriod: 1s}}\n"
+    ));
+    set_secret(&bench, CANARY, 0).await;
+    let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: labelled}}\ndata:\n  of: {NOTES}");
+    bench.add_template("labelled.yaml", &map);
+    bench.add_template("jobs.yaml", JOBS);
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    let back = json!({"name": "back", "on": "pre-rollback"});
+    bench.apply_web("shop", json!({"jobs": [back]})).await;
+    bench.wait_revision("shop", 1).await;
+    let up = json!({"name": "up", "on": "pre-upgrade"});
+    bench.apply_web("shop", json!({"jobs": [back, up]})).await;
+    wait_awaited(&bench, "shop-up").await;
+    finish_job_of(&bench, "shop-up", "Failed").await;
+    wait_awaited(&bench, "shop-back").await;
+    finish_job_of(&bench, "shop-back", "Complete").await;
+    bench.wait_stalled("shop").await;
+    set_secret(&bench, "another one", 0).await;
+    let is_begun = |web: &Value| {
+        let (_, _, message) = condition(web, "Reconciling")?;
+        (message.contains("to revision 3") && message.contains("runs")).then_some(())
+    };
+    bench.wait("the next one", &bench.webs(), "shop", is_begun).await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 3).await;
+    operator.stop().await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! A revision that has failed is undone to its end, whatever happens meanwhile, and nothing of that is left for later.
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{Fault, FaultId};
 
@@ -207,13 +207,63 @@ async fn nothing_is_undone_for_records_that_somebody_has_put_back() {
     lane.stop().await;
 }
 
+/// The same after a later revision was deployed, which goes with all that tells of it but the resource's status.
+#[tokio::test]
+async fn nothing_is_undone_that_a_later_revision_has_overtaken() {
+    let Some(lane) = lane("undone_and_overtaken", true).await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let secrets = bench.secrets();
+    let mut kept = Vec::new();
+    for revision in [1, 2] {
+        let secret = secrets.get(&secret_of("shop", revision)).await.unwrap();
+        kept.push(
+            json!({"metadata": {"name": secret.metadata.name, "labels": secret.metadata.labels,
+            "ownerReferences": secret.metadata.owner_references},
+            "type": secret.data["type"], "data": secret.data["data"]}),
+        );
+    }
+    finish_job_of(bench, "shop-back", "Complete").await;
+    wait_undone(bench).await;
+    let (good, bad) = specs();
+    bench.apply_web("shop", good).await;
+    bench.wait_revision("shop", 3).await;
+    bench.apply_web("shop", bad).await;
+    wait_awaited(bench, "shop-up").await;
+    finish_job_of(bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 4).await;
+    let extra = bench.config_maps().get("shop-extra").await.unwrap().metadata.uid;
+    lane.kill().await;
+    for revision in 1..=4 {
+        let deleted = secrets
+            .delete(&secret_of("shop", revision), &DeleteParams::default())
+            .await;
+        deleted.unwrap();
+    }
+    for secret in kept {
+        bench.create(&secrets, secret).await;
+    }
+    lane.start_with(&FLAGS).await;
+    wait_awaited(bench, "shop-up").await;
+    finish_job_of(bench, "shop-up", "Complete").await;
+    bench
+        .wait("its end", &bench.webs(), "shop", |web| {
+            has_ended(web).then_some(())
+        })
+        .await;
+    let found = bench.config_maps().get("shop-extra").await.unwrap().metadata.uid;
+    assert_eq!(found, extra);
+    lane.stop().await;
+}
+
 /// A first revision fails, what it has installed is removed with a post-delete hook that ends like this, and in the end the
 /// release is installed and deleted.
-async fn hooks_of_the_end(test: &str, ends: &str, remedy: &str) {
+async fn hooks_of_the_end(test: &str, policy: &str, ends: &str, remedy: &str) {
     let Some(bench) = Bench::with_kind(test).await else {
         return;
     };
-    bench.add_template("jobs.yaml", JOBS);
+    bench.add_template("jobs.yaml", &JOBS.replace("before-hook-creation", policy));
     let operator = bench.operator_with(&FLAGS).await;
     let jobs = json!([
         {"name": "up", "on": "pre-install"}, {"name": "down", "on": "pre-delete"}, {"name": "last", "on": "post-delete"},
@@ -245,17 +295,21 @@ async fn hooks_of_the_end(test: &str, ends: &str, remedy: &str) {
 
 #[tokio::test]
 async fn hooks_of_its_end_run_at_the_real_end_too() {
-    hooks_of_the_end(
-        "hooks_of_the_end",
-        "Complete",
-        "; what it has installed is removed",
-    )
-    .await;
+    let remedy = "; what it has installed is removed";
+    hooks_of_the_end("hooks_of_the_end", "before-hook-creation", "Complete", remedy).await;
 }
 
 #[tokio::test]
 async fn hooks_of_an_end_that_has_failed_run_at_the_real_end_too() {
-    hooks_of_the_end("hooks_of_a_failed_end", "Failed", "and it can't be undone").await;
+    let remedy = "and it can't be undone";
+    hooks_of_the_end("hooks_of_a_failed_end", "before-hook-creation", "Failed", remedy).await;
+}
+
+/// Their policies leave what has failed where it is.
+#[tokio::test]
+async fn what_hooks_of_an_undoing_have_left_is_not_in_the_way() {
+    let remedy = "and it can't be undone";
+    hooks_of_the_end("left_by_hooks_of_the_end", "hook-succeeded", "Failed", remedy).await;
 }
 
 /// What is too large for one Secret is signed with its parts.

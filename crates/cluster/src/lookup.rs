@@ -21,8 +21,8 @@ use crate::{Owner, Ownership, RequestError};
 /// No name of an object, and none of a namespace, is longer.
 const LONGEST_NAME: usize = 253;
 
-/// How many answers of one rendering are remembered.
-const MAX_ANSWERS: usize = 1000;
+/// How many answers of one rendering are remembered. What else it has looked up is not known afterwards.
+pub const MAX_ANSWERS: usize = 1000;
 
 /// What a template looked up, and the digest of the answer.
 ///

@@ -70,6 +70,39 @@ async fn secrets_that_are_looked_up_again_are_not_kept() {
     campaign.operator.stop().await.unwrap();
 }
 
+/// Secrets that say they are a release's, of which nothing but the metadata is large, or which are many.
+#[tokio::test]
+async fn secrets_that_are_no_revisions_are_not_kept() {
+    let Some(campaign) = Campaign::begin("secrets_of_no_revisions", async |_: &Bench| {}).await else {
+        return;
+    };
+    let bench = &campaign.bench;
+    let (large, small) = if campaign.is_whole {
+        (500, 40_000)
+    } else {
+        (200, 0)
+    };
+    let before = campaign.most();
+    let note = "x".repeat(240_000);
+    for (release, count, note) in [("large", large, note.as_str()), ("small", small, "")] {
+        in_parallel(count, async |number| {
+            let metadata = json!({"name": format!("{release}-{number}"), "annotations": {"note": note},
+                "labels": {"owner": "helm", "name": release}});
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "helm.sh/release.v1"});
+            bench.create(&bench.secrets(), secret).await;
+        })
+        .await;
+        if count > 0 {
+            bench.apply_web(release, json!({})).await;
+            campaign.fails(release, &[]).await;
+        }
+    }
+    let after = campaign.most();
+    assert!(after < before + 30 * 1024, "{before} kB have become {after}");
+    campaign.goes_on("secrets of no revisions").await;
+    campaign.operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn names_that_no_object_can_have_are_not_kept() {
     let Some(bench) = Bench::with_kind("names_that_no_object_can_have").await else {

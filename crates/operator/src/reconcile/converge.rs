@@ -18,7 +18,7 @@ use super::deployed::DeployedReport;
 use super::error::ReconcileError;
 use super::lookups::Lookups;
 use super::observe::Observer;
-use super::plan::Planner;
+use super::plan::{Planner, in_effect};
 use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Cause, ReleaseState};
@@ -318,10 +318,10 @@ impl Reconciler {
         let leaving = LeavingRelease::read(session).await?;
         let policy = self.executor.deletion_policy(session, &leaving.revisions).await?;
         let stage = session.stage_of_deletion(cache);
-        if let Some(last) = leaving.revisions.last() {
-            let lookups = &last.snapshot.lookups;
-            self.lookups().learn_what_is_left(session, cache, lookups).await;
-        }
+        let revisions = in_effect(&leaving.revisions);
+        self.lookups()
+            .learn_secrets_of_going(session, cache, revisions)
+            .await;
         match policy {
             DeletionPolicy::Delete => {
                 let uninstalled = self.uninstallation().run(session, cache, leaving, &stage).await;
@@ -425,6 +425,7 @@ impl Reconciler {
                 settings: &self.settings,
                 now: self.shared.now,
             },
+            lookups: self.lookups(),
             settings: &self.settings,
             now: self.shared.now,
         }

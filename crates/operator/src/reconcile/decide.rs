@@ -146,6 +146,7 @@ mod tests {
             status: ReleaseStatus::Deployed,
             inputs: Some(now()),
             deployed_before: true,
+            is_being_undone: false,
         };
         Observed {
             deleting: false,

@@ -78,7 +78,7 @@ impl Executor {
             && let Some(wait) = error.awaited()
         {
             // The names of a hook's objects are the chart's, and may have a secret.
-            let words = session.redactor.mask(&format!("{doing}; {wait}"));
+            let words = session.redactor.mask_own(&format!("{doing}; {wait}"));
             self.say(session, words).await?;
         }
         ran

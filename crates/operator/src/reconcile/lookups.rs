@@ -12,8 +12,9 @@ use super::new_record::{hook_records, manifest};
 use super::randomness::is_same_but_for_noise;
 use super::release_cache::ReleaseCache;
 use super::renderer::Renderer;
-use super::secrets::{LookedUp, is_of_secrets};
+use super::secrets::{LookedUp, is_of_secrets, may_be_more};
 use super::session::{PreparedRelease, Session};
+use super::state::LastRevision;
 use crate::release::{HookRecord, Stored};
 use crate::status::Redactor;
 
@@ -48,8 +49,12 @@ impl Lookups<'_> {
             cache.clear_refusal();
         }
         // What is under way is brought to its end first.
-        let may_be_another = [ReleaseStatus::Deployed, ReleaseStatus::Failed];
-        let Some(last) = last.filter(|last| may_be_another.contains(&last.status)) else {
+        let may_be_another = |last: &LastRevision| match last.status {
+            ReleaseStatus::Deployed => true,
+            ReleaseStatus::Failed => !last.is_being_undone,
+            _ => false,
+        };
+        let Some(last) = last.filter(may_be_another) else {
             return Ok(false);
         };
         if cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
@@ -79,8 +84,9 @@ impl Lookups<'_> {
         Ok(changed)
     }
 
-    /// Has what is secret in these answers be masked: what was rendered from them is brought into effect as it is stored, and
-    /// may fail with it. Where it can't be known any longer, nothing is shown that may have it.
+    /// Has what was looked up for these revisions be masked: the last one is brought into effect as it is stored, and the
+    /// objects that the server speaks of are of those before it. Where what is secret in it can't be known any longer, nothing
+    /// is shown that may have it.
     ///
     /// # Errors
     /// It may be known later.
@@ -88,39 +94,81 @@ impl Lookups<'_> {
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
-        lookups: &[Answer],
+        revisions: &[Stored],
     ) -> Result<(), ReconcileError> {
-        if cache.secrets.has_looked_up(lookups) {
+        let Some((last, former)) = revisions.split_last() else {
             return Ok(());
-        }
-        let secrets = of_secrets(lookups);
-        let asked = self.ask_again(session, cache, &secrets).await;
-        let error = match asked {
-            Ok((again, None)) if again == secrets => return Ok(()),
-            Ok((_, None)) => None,
-            Ok((_, Some(error))) | Err(error) => Some(looked_up_again(error)),
         };
-        let is_about_memory = |error: &ReconcileError| error.is_about_memory() && !session.share.is_large();
-        if let Some(error) = error.filter(|error| error.is_transient() || is_about_memory(error)) {
-            return Err(error);
+        if !self.knows_secrets(session, cache, last).await? {
+            session.redactor.learn(Redactor::of_the_unknown());
         }
-        session.redactor.learn(Redactor::of_the_unknown());
-        Ok(())
+        self.learn_former_secrets(session, cache, former).await
     }
 
-    /// The same of a release that is going, as far as that is still known: who waits for its end is to be told what for.
-    pub(super) async fn learn_what_is_left(
+    /// The same of revisions that another takes the place of: others may speak of what is in them, and nothing that is
+    /// rendered has it.
+    pub(super) async fn learn_former_secrets(
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
-        lookups: &[Answer],
+        revisions: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        for stored in revisions {
+            if !self.knows_secrets(session, cache, stored).await? {
+                session.redactor.hide_words_of_others();
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of a release that is going, which does not wait for it.
+    pub(super) async fn learn_secrets_of_going(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        revisions: &[Stored],
     ) {
-        if cache.secrets.has_looked_up(lookups) || !cache.is_lookup_due(Instant::now()) {
+        let lookups = revisions.iter().map(|stored| cache.lookups_of(stored));
+        if lookups
+            .into_iter()
+            .all(|lookups| cache.secrets.has_looked_up(&lookups))
+        {
             return;
         }
-        if let Err(error) = self.ask_again(session, cache, &of_secrets(lookups)).await {
-            tracing::debug!(release = %session.release, error = error.words(), "failed to look up again");
+        let is_due = cache.is_lookup_due(Instant::now());
+        if !is_due
+            || self
+                .learn_former_secrets(session, cache, revisions)
+                .await
+                .is_err()
+        {
+            session.redactor.hide_words_of_others();
         }
+    }
+
+    /// Whether all is masked that is secret in what was looked up for a revision, which is asked for again where it is not
+    /// known.
+    async fn knows_secrets(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        stored: &Stored,
+    ) -> Result<bool, ReconcileError> {
+        let lookups = cache.lookups_of(stored);
+        if cache.secrets.has_looked_up(&lookups) {
+            return Ok(true);
+        }
+        let is_whole = !may_be_more(&lookups);
+        let secrets: Vec<Answer> = lookups.into_iter().filter(is_of_secrets).collect();
+        let error = match self.ask_again(session, cache, &secrets).await {
+            Ok((again, None)) => return Ok(is_whole && again == secrets),
+            Ok((_, Some(error))) | Err(error) => looked_up_again(error),
+        };
+        let is_about_memory = error.is_about_memory() && !session.share.is_large();
+        if error.is_transient() || is_about_memory {
+            return Err(error);
+        }
+        Ok(false)
     }
 
     /// Asks again. What is secret in the answers is masked from now on; what can't be answered counts as unchanged. `None`
@@ -179,9 +227,6 @@ impl Lookups<'_> {
         let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(true);
         };
-        if stored.snapshot.undoing.is_some() {
-            return Ok(false);
-        }
         let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(&stored));
         let operation = if stored.snapshot.first.unwrap_or(revision == Revision::FIRST) {
             Operation::Install
@@ -209,11 +254,6 @@ impl Lookups<'_> {
         };
         Ok(!is_same_but_for_noise(&stored, &one, &other))
     }
-}
-
-fn of_secrets(lookups: &[Answer]) -> Vec<Answer> {
-    let secrets = lookups.iter().filter(|answer| is_of_secrets(answer));
-    secrets.cloned().collect()
 }
 
 fn looked_up_again(source: LookupError) -> ReconcileError {

@@ -223,7 +223,7 @@ fn note_unreported(session: &Session, cache: &mut ReleaseCache, revisions: &[Sto
     if session.shown_revision() == Some(deployed.record.version) {
         return;
     }
-    cache.note_unreported(session.redactor.mask(&deployed.record.info.notes));
+    cache.note_unreported(session.redactor.mask_own(&deployed.record.info.notes));
 }
 
 /// Whether the finalizer is there under the watch's selector. It counts as there, too, when the selector of another

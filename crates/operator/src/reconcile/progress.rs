@@ -13,7 +13,7 @@ pub(super) struct ReconcileProgress(Mutex<Notes>);
 
 #[derive(Debug, Default)]
 struct Notes {
-    lookups: Vec<Answer>,
+    lookups: Option<Vec<Answer>>,
     looked_up: Option<Redactor>,
     corrected: usize,
     read_anew: bool,
@@ -36,7 +36,7 @@ impl ReconcileProgress {
     /// The answers that the last rendering got, whatever came of it, and what is secret in them.
     pub(super) fn note_lookups(&self, answers: Vec<Answer>, secrets: Redactor) {
         let mut notes = self.lock();
-        notes.lookups = answers;
+        notes.lookups = Some(answers);
         notes.looked_up = Some(secrets);
     }
 
@@ -44,11 +44,11 @@ impl ReconcileProgress {
     pub(super) fn take_looked_up(&self) -> Option<(Vec<Answer>, Redactor)> {
         let mut notes = self.lock();
         let secrets = notes.looked_up.take()?;
-        Some((notes.lookups.clone(), secrets))
+        Some((notes.lookups.clone().unwrap_or_default(), secrets))
     }
 
-    /// What the last rendering has looked up; empty where nothing was rendered.
-    pub(super) fn lookups(&self) -> Vec<Answer> {
+    /// What the last rendering has looked up; `None` where nothing was rendered.
+    pub(super) fn lookups(&self) -> Option<Vec<Answer>> {
         self.lock().lookups.clone()
     }
 

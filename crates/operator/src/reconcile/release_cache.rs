@@ -125,6 +125,7 @@ impl KnownRelease {
             status: stored.record.info.status,
             inputs: stored.snapshot.inputs.filter(|_| stored.is_signed()),
             deployed_before: was_ever_deployed(revisions),
+            is_being_undone: stored.snapshot.undoing.is_some(),
         });
         Self {
             last,
@@ -201,7 +202,7 @@ impl ReleaseCache {
             return Some(unreported.notes.clone());
         }
         if self.secrets.has_looked_up(self.known_lookups()) {
-            return Some(session.redactor.mask(&unreported.notes));
+            return Some(session.redactor.mask_own(&unreported.notes));
         }
         Some("(the notes are not shown: the Secrets that the chart looks up can't be read)".to_owned())
     }
@@ -238,6 +239,16 @@ impl ReleaseCache {
     /// The deployed revision, as far as it is known.
     pub fn deployed_revision(&self) -> Option<Revision> {
         self.known.as_ref().and_then(|known| known.deployed)
+    }
+
+    /// What was looked up for a revision. Where the chart gives the same for other answers, those are the newest's.
+    pub(super) fn lookups_of(&self, stored: &Stored) -> Vec<Answer> {
+        let known = self.known.as_ref();
+        let newest = known.filter(|known| {
+            let last = known.last.as_ref();
+            last.is_some_and(|last| last.revision == stored.record.version)
+        });
+        newest.map_or_else(|| stored.snapshot.lookups.clone(), |known| known.lookups.clone())
     }
 
     /// What was looked up for the newest revision, as far as it is known.
@@ -298,8 +309,16 @@ impl ReleaseCache {
             status: stored.record.info.status,
             inputs: Some(inputs),
             deployed_before,
+            is_being_undone: stored.snapshot.undoing.is_some(),
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
+    }
+
+    /// What the newest revision has done is undone.
+    pub(super) fn note_undone(&mut self) {
+        if let Some(last) = self.known.as_mut().and_then(|known| known.last.as_mut()) {
+            last.is_being_undone = false;
+        }
     }
 
     /// A revision was deployed, with these notes, in which secrets are masked.
@@ -311,6 +330,7 @@ impl ReleaseCache {
                 status: ReleaseStatus::Deployed,
                 inputs,
                 deployed_before: true,
+                is_being_undone: false,
             }),
             deployed: Some(revision),
             deployed_values: Some(values_digest(stored)),

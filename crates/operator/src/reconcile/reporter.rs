@@ -75,7 +75,9 @@ impl Reporter<'_> {
             Next::Retry(error.retry_after())
         };
         if refused && let Some(inputs) = inputs {
-            let lookups = session.progress.lookups();
+            // What is stored is not rendered again: it was refused with what it has looked up.
+            let rendered = session.progress.lookups();
+            let lookups = rendered.unwrap_or_else(|| cache.known_lookups().to_vec());
             cache.refuse(
                 inputs,
                 session.controls.clone(),

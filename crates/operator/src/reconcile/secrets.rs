@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
-use steersman_cluster::lookup::{Answer, OnSecret};
+use steersman_cluster::lookup::{Answer, MAX_ANSWERS, OnSecret};
 use steersman_model::{Digest, RenderedObject, digest_of_json};
 
 use crate::release::Stored;
@@ -91,11 +91,16 @@ pub(super) fn is_of_secrets(answer: &Answer) -> bool {
     answer.kind == "Secret"
 }
 
+/// Whether more may have been looked up than there are answers.
+pub(super) fn may_be_more(answers: &[Answer]) -> bool {
+    answers.len() >= MAX_ANSWERS
+}
+
 /// Of the answers that have Secrets; `None` where there are none.
 fn digest_of_secrets(answers: &[Answer]) -> Option<Digest> {
     let secrets = answers.iter().filter(|answer| is_of_secrets(answer));
     let digests: Vec<Value> = secrets.map(|answer| json!(answer)).collect();
-    (!digests.is_empty()).then(|| digest_of_json(&Value::Array(digests)))
+    (!digests.is_empty() || may_be_more(answers)).then(|| digest_of_json(&Value::Array(digests)))
 }
 
 /// What is secret in what templates look up, learnt while it is found.

@@ -47,6 +47,7 @@ use super::unfinished::HookState;
 ///     status: ReleaseStatus::Deployed,
 ///     inputs: Some(inputs("replicas: 1")),
 ///     deployed_before: true,
+///     is_being_undone: false,
 /// };
 /// let deployed = Observed { last: Some(last), ..with_finalizer };
 /// assert_eq!(action(&deployed), None);
@@ -91,6 +92,8 @@ pub struct LastRevision {
     pub inputs: Option<Inputs>,
     /// Whether it or an earlier one was ever deployed.
     pub deployed_before: bool,
+    /// Whether it has failed, and what it has done is being undone.
+    pub is_being_undone: bool,
 }
 
 /// What is true of a release.

@@ -22,7 +22,7 @@ mod stored;
 pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use history::{History, HistoryError, surplus};
 pub use index::ReleaseIndex;
-pub use journal::HookJournal;
+pub use journal::{HookJournal, is_of_undone};
 pub use locate::namespace_of;
 pub use parts::Parts;
 pub(crate) use record::never_run;

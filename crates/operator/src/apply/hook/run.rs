@@ -20,7 +20,7 @@ use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::dependents::Until;
-use crate::release::{HistoryError, HookRecord};
+use crate::release::{HistoryError, HookRecord, is_of_undone};
 
 /// How many pods of a failed job are asked for what they said: others may have given many its label.
 const PODS: u32 = 50;
@@ -48,6 +48,16 @@ pub(super) struct Terms<'a> {
     pub(super) is_retry: bool,
 }
 
+/// What an object is to a run of the hook that makes it.
+enum Before {
+    /// It was started by this run, and has not failed.
+    UnderWay(Box<ObjectMeta>),
+    /// It was started for the same, and that was undone since.
+    Undone,
+    /// It is another one, or none.
+    Other,
+}
+
 impl Applier {
     /// Runs one hook, up to where there is something to wait for.
     pub(super) async fn run_one(
@@ -70,17 +80,21 @@ impl Applier {
                 return self.wait_done(owner, &api, run, term, started).await;
             }
         }
-        if is_waited_for(&run.id)
-            && let Some(started) = self.under_way(owner, &api, run, mark).await?
-        {
+        let before = if is_waited_for(&run.id) {
+            self.started_before(owner, &api, run, mark).await?
+        } else {
+            Before::Other
+        };
+        if let Before::UnderWay(started) = before {
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             if !terms.is_retry && resumed.is_none() {
                 term = term.of(&started);
             }
-            return self.wait_done(owner, &api, run, term, started).await;
+            return self.wait_done(owner, &api, run, term, *started).await;
         }
+        let is_undone = matches!(before, Before::Undone);
         let mut is_kept = false;
-        if has_policy(run.hook, BEFORE_CREATION) && !run.is_definition() {
+        if (is_undone || has_policy(run.hook, BEFORE_CREATION)) && !run.is_definition() {
             let deletion = self.delete(owner, &run.id).await;
             is_kept = deletion.map_err(|source| run.delete_failed(source))? == Deletion::Kept;
             if !is_kept {
@@ -173,28 +187,31 @@ impl Applier {
         }
     }
 
-    /// The object of this hook, if it was started with this mark and has not failed.
-    async fn under_way(
+    /// Whether this run of the hook has made the object that is there, or one that was undone since.
+    async fn started_before(
         &self,
         owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
         mark: &str,
-    ) -> Result<Option<ObjectMeta>, HookError> {
+    ) -> Result<Before, HookError> {
         let found = api.get_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
-        let is_under_way = |object: &DynamicObject| {
-            let metadata = &object.metadata;
-            let marked = metadata.annotations.as_ref().and_then(|all| all.get(RUN));
-            marked.is_some_and(|found| found == mark)
-                && metadata.deletion_timestamp.is_none()
-                && owner.ownership(metadata) == Ownership::Ours
-                && !matches!(
-                    progress(&run.id.kind, metadata, &object.data),
-                    Progress::Failed(_)
-                )
+        let Some(object) = found.filter(|object| owner.ownership(&object.metadata) == Ownership::Ours) else {
+            return Ok(Before::Other);
         };
-        Ok(found.filter(is_under_way).map(|object| object.metadata))
+        let metadata = object.metadata;
+        let marked = metadata.annotations.as_ref().and_then(|all| all.get(RUN));
+        Ok(match marked {
+            Some(found) if is_of_undone(found, mark) => Before::Undone,
+            Some(found) if found == mark && metadata.deletion_timestamp.is_none() => {
+                match progress(&run.id.kind, &metadata, &object.data) {
+                    Progress::Failed(_) => Before::Other,
+                    Progress::Done | Progress::Running(_) => Before::UnderWay(Box::new(metadata)),
+                }
+            }
+            _ => Before::Other,
+        })
     }
 
     /// Goes on when the object that is being deleted is gone; else there is something to wait for.

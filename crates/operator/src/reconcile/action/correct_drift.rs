@@ -44,8 +44,8 @@ impl CorrectDrift<'_> {
             return Ok(());
         };
         session.redactor.learn(secrets_of([&stored], &[]));
-        let lookups = &stored.snapshot.lookups;
-        self.lookups.learn_secrets(session, cache, lookups).await?;
+        let deployed = std::slice::from_ref(&stored);
+        self.lookups.learn_secrets(session, cache, deployed).await?;
         let mut plan = Plan::keep(self.settings, &stored)?;
         self.executor.define(session, &plan).await?;
         let is_affected = |id: &ObjectId, object: &RenderedObject| {

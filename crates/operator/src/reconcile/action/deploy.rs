@@ -12,6 +12,7 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
+use crate::reconcile::lookups::Lookups;
 use crate::reconcile::new_record::record;
 use crate::reconcile::plan::{NewRevision, Plan, in_effect};
 use crate::reconcile::release_cache::ReleaseCache;
@@ -28,6 +29,7 @@ pub(crate) struct Deploy<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a EventRecorder,
     pub(crate) roll_back: RollBack<'a>,
+    pub(crate) lookups: Lookups<'a>,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
 }
@@ -91,6 +93,8 @@ impl Deploy<'_> {
         mut earlier: Vec<Stored>,
     ) -> Result<Revision, ReconcileError> {
         learn(session, &new, &earlier);
+        let former = in_effect(&earlier);
+        self.lookups.learn_former_secrets(session, cache, former).await?;
         self.executor
             .begin(session, cache, prepared.inputs, &new.plan)
             .await?;
@@ -105,7 +109,7 @@ impl Deploy<'_> {
             record,
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
-                lookups: session.progress.lookups(),
+                lookups: session.progress.lookups().unwrap_or_default(),
                 first: Some(new.first),
                 written: Some((self.now)()),
                 adopted: new.adopts,
@@ -241,6 +245,7 @@ impl Deploy<'_> {
         let (wait, error, told) = match undo.await {
             Ok(()) => {
                 self.note_undone(session, failed).await;
+                cache.note_undone();
                 return Err(error);
             }
             Err(NotUndone::Waits(wait)) => {
@@ -349,7 +354,7 @@ impl Deploy<'_> {
         let keep = self.settings.releases.history_max;
         let surplus = make_room(self.executor, session, keep, earlier, &mut stored).await?;
         session.history.update(&mut stored, now).await?;
-        let notes = session.redactor.mask(&stored.record.info.notes);
+        let notes = session.redactor.mask_own(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(inputs), notes);
         let in_effect = in_effect(earlier).iter().chain([&stored]);
         cache.secrets.note_release(&secrets_of(in_effect, &[]));

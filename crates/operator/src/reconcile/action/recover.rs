@@ -25,10 +25,10 @@ impl Recover<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
         let mut revisions = session.history.load().await?;
-        if let Some(last) = revisions.last() {
-            let lookups = &last.snapshot.lookups;
-            self.lookups.learn_secrets(session, cache, lookups).await?;
-        }
+        let lookups = &self.lookups;
+        lookups
+            .learn_secrets(session, cache, in_effect(&revisions))
+            .await?;
         let unfinished = cache.unfinished.take();
         let known = cache
             .known
@@ -59,7 +59,7 @@ impl Recover<'_> {
                 revision,
                 decision: Decision::Recover(revision),
                 inputs: prepared.inputs,
-                first: !was_ever_deployed(&revisions),
+                first: stored.snapshot.first != Some(false) && !was_ever_deployed(&revisions),
             },
             |left| left.current,
         );
@@ -111,10 +111,10 @@ impl Recover<'_> {
 }
 
 /// Why the revision has failed, where the process ended while it was being undone: what has begun is brought to its end, even
-/// where failures are not undone any longer, as hooks of it may be under way. Where the resource shows it as deployed,
-/// that was before: somebody has put an earlier state of it back.
+/// where failures are not undone any longer, as hooks of it may be under way. Where the resource shows it or a later one as
+/// deployed, that was before: somebody has put an earlier state back.
 fn failure_of(session: &Session, stored: &Stored) -> Option<ReconcileError> {
-    let was_deployed = session.shown_revision() == Some(stored.record.version);
+    let was_deployed = session.shown_revision() >= Some(stored.record.version);
     let failure = stored.snapshot.undoing.clone().filter(|_| !was_deployed);
     failure.map(ReconcileError::undone)
 }

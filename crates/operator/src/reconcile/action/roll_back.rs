@@ -117,10 +117,8 @@ impl RollBack<'_> {
         earlier: &[Stored],
         stage: &mut Stage,
     ) -> Result<(), ReconcileError> {
-        let lookups = self.lookups;
-        lookups
-            .learn_secrets(session, cache, &good.snapshot.lookups)
-            .await?;
+        let target = std::slice::from_ref(good);
+        self.lookups.learn_secrets(session, cache, target).await?;
         let plan = Plan::roll_back(self.settings, &stage.controls(session), good, failed, earlier)?;
         if stage.wait.is_none()
             && let Some(doing) = plan.decision.underway(session.release.as_str())

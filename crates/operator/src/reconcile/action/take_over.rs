@@ -57,7 +57,7 @@ impl TakeOver<'_> {
         let mut stored = Stored {
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
-                lookups: session.progress.lookups(),
+                lookups: session.progress.lookups().unwrap_or_default(),
                 ..snapshot
             },
             verdict: Verdict::Signed,

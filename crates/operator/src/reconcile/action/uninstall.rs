@@ -294,7 +294,7 @@ impl Uninstall<'_> {
         if let Err(error) = &ran
             && let Some(wait) = error.awaited()
         {
-            let words = session.redactor.mask(&wait.to_string());
+            let words = session.redactor.mask_own(&wait.to_string());
             let report = ReleaseReport::UninstallingAfter(words);
             session.announce_more(&report, (self.now)()).await?;
         }

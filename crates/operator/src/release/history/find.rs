@@ -21,6 +21,11 @@ const MAX_NAMES: usize = 32;
 const AT_ONCE: usize = 4;
 /// How many a page of a list has.
 const PAGE: u32 = 10;
+/// What a Secret takes besides what is in it, and an entry besides its texts, in bytes.
+const SECRET: usize = 2048;
+const ENTRY: usize = 256;
+/// What the types of all of Helm's versions begin with.
+const SECRET_TYPES: &str = "helm.sh/release.";
 
 impl History {
     /// The Secrets of the release, but for those of others that the watch has yet to tell of. Nothing is lost by that
@@ -88,21 +93,25 @@ impl History {
     async fn get_or_list(&self, names: Vec<String>, room: &mut Room) -> Result<Vec<Secret>, HistoryError> {
         let requests: Vec<_> = names.iter().map(|name| self.secrets.get_opt(name)).collect();
         let mut answers = futures::stream::iter(requests).buffered(AT_ONCE);
-        let mut found = Vec::new();
+        let (mut found, mut is_any) = (Vec::new(), false);
         while let Some(answer) = answers.next().await {
             match answer {
-                Ok(Some(secret)) => found.push(taking_room(secret, room)?),
+                Ok(Some(secret)) => {
+                    is_any = true;
+                    if self.is_selected(&secret.metadata) {
+                        found.extend(taking_room(secret, room)?);
+                    }
+                }
                 Ok(None) => {}
                 Err(_) => {
-                    found.clear();
+                    is_any = false;
                     break;
                 }
             }
         }
-        if found.is_empty() {
+        if !is_any {
             return self.list(room).await;
         }
-        found.retain(|secret| self.is_selected(&secret.metadata));
         Ok(found)
     }
 
@@ -113,7 +122,7 @@ impl History {
         while let Some(page) = pages.next().await.map_err(failed)? {
             self.note_all(page.iter().map(|secret| &secret.metadata));
             for secret in page {
-                listed.push(taking_room(secret, room)?);
+                listed.extend(taking_room(secret, room)?);
             }
         }
         Ok(listed)
@@ -147,12 +156,29 @@ impl History {
     }
 }
 
-/// Takes what its data needs of the room that those before have left.
-fn taking_room(secret: Secret, room: &mut Room) -> Result<Secret, HistoryError> {
-    let values = secret.data.iter().flat_map(|data| data.values());
-    let size = values.map(|value| value.0.len()).sum();
-    let name = || secret.metadata.name.clone().unwrap_or_default();
-    room.take(size)
-        .map_err(|source| HistoryError::unpacking(&name(), source))?;
-    Ok(secret)
+/// What is needed of a Secret, where that has room: who may write Secrets may have made any number of them. `None` for one
+/// that can't be a revision, or is going.
+fn taking_room(mut secret: Secret, room: &mut Room) -> Result<Option<Secret>, HistoryError> {
+    let kind = secret.type_.as_deref().unwrap_or_default();
+    if !kind.starts_with(SECRET_TYPES) || secret.metadata.deletion_timestamp.is_some() {
+        return Ok(None);
+    }
+    let metadata = &mut secret.metadata;
+    metadata.annotations = None;
+    metadata.labels = None;
+    metadata.finalizers = None;
+    for entry in metadata.managed_fields.iter_mut().flatten() {
+        entry.fields_v1 = None;
+    }
+    let values = secret.data.iter().flatten();
+    let data: usize = values.map(|(key, value)| ENTRY + key.len() + value.0.len()).sum();
+    let owners = metadata.owner_references.iter().flatten();
+    let owners = owners
+        .map(|owner| ENTRY + owner.api_version.len() + owner.kind.len() + owner.name.len() + owner.uid.len());
+    let managers = metadata.managed_fields.iter().flatten();
+    let managers = managers.map(|entry| ENTRY + entry.manager.as_ref().map_or(0, String::len));
+    let listed: usize = owners.chain(managers).sum();
+    room.take(SECRET + data + listed)
+        .map_err(|source| HistoryError::unpacking(metadata.name.as_deref().unwrap_or_default(), source))?;
+    Ok(Some(secret))
 }

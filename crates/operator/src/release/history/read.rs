@@ -12,9 +12,6 @@ use crate::release::secret::{PARTS_KEY, RELEASE_KEY, SECRET_TYPE, SIGNATURE_KEY,
 use crate::release::signature::{Signature, SignedContent};
 use crate::release::stored::{RecordOwner, Snapshot, Stored, Verdict};
 
-/// What the types of all of Helm's versions begin with.
-const SECRET_TYPES: &str = "helm.sh/release.";
-
 impl History {
     /// All revisions, the oldest first, but for those that others have written this very moment.
     ///
@@ -50,9 +47,6 @@ impl History {
         let (mut revisions, mut unreadable) = (Vec::new(), Vec::new());
         for secret in secrets {
             let kind = secret.type_.clone().unwrap_or_default();
-            if !kind.starts_with(SECRET_TYPES) || secret.metadata.deletion_timestamp.is_some() {
-                continue;
-            }
             let read = if kind == SECRET_TYPE {
                 self.read(secret, room, objects).await
             } else {

@@ -1,5 +1,6 @@
 //! A redactor that several actions teach.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -23,7 +24,11 @@ const LITTLE: usize = 16 * 1024;
 /// assert_eq!(redactor.mask("correct horse, battery staple"), "********, ********");
 /// ```
 #[derive(Debug, Default)]
-pub struct LearningRedactor(Mutex<Redactor>);
+pub struct LearningRedactor {
+    known: Mutex<Redactor>,
+    /// Whether others may speak of secrets that are not known.
+    hides_words_of_others: AtomicBool,
+}
 
 impl LearningRedactor {
     /// Masks what `other` masks as well.
@@ -31,11 +36,28 @@ impl LearningRedactor {
         self.lock().extend(other);
     }
 
-    /// `text` with all secrets that are known by now masked, as much of it as is shown anywhere.
+    /// From now on no words of others are shown: they may speak of secrets that are not known.
+    pub fn hide_words_of_others(&self) {
+        self.hides_words_of_others.store(true, Ordering::Relaxed);
+    }
+
+    /// `text`, in which words of others may be, with all secrets that are known by now masked, as much of it as is shown
+    /// anywhere.
     ///
     /// # Blocking
     /// What takes longer than a task may keep a thread of the runtime is done while another thread takes its place.
     pub fn mask(&self, text: &str) -> String {
+        if self.hides_words_of_others.load(Ordering::Relaxed) {
+            return Redactor::of_the_unknown().mask(text);
+        }
+        self.mask_own(text)
+    }
+
+    /// The same of a text in which nothing stands but what the chart and the operator say.
+    ///
+    /// # Blocking
+    /// As in [`LearningRedactor::mask`].
+    pub fn mask_own(&self, text: &str) -> String {
         self.with(text.len().min(MOST_SHOWN), |redactor| {
             redactor.mask_start(text, MOST_SHOWN)
         })
@@ -60,6 +82,6 @@ impl LearningRedactor {
     }
 
     fn lock(&self) -> MutexGuard<'_, Redactor> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
