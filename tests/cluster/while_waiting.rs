@@ -15,7 +15,7 @@ apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ $.Release.Name }}-{{ .name }}-job
-  annotations: {helm.sh/hook: {{ .on }}, helm.sh/hook-delete-policy: before-hook-creation}
+  annotations: {helm.sh/hook: {{ .on | quote }}, helm.sh/hook-delete-policy: before-hook-creation}
 spec:
   backoffLimit: 0
   template:
@@ -284,5 +284,78 @@ async fn where_no_object_can_tell_that_it_is_orphaned_the_resource_has_to() {
         .delete(&role, &DeleteParams::default())
         .await
         .unwrap();
+    operator.stop().await.unwrap();
+}
+
+async fn conditions(bench: &Bench) -> Value {
+    bench.webs().get("shop").await.unwrap().data["status"]["conditions"].clone()
+}
+
+/// The same of an operator that has found the resource with these conditions.
+async fn wait_awaited_anew(bench: &Bench, job: &str, before: &Value) {
+    let told = |web: &Value| {
+        let conditions = web.pointer("/status/conditions")?;
+        (conditions != before && conditions.to_string().contains(&format!("{job}-job runs"))).then_some(())
+    };
+    bench.wait("the wait", &bench.webs(), "shop", told).await;
+}
+
+/// The operator is killed while a Job runs, and the resource has another spec by the next start.
+#[tokio::test]
+async fn a_job_that_runs_comes_to_its_end_before_another_spec_after_a_restart() {
+    let Some(bench) = bench("another_spec_after_a_restart").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let jobs = json!([{"name": "up", "on": "pre-install,pre-upgrade"}]);
+    bench.apply_web("shop", json!({ "jobs": jobs })).await;
+    wait_awaited(&bench, "shop-up").await;
+    let first = job(&bench, "shop-up").await.metadata.uid;
+    operator.kill().await.unwrap();
+    let before = conditions(&bench).await;
+    bench
+        .apply_web("shop", json!({"jobs": jobs, "message": "new"}))
+        .await;
+    let operator = bench.ready_operator().await;
+    wait_awaited_anew(&bench, "shop-up", &before).await;
+    assert_eq!(job(&bench, "shop-up").await.metadata.uid, first);
+    finish_job_of(&bench, "shop-up", "Failed").await;
+
+    // That it has failed is of no account to the next one.
+    let is_another = |job: &Value| {
+        let uid = job.pointer("/metadata/uid")?.as_str();
+        (uid != first.as_deref()).then_some(())
+    };
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    bench.wait("the next one", &jobs, "shop-up-job", is_another).await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(bench.revisions().await, ["1 failed", "2 deployed"]);
+    operator.stop().await.unwrap();
+}
+
+/// The same, and the resource is deleted meanwhile.
+#[tokio::test]
+async fn a_job_that_runs_comes_to_its_end_before_a_deletion_after_a_restart() {
+    let Some(bench) = bench("a_deletion_after_a_restart").await else {
+        return;
+    };
+    let operator = bench.ready_operator().await;
+    let up = json!({"name": "up", "on": "pre-install"});
+    let down = json!({"name": "down", "on": "pre-delete"});
+    bench.apply_web("shop", json!({"jobs": [up, down]})).await;
+    wait_awaited(&bench, "shop-up").await;
+    operator.kill().await.unwrap();
+    let before = conditions(&bench).await;
+    bench.delete_web("shop").await;
+    let mark = bench.cluster.audit_mark().await.unwrap();
+    let operator = bench.ready_operator().await;
+    wait_awaited_anew(&bench, "shop-up", &before).await;
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let jobs = audit.by_user(bench.user.name()).writes().resource("jobs");
+    assert!(jobs.is_empty(), "{jobs}");
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    finish_job_of(&bench, "shop-down", "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
     operator.stop().await.unwrap();
 }

@@ -377,6 +377,7 @@ impl Reconciler {
             settings: &self.settings,
             release_index: &self.shared.release_index,
             dependents: &self.shared.dependents,
+            executor: &self.executor,
             lookups: self.lookups(),
         }
     }

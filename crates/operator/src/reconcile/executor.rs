@@ -11,12 +11,15 @@ use steersman_watches::controls::DeletionPolicy;
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::event_recorder::EventRecorder;
-use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_named_by, prune_candidates};
+use super::plan::{
+    Bounds, Extent, Plan, PruneCandidate, PruneScope, in_effect, objects_named_by, prune_candidates,
+};
 use super::release_cache::ReleaseCache;
 use super::session::Session;
 use super::unfinished::Stage;
 use crate::apply::{
-    Applier, CrdError, Deletion, Handover, HookRun, ObjectsOwned, PruneError, is_ours_to_run,
+    Applier, CrdError, Deletion, Handover, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
+    is_ours_to_run,
 };
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
@@ -275,6 +278,28 @@ impl Executor {
             }
         }
         Ok(())
+    }
+
+    /// The hook of the last revision, which is not in effect, that a former process has left running.
+    pub(super) async fn hook_under_way(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+    ) -> Result<Option<HookWait>, ReconcileError> {
+        let Some(last) = revisions
+            .last()
+            .filter(|last| last.is_signed() && !last.is_in_effect())
+        else {
+            return Ok(None);
+        };
+        let hooks: Vec<&[HookRecord]> = in_effect(revisions).iter().map(Stored::hooks).collect();
+        let left = HooksLeft {
+            hooks: &hooks,
+            journal: &HookJournal::new(&session.history, last),
+            is_undone: last.snapshot.undoing.is_some(),
+            timeout: self.settings.releases.hook_timeout,
+        };
+        Ok(self.applier.hook_under_way(&session.owner, left).await?)
     }
 
     /// What the deletion of the resource does to its objects.

@@ -13,13 +13,14 @@ use tokio::time::Instant;
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
+use super::executor::Executor;
 use super::lookups::Lookups;
 use super::plan::in_effect;
 use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
-use super::unfinished::{HookState, UnfinishedRevision};
+use super::unfinished::{HookState, UnfinishedRevision, unfinished_of};
 use crate::apply::PruneError;
 use crate::dependents::Dependents;
 use crate::release::{ReleaseIndex, Stored};
@@ -31,6 +32,7 @@ pub(super) struct Observer<'a> {
     pub(super) settings: &'a ReconcileSettings,
     pub(super) release_index: &'a Arc<ReleaseIndex>,
     pub(super) dependents: &'a Arc<Dependents>,
+    pub(super) executor: &'a Executor,
     pub(super) lookups: Lookups<'a>,
 }
 
@@ -79,12 +81,8 @@ impl Observer<'_> {
                 ..self.observed(session, mode, session.has_finalizer())
             });
         }
-        if let (Some(unfinished), true) = (&cache.unfinished, hook != HookState::None) {
-            *prepared = unfinished.revision.as_ref().map(PreparedRelease::of_unfinished);
-            return Ok(Observed {
-                hook,
-                ..self.observed(session, mode, has_finalizer_of_watch(session, cache))
-            });
+        if hook != HookState::None {
+            return Ok(self.observed_in_wait(session, prepared, cache, hook));
         }
         let current = match prepared.take() {
             Some(prepared) => prepared,
@@ -92,7 +90,11 @@ impl Observer<'_> {
         };
         let current = prepared.insert(current);
         if cache.known.is_none() {
-            self.read_revisions(session, cache).await?;
+            self.read_revisions(session, cache, current.inputs).await?;
+            let hook = self.hook_state(session, cache);
+            if hook != HookState::None {
+                return Ok(self.observed_in_wait(session, prepared, cache, hook));
+            }
         }
         if let Some(known) = &cache.known {
             current.inputs = current.reused_inputs(self.settings, known);
@@ -123,6 +125,23 @@ impl Observer<'_> {
         HookState::None
     }
 
+    /// What is true of a release that waits for a hook, or has waited: nothing else matters then. What was left is prepared.
+    fn observed_in_wait(
+        &self,
+        session: &Session,
+        prepared: &mut Option<PreparedRelease>,
+        cache: &mut ReleaseCache,
+        hook: HookState,
+    ) -> Observed {
+        let unfinished = cache.unfinished.as_ref();
+        let revision = unfinished.and_then(|unfinished| unfinished.revision.as_ref());
+        *prepared = revision.map(PreparedRelease::of_unfinished);
+        Observed {
+            hook,
+            ..self.observed(session, Mode::Apply, has_finalizer_of_watch(session, cache))
+        }
+    }
+
     /// What the resource alone says.
     fn observed(&self, session: &Session, mode: Mode, has_finalizer: bool) -> Observed {
         Observed {
@@ -144,6 +163,7 @@ impl Observer<'_> {
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
+        wanted: Inputs,
     ) -> Result<(), ReconcileError> {
         // A new resource has no revisions as a rule. Should some have been written this very moment, creating the
         // first one fails, as its Secret is there.
@@ -154,6 +174,9 @@ impl Observer<'_> {
         } else {
             Vec::new()
         };
+        if let Some(wait) = self.executor.hook_under_way(session, &revisions).await? {
+            cache.unfinished = unfinished_of(session, &revisions, wait, wanted);
+        }
         cache.known = Some(KnownRelease {
             may_be_lost: revisions.is_empty() && !session.is_new(),
             ..KnownRelease::new(&revisions)

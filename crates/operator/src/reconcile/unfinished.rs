@@ -6,10 +6,11 @@ use steersman_watches::controls::Controls;
 
 use super::error::ReconcileError;
 use super::plan::Decision;
-use super::release_cache::ReleaseCache;
+use super::release_cache::{ReleaseCache, was_ever_deployed};
 use super::session::Session;
 use crate::apply::HookWait;
 use crate::dependents::Dependents;
+use crate::release::Stored;
 use crate::status::ReleaseReport;
 
 /// What is kept of a release that waits for a hook. Its plan, its values and its revisions are not: the stored revision has
@@ -99,6 +100,15 @@ impl Unfinished {
 }
 
 impl Session {
+    /// Why the revision has failed, where the process ended while it was being undone: what has begun is brought to its end, even
+    /// where failures are not undone any longer, as hooks of it may be under way. Where the resource shows it or a later one as
+    /// deployed, that was before: somebody has put an earlier state back.
+    pub(super) fn failure_of(&self, stored: &Stored) -> Option<ReconcileError> {
+        let was_deployed = self.shown_revision() >= Some(stored.record.version);
+        let failure = stored.snapshot.undoing.clone().filter(|_| !was_deployed);
+        failure.map(ReconcileError::undone)
+    }
+
     /// How far the deletion of the release has come. What was being done before it is not gone on with.
     pub(super) fn stage_of_deletion(&self, cache: &mut ReleaseCache) -> Stage {
         let unfinished = cache.unfinished.take().filter(|left| left.revision.is_none());
@@ -112,6 +122,55 @@ impl Session {
             ..Stage::default()
         }
     }
+}
+
+/// What is being done, for people.
+pub(super) fn undoing(session: &Session, revision: Revision) -> String {
+    format!(
+        "revision {revision} of release {} is being undone",
+        session.release
+    )
+}
+
+/// The last revision, of which a former process has left a hook running: it comes to its end first, as if that had waited for
+/// it. `wanted` is what the resource is made of now.
+pub(super) fn unfinished_of(
+    session: &Session,
+    revisions: &[Stored],
+    wait: HookWait,
+    wanted: Inputs,
+) -> Option<Unfinished> {
+    let (stored, earlier) = revisions.split_last()?;
+    let inputs = stored.snapshot.inputs?;
+    let revision = stored.record.version;
+    let failure = session.failure_of(stored);
+    let decision = Decision::Recover(revision);
+    let doing = match &failure {
+        Some(_) => Some(undoing(session, revision)),
+        None => decision.underway(session.release.as_str()),
+    };
+    let doing = format!("{}; {wait}", doing.unwrap_or_default());
+    let is_of_spec = inputs.values == wanted.values;
+    Some(Unfinished {
+        wait,
+        revision: Some(UnfinishedRevision {
+            current: CurrentRevision {
+                revision,
+                decision,
+                inputs,
+                first: stored.snapshot.first != Some(false) && !was_ever_deployed(earlier),
+            },
+            applied: None,
+            failure: failure.map(Box::new),
+            generation: session.generation,
+            spec: if is_of_spec {
+                spec_of(session)
+            } else {
+                inputs.values
+            },
+        }),
+        said: Some(ReleaseReport::Progressing(session.redactor.mask_own(&doing))),
+    })
 }
 
 /// The digest of what a resource wants.

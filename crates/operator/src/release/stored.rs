@@ -209,6 +209,12 @@ pub enum RecordOwner {
 }
 
 impl Stored {
+    /// Whether it is in effect, or was before another took its place.
+    pub(crate) fn is_in_effect(&self) -> bool {
+        let status = self.record.info.status;
+        matches!(status, ReleaseStatus::Deployed | ReleaseStatus::Superseded)
+    }
+
     /// Whether the operator has written it, as it is. Of any other one nothing is applied, run or restored, and its
     /// snapshot holds no more than names.
     pub fn is_signed(&self) -> bool {

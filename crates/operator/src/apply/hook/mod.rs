@@ -5,6 +5,7 @@ mod event;
 mod order;
 mod progress;
 mod run;
+mod under_way;
 mod wait;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use steersman_chart::HookEvent;
 use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ObjectId, objects_of_text};
+pub use under_way::HooksLeft;
 pub use wait::HookWait;
 
 use super::applier::Applier;

@@ -27,6 +27,11 @@ const PODS: u32 = 50;
 /// The annotation of a hook's object that says for what it was started.
 const RUN: &str = "steersman.dev/hook-run";
 
+/// For what the object of a hook was started, as it says itself.
+pub(super) fn mark_of(metadata: &ObjectMeta) -> Option<&String> {
+    metadata.annotations.as_ref()?.get(RUN)
+}
+
 /// One hook about to run.
 pub(in crate::apply) struct Run<'a> {
     pub(in crate::apply) event: &'static str,
@@ -135,9 +140,7 @@ impl Applier {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = api.get_metadata_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
-        let annotations = found.and_then(|object| object.metadata.annotations);
-        let marked = annotations.as_ref().and_then(|all| all.get(RUN));
-        Ok(marked.is_some_and(|found| found == mark))
+        Ok(found.is_some_and(|found| mark_of(&found.metadata).is_some_and(|found| found == mark)))
     }
 
     /// Makes the object of a hook what `value` says: a new one, or the one with this UID.
@@ -201,8 +204,7 @@ impl Applier {
             return Ok(Before::Other);
         };
         let metadata = object.metadata;
-        let marked = metadata.annotations.as_ref().and_then(|all| all.get(RUN));
-        Ok(match marked {
+        Ok(match mark_of(&metadata) {
             Some(found) if is_of_undone(found, mark) => Before::Undone,
             Some(found) if found == mark && metadata.deletion_timestamp.is_none() => {
                 match progress(&run.id.kind, &metadata, &object.data) {
@@ -289,11 +291,23 @@ impl Applier {
         seen: &ObjectMeta,
         has_started: bool,
     ) -> HookError {
+        let wait = self.wait_for(owner, run, term, seen, has_started).await;
+        HookError::Waiting(Box::new(wait))
+    }
+
+    pub(super) async fn wait_for(
+        &self,
+        owner: &str,
+        run: &Run<'_>,
+        term: Term,
+        seen: &ObjectMeta,
+        has_started: bool,
+    ) -> HookWait {
         let is_watched = run.has_an_end()
             && self.dependents.can_wake(owner)
             && self.dependents.selects(seen)
             && self.dependents.ensure(&run.id, &run.resource).await;
-        HookError::Waiting(Box::new(HookWait {
+        HookWait {
             event: run.event,
             path: run.hook.path.clone(),
             id: run.id.clone(),
@@ -303,7 +317,7 @@ impl Applier {
             place: 0,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
-        }))
+        }
     }
 
     async fn has_failed(&self, run: &Run<'_>, reason: String) -> HookError {
@@ -362,7 +376,7 @@ impl Run<'_> {
         }
     }
 
-    fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {
+    pub(super) fn failed(&self, attempt: &'static str, source: RequestError) -> HookError {
         HookError::Request {
             event: self.event,
             path: self.hook.path.clone(),

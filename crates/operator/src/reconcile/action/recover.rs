@@ -7,8 +7,7 @@ use crate::reconcile::plan::{Decision, Plan, in_effect};
 use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
-use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished};
-use crate::release::Stored;
+use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, undoing};
 
 /// Brings the last revision into effect from its stored manifest, without a rendering: the
 /// same revision, whatever is random in the chart.
@@ -73,15 +72,12 @@ impl Recover<'_> {
             };
             (left.failure.map(|failure| *failure), stage)
         } else {
-            (failure_of(session, &stored), Stage::default())
+            (session.failure_of(&stored), Stage::default())
         };
         let executor = self.deploy.executor;
         if let Some(error) = failure {
             if !is_left {
-                let doing = format!(
-                    "revision {revision} of release {} is being undone",
-                    session.release
-                );
+                let doing = undoing(session, revision);
                 executor.announce(session, cache, current.inputs, doing).await?;
             }
             let undoing = Undoing {
@@ -96,7 +92,9 @@ impl Recover<'_> {
         let controls = stage.controls(session);
         let mut plan = Plan::recover(settings, &controls, current.first, &stored, &revisions)?;
         plan.decision = current.decision;
-        if !is_left {
+        if is_left {
+            executor.admit(session, &plan).await?;
+        } else {
             executor.begin(session, cache, current.inputs, &plan).await?;
         }
         let first = current.first;
@@ -108,13 +106,4 @@ impl Recover<'_> {
         self.deploy.announce(session, cache, first, revision);
         Ok(())
     }
-}
-
-/// Why the revision has failed, where the process ended while it was being undone: what has begun is brought to its end, even
-/// where failures are not undone any longer, as hooks of it may be under way. Where the resource shows it or a later one as
-/// deployed, that was before: somebody has put an earlier state back.
-fn failure_of(session: &Session, stored: &Stored) -> Option<ReconcileError> {
-    let was_deployed = session.shown_revision() >= Some(stored.record.version);
-    let failure = stored.snapshot.undoing.clone().filter(|_| !was_deployed);
-    failure.map(ReconcileError::undone)
 }

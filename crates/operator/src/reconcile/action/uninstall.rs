@@ -89,6 +89,13 @@ impl Uninstall<'_> {
         }
         // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
         session.announce_end(cache, (self.now)()).await;
+        if stage.wait.is_none()
+            && let Some(wait) = self.executor.hook_under_way(session, &revisions).await?
+        {
+            // A former process has left it running.
+            let waiting = HookError::Waiting(Box::new(wait));
+            return self.told(session, Err(waiting.into())).await;
+        }
         self.run_hooks_before(session, &mut revisions, stage).await?;
         let (deleted, goes_on) = self.delete_objects(session, &revisions, &marked).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {

@@ -23,7 +23,7 @@ pub(crate) use prune::{PruneCandidate, PruneScope, inventory, objects_named_by, 
 use std::collections::BTreeSet;
 
 use steersman_chart::{HookEvent, Rendered};
-use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, objects_of_manifest, weight_of};
+use steersman_model::{ObjectId, RenderedObject, objects_of_manifest, weight_of};
 use steersman_watches::ConflictPolicy;
 use steersman_watches::controls::Controls;
 
@@ -275,13 +275,10 @@ fn replaced(earlier: &[Stored]) -> Vec<RenderedObject> {
 
 /// The revisions whose objects may be live: the last one that was in effect and all after it.
 pub(crate) fn in_effect(revisions: &[Stored]) -> &[Stored] {
-    let was = |stored: &Stored| {
-        matches!(
-            stored.record.info.status,
-            ReleaseStatus::Deployed | ReleaseStatus::Superseded
-        )
-    };
-    let start = revisions.iter().rposition(was).unwrap_or_default();
+    let start = revisions
+        .iter()
+        .rposition(Stored::is_in_effect)
+        .unwrap_or_default();
     revisions.get(start..).unwrap_or_default()
 }
 
