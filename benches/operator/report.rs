@@ -191,7 +191,7 @@ fn line(row: &Row, own: f64, other: Option<f64>) -> String {
     };
     let met = is_met.map_or("", |is_met| if is_met { "yes" } else { "**no**" });
     let ratio = other
-        .filter(|_| own > 0.0)
+        .filter(|other| own > 0.0 && *other > 0.0)
         .map(|other| format!("{:.1}", other / own));
     format!(
         "| {} | {} | {} | {} | {asked} | {met} |",

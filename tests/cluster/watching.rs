@@ -156,6 +156,61 @@ async fn a_cluster_scoped_resource_has_its_release_in_the_namespace_of_its_watch
     operator.stop().await.unwrap();
 }
 
+/// Another namespace in the watch would leave the release behind, running.
+#[tokio::test]
+async fn a_release_stays_where_it_is_and_says_so_when_its_watch_names_another_namespace() {
+    let Some(bench) = Bench::new("another_release_namespace").await else {
+        return;
+    };
+    let (group, namespace) = (&bench.group, bench.namespace.as_str());
+    bench.define_as(group, "Cluster", "Web", "webs", &["v1"]).await;
+    let watches = |namespace: &str| {
+        let entry =
+            format!("group: {group}, version: v1, kind: Web, chart: web, releaseNamespace: {namespace}");
+        bench.watches(&format!("- {{{entry}}}\n"));
+    };
+    watches(namespace);
+    let operator = bench.ready_operator().await;
+    let webs = resources(&bench, group, "v1", "webs", None);
+    let name = format!("{namespace}-site");
+    apply(&webs, &format!("{group}/v1"), &name, json!({})).await;
+    wait_revision(&bench, &webs, &name, 1).await;
+    operator.stop().await.unwrap();
+
+    watches("kube-public");
+    let mark = bench.cluster.audit_mark().await.unwrap();
+    let operator = bench.ready_operator().await;
+    let refused = |web: &Value| {
+        let (_, _, message) = condition(web, "Stalled")?;
+        message
+            .contains(&format!("is in namespace {namespace}"))
+            .then_some(())
+    };
+    bench.wait("the refusal", &webs, &name, refused).await;
+    webs.delete(&name, &Default::default()).await.unwrap();
+    let deleting = |web: &Value| {
+        let is_said = web
+            .pointer("/status/conditions")?
+            .to_string()
+            .contains("is in namespace");
+        let seen = web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+        (is_said && seen && web.pointer("/metadata/deletionTimestamp").is_some()).then_some(())
+    };
+    bench.wait("the refusal", &webs, &name, deleting).await;
+    operator.stop().await.unwrap();
+    let audit = bench.cluster.audit_since(mark).await.unwrap();
+    let of_release = |resource: &str| ["secrets", "configmaps", "deployments"].contains(&resource);
+    let writes = audit.by_user(bench.user.name()).writes();
+    let writes = writes.filter(|request| of_release(&request.resource) && request.name.contains("site"));
+    assert!(writes.is_empty(), "{writes}");
+
+    watches(namespace);
+    let operator = bench.ready_operator().await;
+    bench.wait_gone(&webs, &name).await;
+    assert_eq!(bench.revisions().await, [""; 0]);
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn one_kind_in_two_groups_and_two_versions_has_one_release_for_each_resource() {
     let Some(bench) = Bench::new("watching").await else {

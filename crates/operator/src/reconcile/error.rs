@@ -97,6 +97,19 @@ pub enum ReconcileError {
          can tell whether that was so; set the annotation steersman.dev/deletion-policy to `delete` or `orphan`"
     )]
     Orphaned,
+    /// The release is in another namespace than its watch says: its revisions and objects there would be left behind.
+    #[error(
+        "release {release} is in namespace {former}, and releaseNamespace is {namespace}: nothing is done before that is set \
+         back; to move a release, delete its resource first"
+    )]
+    Moved {
+        /// By its name, which is the resource's.
+        release: String,
+        /// Where its revisions are.
+        former: String,
+        /// Where they would be.
+        namespace: String,
+    },
     /// Nobody can be told what is being done.
     #[error(transparent)]
     Status(#[from] StatusError),
@@ -167,7 +180,7 @@ impl ReconcileError {
             FailureStage::Upgrade
         };
         match self {
-            Self::History(_) => FailureStage::State,
+            Self::History(_) | Self::Moved { .. } => FailureStage::State,
             _ if deleting => FailureStage::Uninstall,
             Self::Values(_) | Self::TooLarge { .. } => FailureStage::Values,
             Self::Render(_) | Self::Lookup { .. } if first => FailureStage::RenderInstall,
@@ -225,6 +238,7 @@ impl ReconcileError {
                 | Self::Renderer
                 | Self::DeletionPolicy
                 | Self::Orphaned
+                | Self::Moved { .. }
                 | Self::Apply(ApplyError::Duplicate { .. })
                 | Self::Undone { is_stalled: true, .. }
         )

@@ -174,6 +174,9 @@ impl Observer<'_> {
         } else {
             Vec::new()
         };
+        if revisions.is_empty() {
+            session.check_namespace().await?;
+        }
         if let Some(wait) = self.executor.hook_under_way(session, &revisions).await? {
             cache.unfinished = unfinished_of(session, &revisions, wait, wanted);
         }

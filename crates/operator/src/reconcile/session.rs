@@ -271,6 +271,24 @@ impl Session {
         !self.has_finalizer() && !self.shows_deployment()
     }
 
+    /// Whether the resource of a release without revisions has them in another namespace, which its watch has named before.
+    ///
+    /// # Errors
+    /// It has.
+    pub(super) async fn check_namespace(&self) -> Result<(), ReconcileError> {
+        if self.object.metadata.namespace.is_some() || self.is_new() {
+            return Ok(());
+        }
+        match self.history.former_namespace().await {
+            Some(former) => Err(ReconcileError::Moved {
+                release: self.release.to_string(),
+                former,
+                namespace: self.owner.release_namespace.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the resource's status says that a release was deployed.
     pub(super) fn shows_deployment(&self) -> bool {
         let status = self.object.data.get("status");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::api::DynamicObject;
 use steersman_chart::HookEvent;
-use steersman_cluster::{Owner, Ownership};
+use steersman_cluster::{Owner, Ownership, RequestError};
 
 use super::error::HookError;
 use super::event::{RUN, event_name};
@@ -31,10 +31,10 @@ pub struct HooksLeft<'a> {
 
 impl Applier {
     /// The first hook of a revision that runs without anybody who waits for it, as that was another process. What can't be
-    /// read of the stored hooks, or is of a kind that is gone, does not run.
+    /// read of the stored hooks, may not be read any longer, or is of a kind that is gone, is not waited for.
     ///
     /// # Errors
-    /// An object can't be read.
+    /// The server does not answer.
     pub async fn hook_under_way(
         &self,
         owner: &Owner,
@@ -75,8 +75,11 @@ impl Applier {
     ) -> Result<Option<HookWait>, HookError> {
         let mark = left.journal.mark(run.event);
         let api = self.api(&run.resource, run.id.namespace.as_deref());
-        let found = api.get_opt(&run.id.name).await;
-        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        let found = match api.get_opt(&run.id.name).await.map_err(RequestError::from) {
+            Ok(found) => found,
+            Err(error) if error.is_transient() => return Err(run.failed("read", error)),
+            Err(_) => None,
+        };
         let is_running = |object: &DynamicObject| {
             let progress = progress(&run.id.kind, &object.metadata, &object.data);
             matches!(progress, Progress::Running(_))

@@ -20,6 +20,9 @@ impl LeavingRelease {
             Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
             loaded => loaded?,
         };
+        if revisions.is_empty() {
+            session.check_namespace().await?;
+        }
         Ok(Self {
             revisions,
             unreadable,

@@ -24,8 +24,11 @@ use super::parts::Parts;
 use super::record::ReleaseRecord;
 use super::secret::secret_name;
 use super::signature::{SignedContent, Signer};
-use super::stored::Snapshot;
+use super::stored::{Snapshot, Stored};
 use crate::budget::{Allowance, Budget, Share};
+
+/// In so many other namespaces a release is looked for: others may have written Secrets with its name.
+const MOST_NAMESPACES: usize = 10;
 
 /// The revisions of one release.
 #[derive(Clone)]
@@ -82,6 +85,25 @@ impl History {
             index: Some(index),
             ..self
         }
+    }
+
+    /// Another namespace in which the owner has a release of this name, as a signed revision says: before, releases were
+    /// there. What others have written tells nothing of the kind.
+    pub async fn former_namespace(&self) -> Option<String> {
+        let index = self.index.as_ref()?;
+        let beside = index.namespaces_beside(&self.namespace, &self.release, MOST_NAMESPACES);
+        for namespace in beside.await {
+            let there = Self {
+                secrets: Api::namespaced(self.secrets.clone().into_client(), &namespace),
+                namespace,
+                ..self.clone()
+            };
+            let found = there.load_readable().await;
+            if found.is_ok_and(|(revisions, _)| revisions.iter().any(Stored::is_signed)) {
+                return Some(there.namespace);
+            }
+        }
+        None
     }
 
     /// What a signature of a revision is over.

@@ -116,6 +116,15 @@ impl KnownSecrets {
         Some(known.map(|known| known.name.of(release)).collect())
     }
 
+    /// The namespaces in which a release of this name has Secrets, so many at most. Those that had too many are left out.
+    pub(super) fn namespaces_of(&self, release: &str, most: usize) -> Vec<String> {
+        let of_release = self.namespaces.iter().filter(|(_, namespace)| {
+            let secrets = namespace.releases.get(release);
+            secrets.is_some_and(|secrets| !secrets.known.is_empty())
+        });
+        of_release.map(|(name, _)| name.to_string()).take(most).collect()
+    }
+
     /// The watch tells of a Secret. Where it lags, it may tell what had its name before.
     pub(super) fn seen(&mut self, sighting: Sighting) {
         let Sighting {

@@ -81,6 +81,37 @@ impl ReleaseIndex {
         }
     }
 
+    /// Other namespaces in which a release of this name has Secrets, as far as they are watched, and so many at most.
+    pub(super) async fn namespaces_beside(
+        self: &Arc<Self>,
+        namespace: &str,
+        release: &ReleaseName,
+        most: usize,
+    ) -> Vec<String> {
+        // As soon as lists have named them all.
+        let mut found = Vec::new();
+        if self.namespaces.is_empty() {
+            self.secrets_of(namespace, release).await;
+            let scopes = self.lock();
+            let watched = scopes.get(&None);
+            found.extend(
+                watched
+                    .into_iter()
+                    .flat_map(|watched| watched.namespaces_of(release, most)),
+            );
+        } else {
+            for other in &self.namespaces {
+                let names = self.secrets_of(other, release).await;
+                if names.is_some_and(|names| !names.is_empty()) {
+                    found.push(other.clone());
+                }
+            }
+        }
+        found.retain(|other| other != namespace);
+        found.truncate(most);
+        found
+    }
+
     /// Notes that the Secret `name` is there, as an answer has told with its UID; or that it may be, where there was none.
     pub(super) fn note(&self, namespace: &str, release: &ReleaseName, name: &str, uid: Option<&str>) {
         let Some(scope) = self.scope(namespace) else {

@@ -51,6 +51,14 @@ impl Watched {
         }
     }
 
+    /// The namespaces in which a release of this name is known to have Secrets, so many at most.
+    pub(super) fn namespaces_of(&self, release: &ReleaseName, most: usize) -> Vec<String> {
+        let known = self.known.iter();
+        known
+            .flat_map(|known| known.namespaces_of(release.as_str(), most))
+            .collect()
+    }
+
     /// Takes an event in. Whether those that wait for a list are to ask again, is the answer.
     pub(super) fn observe(&mut self, event: SecretEvent) -> bool {
         match event {
