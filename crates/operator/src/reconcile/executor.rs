@@ -286,10 +286,12 @@ impl Executor {
         session: &Session,
         revisions: &[Stored],
     ) -> Result<Option<HookWait>, ReconcileError> {
-        let Some(last) = revisions
-            .last()
-            .filter(|last| last.is_signed() && !last.is_in_effect())
-        else {
+        // The end of a release waits for what was under way before it begins.
+        let may_have = |last: &&Stored| {
+            let is_going = last.record.info.status == ReleaseStatus::Uninstalling;
+            last.is_signed() && !last.is_in_effect() && !is_going
+        };
+        let Some(last) = revisions.last().filter(may_have) else {
             return Ok(None);
         };
         let hooks: Vec<&[HookRecord]> = in_effect(revisions).iter().map(Stored::hooks).collect();

@@ -128,11 +128,8 @@ impl Lookups<'_> {
         cache: &mut ReleaseCache,
         revisions: &[Stored],
     ) {
-        let lookups = revisions.iter().map(|stored| cache.lookups_of(stored));
-        if lookups
-            .into_iter()
-            .all(|lookups| cache.secrets.has_looked_up(&lookups))
-        {
+        let is_known = |stored: &Stored| cache.secrets.has_looked_up(&cache.lookups_of(stored));
+        if revisions.iter().all(is_known) {
             return;
         }
         let is_due = cache.is_lookup_due(Instant::now());

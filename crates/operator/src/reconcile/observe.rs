@@ -177,9 +177,7 @@ impl Observer<'_> {
         if revisions.is_empty() {
             session.check_namespace().await?;
         }
-        if let Some(wait) = self.executor.hook_under_way(session, &revisions).await? {
-            cache.unfinished = unfinished_of(session, &revisions, wait, wanted);
-        }
+        let under_way = self.executor.hook_under_way(session, &revisions).await?;
         cache.known = Some(KnownRelease {
             may_be_lost: revisions.is_empty() && !session.is_new(),
             ..KnownRelease::new(&revisions)
@@ -187,6 +185,9 @@ impl Observer<'_> {
         let secrets = secrets_of(in_effect(&revisions), &[]);
         cache.secrets.note_release(&secrets);
         session.redactor.learn(secrets);
+        if let Some(wait) = under_way {
+            cache.unfinished = unfinished_of(session, &revisions, wait, wanted);
+        }
         note_unreported(session, cache, &revisions);
         drop(revisions);
         session.share.keep(0);
