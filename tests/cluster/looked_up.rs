@@ -1,5 +1,7 @@
 //! Secrets that a chart looks up are masked in whatever becomes of its release, however long that takes.
 
+use std::time::Duration;
+
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
@@ -8,7 +10,7 @@ use crate::bench::{Bench, condition};
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
 use crate::undoing::try_again;
-use crate::while_waiting::{JOBS, wait_awaited};
+use crate::while_waiting::{JOBS, job, wait_awaited};
 
 const CANARY: &str = "hunter2canary";
 const NOTES: &str =
@@ -233,7 +235,17 @@ async fn what_is_said_of_a_release_that_goes_has_no_secret_that_is_gone() {
         .delete("existing", &DeleteParams::default())
         .await
         .unwrap();
+    let policy = async |policy: &str| {
+        let said = json!({"metadata": {"annotations": {"steersman.dev/deletion-policy": policy}}});
+        bench.patch_web("shop", said).await;
+    };
+    policy("orphans").await;
     bench.delete_web("shop").await;
+    lane.start().await;
+    let (_, message) = bench.wait_stalled("shop").await;
+    assert!(message.contains("steersman.dev/deletion-policy"), "{message}");
+    lane.kill().await;
+    policy("delete").await;
     let quoting = lane
         .proxy
         .inject(quoting(Fault::on("write", "jobs").name("shop-down-job")));
@@ -291,7 +303,14 @@ async fn a_revision_that_was_undone_is_made_anew_when_what_it_looked_up_is_anoth
     wait_awaited(&bench, "shop-back").await;
     finish_job_of(&bench, "shop-back", "Complete").await;
     bench.wait_stalled("shop").await;
+    let failed = job(&bench, "shop-up").await.metadata.uid;
+    for filler in 1..=3 {
+        set_secret(&bench, CANARY, filler).await;
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    assert_eq!(job(&bench, "shop-up").await.metadata.uid, failed);
     set_secret(&bench, "another one", 0).await;
+    // Whether it makes a difference is looked at before anything is tried again.
     let is_begun = |web: &Value| {
         let (_, _, message) = condition(web, "Reconciling")?;
         (message.contains("to revision 3") && message.contains("runs")).then_some(())

@@ -156,7 +156,7 @@ impl ReconcileError {
 
     /// The failure in words without secrets, of which there are a few lines.
     pub(super) fn in_few_words(&self, redactor: &LearningRedactor) -> String {
-        cut(redactor.mask(&chain(self)))
+        cut(self.masked(redactor))
     }
 
     /// A failure that is being undone, as it was written down in a few words.
@@ -266,6 +266,21 @@ impl ReconcileError {
     /// Whether the same may succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
         self.request().is_some_and(RequestError::is_transient)
+    }
+
+    /// Whether others have a word in it: the server, or what runs in a hook.
+    pub fn has_words_of_others(&self) -> bool {
+        self.request().is_some() || matches!(self, Self::Hook(_))
+    }
+
+    /// What it says, without secrets.
+    pub(super) fn masked(&self, redactor: &LearningRedactor) -> String {
+        let words = chain(self);
+        if self.has_words_of_others() {
+            redactor.mask(&words)
+        } else {
+            redactor.mask_own(&words)
+        }
     }
 
     /// Whether a request was refused for want of a permission, or by a policy.

@@ -45,8 +45,18 @@ impl Lookups<'_> {
         if known.lookups.is_empty() && refused.is_empty() || !cache.is_lookup_due(Instant::now()) {
             return Ok(false);
         }
-        if !refused.is_empty() && self.look_up_again(session, cache, &refused).await? != Some(refused) {
-            cache.clear_refusal();
+        let is_refused =
+            |cache: &ReleaseCache| cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs);
+        let is_failed = |last: &LastRevision| last.status == ReleaseStatus::Failed;
+        let is_failed = last.as_ref().is_some_and(is_failed);
+        if !refused.is_empty() {
+            match self.look_up_again(session, cache, &refused).await? {
+                Some(again) if again == refused && is_refused(cache) => return Ok(false),
+                Some(again) if again == refused => {}
+                // What is stored is tried again by itself; whether it is another now is looked at first.
+                Some(again) if is_failed => cache.note_refused_lookups(again),
+                _ => cache.clear_refusal(),
+            }
         }
         // What is under way is brought to its end first.
         let may_be_another = |last: &LastRevision| match last.status {
@@ -57,7 +67,7 @@ impl Lookups<'_> {
         let Some(last) = last.filter(may_be_another) else {
             return Ok(false);
         };
-        if cache.refused(&session.controls, Instant::now()) == Some(prepared.inputs) {
+        if is_refused(cache) && !is_failed {
             return Ok(false);
         }
         let Some(answers) = self.look_up_again(session, cache, &known.lookups).await? else {
@@ -76,9 +86,11 @@ impl Lookups<'_> {
             tracing::info!(release = %session.release, kind, namespace, name, "what the chart looks up has changed");
         }
         let changed = self
-            .comes_out_differently(session, prepared, last.revision)
+            .comes_out_differently(session, prepared, last.revision, known.deployed)
             .await?;
-        if !changed && let Some(known) = &mut cache.known {
+        if changed {
+            cache.clear_refusal();
+        } else if let Some(known) = &mut cache.known {
             known.lookups = answers;
         }
         Ok(changed)
@@ -206,7 +218,9 @@ impl Lookups<'_> {
         let again = world.ask_again(&session.owner, answers).await;
         let secrets = found.take();
         let failure = world.take_failure();
-        if let (Ok(again), None) = (&again, &failure) {
+        if let (Ok(again), None) = (&again, &failure)
+            && !may_be_more(again)
+        {
             cache.secrets.note_looked_up(again, &secrets);
         }
         session.redactor.learn(secrets);
@@ -220,11 +234,17 @@ impl Lookups<'_> {
         session: &Session,
         prepared: &PreparedRelease,
         revision: Revision,
+        deployed: Option<Revision>,
     ) -> Result<bool, ReconcileError> {
         let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(true);
         };
-        let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(&stored));
+        let base = match deployed.filter(|deployed| *deployed != revision) {
+            Some(deployed) => session.history.get(deployed).await?,
+            None => None,
+        };
+        let base = base.as_ref().unwrap_or(&stored);
+        let prepared = &prepared.with_reused_values(session, self.settings, std::slice::from_ref(base));
         let operation = if stored.snapshot.first.unwrap_or(revision == Revision::FIRST) {
             Operation::Install
         } else {

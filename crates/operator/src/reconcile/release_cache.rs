@@ -386,6 +386,13 @@ impl ReleaseCache {
         });
     }
 
+    /// What was looked up for the refused inputs is this now, which makes no difference as far as is known.
+    pub(super) fn note_refused_lookups(&mut self, lookups: Vec<Answer>) {
+        if let Some(refusal) = &mut self.refusal {
+            refusal.lookups = lookups;
+        }
+    }
+
     /// The refused inputs are tried again.
     pub(super) fn clear_refusal(&mut self) {
         self.refusal = None;

@@ -44,7 +44,7 @@ impl Reporter<'_> {
         if error.is_stale() {
             cache.forget_known();
         }
-        let mut message = session.redactor.mask(&chain(error));
+        let mut message = error.masked(&session.redactor);
         let remedy = session.progress.remedy();
         let undone = remedy.as_ref().is_some_and(|remedy| remedy.done);
         if let Some(remedy) = &remedy {

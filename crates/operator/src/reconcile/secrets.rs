@@ -99,8 +99,11 @@ pub(super) fn may_be_more(answers: &[Answer]) -> bool {
 /// Of the answers that have Secrets; `None` where there are none.
 fn digest_of_secrets(answers: &[Answer]) -> Option<Digest> {
     let secrets = answers.iter().filter(|answer| is_of_secrets(answer));
-    let digests: Vec<Value> = secrets.map(|answer| json!(answer)).collect();
-    (!digests.is_empty() || may_be_more(answers)).then(|| digest_of_json(&Value::Array(digests)))
+    let mut known: Vec<Value> = secrets.map(|answer| json!(answer)).collect();
+    if may_be_more(answers) {
+        known.push(json!("more"));
+    }
+    (!known.is_empty()).then(|| digest_of_json(&Value::Array(known)))
 }
 
 /// What is secret in what templates look up, learnt while it is found.
@@ -127,4 +130,32 @@ impl LookedUp {
 
 fn lock(learnt: &Mutex<Redactor>) -> MutexGuard<'_, Redactor> {
     learnt.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(count: usize) -> Vec<Answer> {
+        let answer = |number: usize| Answer {
+            api_version: "v1".to_owned(),
+            kind: if number == 0 { "Secret" } else { "ConfigMap" }.to_owned(),
+            namespace: "shop".to_owned(),
+            name: number.to_string(),
+            digest: Digest::of(b"of all"),
+        };
+        (0..count).map(answer).collect()
+    }
+
+    #[test]
+    fn what_more_was_looked_up_than_is_remembered_is_known_of_a_rendering_alone() {
+        let secrets = Redactor::new([], &json!({"password": "correct horse"}));
+        let (many, secret) = (answers(MAX_ANSWERS), answers(1));
+        let mut known = KnownSecrets::default();
+        known.note_looked_up(&secret, &secrets);
+        assert!(known.has_looked_up(&secret) && known.has_looked_up(&answers(5)));
+        assert!(!known.has_looked_up(&many));
+        known.note_looked_up(&many, &secrets);
+        assert!(known.has_looked_up(&many));
+    }
 }

@@ -274,12 +274,12 @@ impl Session {
     /// Whether the resource of a release without revisions has them in another namespace, which its watch has named before.
     ///
     /// # Errors
-    /// It has.
+    /// It has, or they can't be read.
     pub(super) async fn check_namespace(&self) -> Result<(), ReconcileError> {
         if self.object.metadata.namespace.is_some() || self.is_new() {
             return Ok(());
         }
-        match self.history.former_namespace().await {
+        match self.history.former_namespace().await? {
             Some(former) => Err(ReconcileError::Moved {
                 release: self.release.to_string(),
                 former,
@@ -293,6 +293,11 @@ impl Session {
     pub(super) fn shows_deployment(&self) -> bool {
         let status = self.object.data.get("status");
         status.is_some_and(|status| status.get("deployedRelease").is_some())
+    }
+
+    /// The generation that the resource's status is about.
+    pub(super) fn observed_generation(&self) -> Option<i64> {
+        self.object.data.pointer("/status/observedGeneration")?.as_i64()
     }
 
     /// The revision that the resource's status shows as deployed.

@@ -162,7 +162,11 @@ pub(super) fn unfinished_of(
             },
             applied: None,
             failure: failure.map(Box::new),
-            generation: session.generation,
+            generation: if is_of_spec {
+                session.generation
+            } else {
+                session.observed_generation()
+            },
             spec: if is_of_spec {
                 spec_of(session)
             } else {

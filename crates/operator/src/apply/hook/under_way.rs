@@ -31,7 +31,8 @@ pub struct HooksLeft<'a> {
 
 impl Applier {
     /// The first hook of a revision that runs without anybody who waits for it, as that was another process. What can't be
-    /// read of the stored hooks, may not be read any longer, or is of a kind that is gone, is not waited for.
+    /// read of the stored hooks, may not be read any longer, or is of a kind that is gone, is not waited for, nor one whose time
+    /// is over.
     ///
     /// # Errors
     /// The server does not answer.
@@ -91,9 +92,12 @@ impl Applier {
             return Ok(None);
         };
         let metadata = &object.metadata;
+        let term = Term::new(left.timeout).of(metadata);
+        if term.exceeded().is_some() {
+            return Ok(None);
+        }
         self.dependents
             .expect(&owner.uid, &run.id, metadata, Until::Ended);
-        let term = Term::new(left.timeout).of(metadata);
         let wait = self.wait_for(&owner.uid, run, term, metadata, true).await;
         Ok(Some(HookWait { mark, ..wait }))
     }

@@ -72,7 +72,9 @@ impl Uninstall<'_> {
         if !unreadable.is_empty() {
             self.warn_of_unreadable(session, &unreadable);
         }
-        if stage.wait.as_ref().is_some_and(HookWait::is_after_deletion) {
+        let signed = revisions.iter().rfind(|stored| stored.is_signed());
+        let is_undone = signed.is_some_and(|last| last.snapshot.undoing.is_some());
+        if !is_undone && stage.wait.as_ref().is_some_and(HookWait::is_after_deletion) {
             self.finish(session, &revisions, is_taken_over, stage).await?;
             return Ok(Vec::new());
         }
@@ -89,9 +91,7 @@ impl Uninstall<'_> {
         }
         // Not before the revisions are read: a deletion in the foreground takes them away at any moment.
         session.announce_end(cache, (self.now)()).await;
-        if stage.wait.is_none()
-            && let Some(wait) = self.executor.hook_under_way(session, &revisions).await?
-        {
+        if let Some(wait) = self.executor.hook_under_way(session, &revisions).await? {
             // A former process has left it running.
             let waiting = HookError::Waiting(Box::new(wait));
             return self.told(session, Err(waiting.into())).await;

@@ -68,7 +68,7 @@ impl Reconciler {
         let acting = acting.as_deref().unwrap_or(self);
         match Box::pin(acting.dry_run_of(&session)).await {
             Err(error) if error.is_about_memory() && session.share.enlarge() => {
-                acting.dry_run_of(&session).await
+                Box::pin(acting.dry_run_of(&session)).await
             }
             shown => shown,
         }
@@ -82,7 +82,14 @@ impl Reconciler {
         let mut prepared = prepared.with_reused_values(session, &self.settings, &revisions);
         prepared.first = !was_ever_deployed(&revisions);
         let known = KnownRelease::new(&revisions);
-        let action = self.next_action_of(session, &prepared, &known).await?;
+        let mut cache = ReleaseCache::of(known.clone());
+        let action = self
+            .next_action_of(session, &prepared, &known, &mut cache)
+            .await?;
+        let former = in_effect(&revisions);
+        self.lookups()
+            .learn_former_secrets(session, &mut cache, former)
+            .await?;
         let (decision, plan) = self.plan(session, &prepared, &known, &revisions, action).await?;
         if let Some(plan) = &plan {
             self.executor.admit(session, plan).await?;
@@ -98,10 +105,15 @@ impl Reconciler {
             discovery: &self.shared.discovery,
             settings: &self.settings,
         };
-        let objects = match &plan {
+        let mut objects = match &plan {
             Some(plan) => runner.objects(session, plan).await?,
             None => Vec::new(),
         };
+        for object in &mut objects {
+            if let ObjectResult::Refused(words) = &mut object.result {
+                *words = session.redactor.mask(words);
+            }
+        }
         let unrecorded = runner.unrecorded(session, &objects).await?;
         Ok(DryRun {
             release: session.release.to_string(),
@@ -122,9 +134,9 @@ impl Reconciler {
         session: &Session,
         prepared: &PreparedRelease,
         known: &KnownRelease,
+        cache: &mut ReleaseCache,
     ) -> Result<Option<Action>, ReconcileError> {
-        let mut cache = ReleaseCache::of(known.clone());
-        let lookups_changed = self.lookups().have_changed(session, prepared, &mut cache).await?;
+        let lookups_changed = self.lookups().have_changed(session, prepared, cache).await?;
         Ok(next_action(release_state(Observed {
             deleting: session.deleting(),
             has_finalizer: true,

@@ -28,7 +28,7 @@ use super::stored::{Snapshot, Stored};
 use crate::budget::{Allowance, Budget, Share};
 
 /// In so many other namespaces a release is looked for: others may have written Secrets with its name.
-const MOST_NAMESPACES: usize = 10;
+const MOST_NAMESPACES: usize = 100;
 
 /// The revisions of one release.
 #[derive(Clone)]
@@ -89,8 +89,13 @@ impl History {
 
     /// Another namespace in which the owner has a release of this name, as a signed revision says: before, releases were
     /// there. What others have written tells nothing of the kind.
-    pub async fn former_namespace(&self) -> Option<String> {
-        let index = self.index.as_ref()?;
+    ///
+    /// # Errors
+    /// It can't be read there.
+    pub async fn former_namespace(&self) -> Result<Option<String>, HistoryError> {
+        let Some(index) = &self.index else {
+            return Ok(None);
+        };
         let beside = index.namespaces_beside(&self.namespace, &self.release, MOST_NAMESPACES);
         for namespace in beside.await {
             let there = Self {
@@ -98,12 +103,15 @@ impl History {
                 namespace,
                 ..self.clone()
             };
-            let found = there.load_readable().await;
-            if found.is_ok_and(|(revisions, _)| revisions.iter().any(Stored::is_signed)) {
-                return Some(there.namespace);
+            let (revisions, _) = match there.load_readable().await {
+                Err(HistoryError::Owned { .. } | HistoryError::OtherKey { .. }) => continue,
+                loaded => loaded?,
+            };
+            if revisions.iter().any(Stored::is_signed) {
+                return Ok(Some(there.namespace));
             }
         }
-        None
+        Ok(None)
     }
 
     /// What a signature of a revision is over.
