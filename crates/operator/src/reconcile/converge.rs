@@ -231,7 +231,6 @@ impl Reconciler {
             (Action::Recover, Some(prepared)) => {
                 let recover = Recover {
                     deploy: self.deploy(),
-                    lookups: self.lookups(),
                 };
                 step("recover").of(recover.run(session, prepared, cache)).await?;
             }

@@ -161,6 +161,11 @@ pub(super) fn was_ever_deployed(revisions: &[Stored]) -> bool {
     })
 }
 
+/// Whether nothing was deployed before this revision, by its own word and by those of `earlier` ones.
+pub(super) fn is_first(stored: &Stored, earlier: &[Stored]) -> bool {
+    stored.snapshot.first != Some(false) && !was_ever_deployed(earlier)
+}
+
 fn objects(snapshot: &Snapshot) -> BTreeMap<ObjectId, Option<OwnedFields>> {
     snapshot
         .objects

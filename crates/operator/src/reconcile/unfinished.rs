@@ -6,7 +6,7 @@ use steersman_watches::controls::Controls;
 
 use super::error::ReconcileError;
 use super::plan::Decision;
-use super::release_cache::{ReleaseCache, was_ever_deployed};
+use super::release_cache::{ReleaseCache, is_first};
 use super::session::Session;
 use crate::apply::HookWait;
 use crate::dependents::Dependents;
@@ -158,7 +158,7 @@ pub(super) fn unfinished_of(
                 revision,
                 decision,
                 inputs,
-                first: stored.snapshot.first != Some(false) && !was_ever_deployed(earlier),
+                first: is_first(stored, earlier),
             },
             applied: None,
             failure: failure.map(Box::new),

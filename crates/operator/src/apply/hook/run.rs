@@ -229,7 +229,9 @@ impl Applier {
                 return Err(run.timed_out(timeout, state));
             }
             if expected.is_some_and(|expected| expected.uid == left.uid) {
-                return Err(self.waits(&owner.uid, run, term, &left, false).await);
+                return Err(HookError::Waiting(Box::new(
+                    self.wait_for(&owner.uid, run, term, &left, false).await,
+                )));
             }
             // What comes after this tells of itself.
             self.dependents.expect(&owner.uid, &run.id, &left, Until::Gone);
@@ -273,7 +275,9 @@ impl Applier {
                         return Err(run.timed_out(timeout, state));
                     }
                     if is_expected {
-                        return Err(self.waits(&owner.uid, run, term, &object.metadata, true).await);
+                        return Err(HookError::Waiting(Box::new(
+                            self.wait_for(&owner.uid, run, term, &object.metadata, true).await,
+                        )));
                     }
                     seen = object.metadata;
                 }
@@ -283,18 +287,6 @@ impl Applier {
 
     /// That there is something to wait for: an object as the server has it. Kinds that have an end are watched from now on,
     /// where that can be; those of other hooks may be out of the watches' reach.
-    async fn waits(
-        &self,
-        owner: &str,
-        run: &Run<'_>,
-        term: Term,
-        seen: &ObjectMeta,
-        has_started: bool,
-    ) -> HookError {
-        let wait = self.wait_for(owner, run, term, seen, has_started).await;
-        HookError::Waiting(Box::new(wait))
-    }
-
     pub(super) async fn wait_for(
         &self,
         owner: &str,

@@ -2,9 +2,8 @@
 
 use super::deploy::{Deploy, Pending, Undoing};
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::lookups::Lookups;
 use crate::reconcile::plan::{Decision, Plan, in_effect};
-use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
+use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, is_first};
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, undoing};
@@ -13,7 +12,6 @@ use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, undoing};
 /// same revision, whatever is random in the chart.
 pub(crate) struct Recover<'a> {
     pub(crate) deploy: Deploy<'a>,
-    pub(crate) lookups: Lookups<'a>,
 }
 
 impl Recover<'_> {
@@ -24,7 +22,7 @@ impl Recover<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
         let mut revisions = session.history.load().await?;
-        let lookups = &self.lookups;
+        let lookups = &self.deploy.lookups;
         lookups
             .learn_secrets(session, cache, in_effect(&revisions))
             .await?;
@@ -58,7 +56,7 @@ impl Recover<'_> {
                 revision,
                 decision: Decision::Recover(revision),
                 inputs: prepared.inputs,
-                first: stored.snapshot.first != Some(false) && !was_ever_deployed(&revisions),
+                first: is_first(&stored, &revisions),
             },
             |left| left.current,
         );
