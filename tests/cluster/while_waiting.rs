@@ -19,7 +19,7 @@ apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ $.Release.Name }}-{{ .name }}-job
-  annotations: {helm.sh/hook: {{ .on | quote }}, helm.sh/hook-delete-policy: before-hook-creation}
+  annotations: {helm.sh/hook: {{ .on | quote }}, helm.sh/hook-delete-policy: {{ .policy | default \"before-hook-creation\" }}}
 spec:
   backoffLimit: 0
   template:
@@ -79,6 +79,104 @@ async fn a_rollback_that_waits_goes_on_after_a_restart() {
     );
     assert_eq!(uids().await, before);
     assert_eq!(bench.revisions().await, ["1 deployed", "2 failed"]);
+    operator.stop().await.unwrap();
+}
+
+/// Another version of the chart has its hooks elsewhere among the others.
+#[tokio::test]
+async fn after_a_restart_the_hooks_behind_the_one_that_ran_run() {
+    let Some(bench) = bench("hooks_behind_the_one_that_ran").await else {
+        return;
+    };
+    let up = |name: &str| json!({"name": name, "on": "pre-upgrade"});
+    let operator = bench.ready_operator().await;
+    bench
+        .apply_web("shop", json!({"jobs": [up("a-backup"), up("b-migrate")]}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    let spec = json!({"jobs": [up("b-migrate"), up("c-seed"), up("d-verify")]});
+    bench.apply_web("shop", spec).await;
+    wait_awaited(&bench, "shop-b-migrate").await;
+    operator.kill().await.unwrap();
+    let operator = bench.ready_operator().await;
+    for name in ["shop-b-migrate", "shop-c-seed", "shop-d-verify"] {
+        wait_awaited(&bench, name).await;
+        finish_job_of(&bench, name, "Complete").await;
+    }
+    bench.wait_revision("shop", 2).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn two_hooks_of_an_event_that_make_the_same_object_both_run() {
+    let Some(bench) = bench("two_hooks_of_one_object").await else {
+        return;
+    };
+    let one = |image: u8| json!({"name": "up", "on": "pre-install", "image": image});
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"jobs": [one(1), one(2)]})).await;
+    wait_awaited(&bench, "shop-up").await;
+    let first = job(&bench, "shop-up").await.metadata.uid;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let is_second = |job: &Value| (job.pointer("/metadata/uid")?.as_str() != first.as_deref()).then_some(());
+    bench.wait("the second", &jobs, "shop-up-job", is_second).await;
+    operator.kill().await.unwrap();
+    let second = job(&bench, "shop-up").await;
+    let image = second.data.pointer("/spec/template/spec/containers/0/image");
+    assert_eq!(image, Some(&json!("registry.example.com/job:2")));
+    let operator = bench.ready_operator().await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(job(&bench, "shop-up").await.metadata.uid, second.metadata.uid);
+    operator.stop().await.unwrap();
+}
+
+/// Nobody was there to delete it as its policy says.
+#[tokio::test]
+async fn a_job_that_has_ended_while_nobody_ran_is_not_in_the_way() {
+    let Some(bench) = bench("ended_while_nobody_ran").await else {
+        return;
+    };
+    let spec = |message: &str, policy: &str| {
+        let up = json!({"name": "up", "on": "pre-upgrade,pre-delete", "policy": policy});
+        json!({"message": message, "jobs": [up]})
+    };
+    let operator = bench.ready_operator().await;
+    for name in ["well", "badly", "gone"] {
+        bench.apply_web(name, json!({})).await;
+        bench.wait_revision(name, 1).await;
+    }
+    bench.apply_web("well", spec("two", "hook-succeeded")).await;
+    bench.apply_web("badly", spec("two", "hook-failed")).await;
+    bench.apply_web("gone", spec("two", "hook-succeeded")).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    let mut uids = Vec::new();
+    for name in ["well", "badly", "gone"] {
+        let started = |job: &Value| job.pointer("/status/startTime").map(|_| ());
+        bench
+            .wait("the job", &jobs, &format!("{name}-up-job"), started)
+            .await;
+        uids.push(job(&bench, &format!("{name}-up")).await.metadata.uid);
+    }
+    operator.kill().await.unwrap();
+    finish_job_of(&bench, "well-up", "Complete").await;
+    finish_job_of(&bench, "badly-up", "Failed").await;
+    finish_job_of(&bench, "gone-up", "Complete").await;
+    bench.apply_web("well", spec("three", "hook-succeeded")).await;
+    bench.apply_web("badly", spec("three", "hook-failed")).await;
+    bench.delete_web("gone").await;
+    let operator = bench.ready_operator().await;
+    for (name, uid) in ["well", "badly", "gone"].into_iter().zip(uids) {
+        let is_next = |job: &Value| (job.pointer("/metadata/uid")?.as_str() != uid.as_deref()).then_some(());
+        bench
+            .wait("the next one's", &jobs, &format!("{name}-up-job"), is_next)
+            .await;
+        finish_job_of(&bench, &format!("{name}-up"), "Complete").await;
+    }
+    bench.wait_revision("well", 3).await;
+    bench.wait_revision("badly", 3).await;
+    bench.wait_gone(&bench.webs(), "gone").await;
     operator.stop().await.unwrap();
 }
 

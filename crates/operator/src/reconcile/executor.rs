@@ -11,9 +11,7 @@ use steersman_watches::controls::DeletionPolicy;
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::event_recorder::EventRecorder;
-use super::plan::{
-    Bounds, Extent, Plan, PruneCandidate, PruneScope, in_effect, objects_named_by, prune_candidates,
-};
+use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_named_by, prune_candidates};
 use super::release_cache::ReleaseCache;
 use super::session::Session;
 use super::unfinished::Stage;
@@ -24,6 +22,14 @@ use crate::apply::{
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
+
+/// The events that a revision goes through on its way into effect.
+const FORWARD: [HookEvent; 4] = [
+    HookEvent::PreInstall,
+    HookEvent::PostInstall,
+    HookEvent::PreUpgrade,
+    HookEvent::PostUpgrade,
+];
 
 /// Does what plans say.
 #[derive(Clone)]
@@ -294,11 +300,20 @@ impl Executor {
         let Some(last) = revisions.last().filter(may_have) else {
             return Ok(None);
         };
-        let hooks: Vec<&[HookRecord]> = in_effect(revisions).iter().map(Stored::hooks).collect();
+        let mut hooks: Vec<(HookEvent, &[HookRecord])> = Vec::new();
+        hooks.extend(FORWARD.map(|event| (event, last.hooks())));
+        if last.snapshot.undoing.is_some() {
+            let end = [HookEvent::PreDelete, HookEvent::PostDelete];
+            hooks.extend(end.map(|event| (event, last.hooks())));
+            let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
+            if let Some(target) = revisions.iter().rfind(is_deployed) {
+                let back = [HookEvent::PreRollback, HookEvent::PostRollback];
+                hooks.extend(back.map(|event| (event, target.hooks())));
+            }
+        }
         let left = HooksLeft {
             hooks: &hooks,
             journal: &HookJournal::new(&session.history, last),
-            is_undone: last.snapshot.undoing.is_some(),
             timeout: self.settings.releases.hook_timeout,
         };
         Ok(self.applier.hook_under_way(&session.owner, left).await?)

@@ -54,10 +54,15 @@ impl<'a> HookJournal<'a> {
         }
     }
 
-    /// What the object of a hook carries that was started for this event: the revision, the event, how often the revision
-    /// was undone, and when the revision was written, as its number is used again where somebody has deleted it.
-    pub fn mark(&self, event: &str) -> String {
+    /// What the object of a hook carries that was started for this event: the revision, the event, which one of the hooks it
+    /// is that make this object for the event, how often the revision was undone, and when the revision was written, as its
+    /// number is used again where somebody has deleted it. `turn` is 0 for the first of these hooks.
+    pub fn mark(&self, event: &str, turn: usize) -> String {
         let (revision, snapshot) = (self.stored.record.version, &self.stored.snapshot);
+        let event = match turn {
+            0 => event.to_owned(),
+            turn => format!("{event}+{turn}"),
+        };
         let run = match snapshot.undone {
             0 => format!("{revision}/{event}"),
             undone => format!("{revision}/{event}/{undone}"),
@@ -68,10 +73,11 @@ impl<'a> HookJournal<'a> {
         }
     }
 
-    /// Whether the revision says so of the hook that makes this object.
-    pub fn has_run(&self, event: &str, id: &ObjectId) -> bool {
+    /// How many of the hooks that make this object for the event have run, as the revision says.
+    pub fn times_run(&self, event: &str, id: &ObjectId) -> usize {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        finished.iter().any(|hook| hook.event == event && hook.id == *id)
+        let is_it = |hook: &&FinishedHook| hook.event == event && hook.id == *id;
+        finished.iter().filter(is_it).count()
     }
 
     /// Writes down that the hook has run for this event.

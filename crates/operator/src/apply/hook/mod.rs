@@ -8,7 +8,7 @@ mod run;
 mod under_way;
 mod wait;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use error::HookError;
@@ -54,6 +54,19 @@ pub struct HookRun<'a> {
     pub is_retry: bool,
 }
 
+/// Counts the hooks of an event that make the same object, one after the other.
+#[derive(Default)]
+struct Turns(BTreeMap<ObjectId, usize>);
+
+impl Turns {
+    /// How many hooks before this one make the object.
+    fn next(&mut self, id: &ObjectId) -> usize {
+        let next = self.0.entry(id.clone()).or_default();
+        *next += 1;
+        *next - 1
+    }
+}
+
 impl Applier {
     /// Runs the hooks of an event, one after the other by weight, up to where there is something to wait for.
     ///
@@ -91,20 +104,22 @@ impl Applier {
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
-        let mark = journal.mark(event_name(event));
-        let resumed = resumed.filter(|wait| wait.mark == mark);
+        let is_of_event = |wait: &&HookWait| wait.mark == journal.mark(event_name(event), wait.turn);
+        let resumed = resumed.filter(is_of_event);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
-        // By its place, as an event may have two hooks that make the same object one after the other.
-        let (mut place, first) = (0, resumed.map_or(0, |wait| wait.place));
+        let (mut place, first) = (0, resumed.and_then(|wait| wait.place).unwrap_or_default());
+        let mut turns = Turns::default();
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
                 place += 1;
+                let turn = turns.next(&run.id);
                 if place <= first && !run.has_an_end() {
                     done.push(run);
                     continue;
                 }
-                if journal.has_run(run.event, &run.id) {
+                let mark = journal.mark(run.event, turn);
+                if journal.times_run(run.event, &run.id) > turn {
                     // What is left of it goes with the others. A later event may have one of the same name under way.
                     if self.is_left(&run, &mark).await? {
                         done.push(run);
@@ -114,7 +129,7 @@ impl Applier {
                 let terms = Terms {
                     mark: &mark,
                     timeout,
-                    resumed: resumed.filter(|wait| wait.place + 1 == place),
+                    resumed: resumed.filter(|wait| wait.mark == mark && wait.id == run.id),
                     is_retry,
                 };
                 let step = step("hook").object(&run.id);
@@ -127,7 +142,8 @@ impl Applier {
                     Ok(()) => done.push(run),
                     Err(HookError::Waiting(wait)) => {
                         wait.mark = mark;
-                        wait.place = place - 1;
+                        wait.turn = turn;
+                        wait.place = Some(place - 1);
                         return outcome;
                     }
                     Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {

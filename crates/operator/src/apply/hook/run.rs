@@ -12,7 +12,7 @@ use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 
 use super::error::HookError;
-use super::order::{BEFORE_CREATION, has_policy};
+use super::order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
 use super::progress::{Progress, last_words, progress};
 use super::wait::{HookWait, Term};
 use crate::apply::applier::Applier;
@@ -57,8 +57,9 @@ pub(super) struct Terms<'a> {
 enum Before {
     /// It was started by this run, and has not failed.
     UnderWay(Box<ObjectMeta>),
-    /// It was started for the same, and that was undone since.
-    Undone,
+    /// It is of an earlier run, and to go before this one: what it was started for was undone, or it has ended while nobody was
+    /// there to delete it as its policy says.
+    Left,
     /// It is another one, or none.
     Other,
 }
@@ -86,7 +87,7 @@ impl Applier {
             }
         }
         let before = if is_waited_for(&run.id) {
-            self.started_before(owner, &api, run, mark).await?
+            self.started_before(owner, &api, run, terms).await?
         } else {
             Before::Other
         };
@@ -97,9 +98,9 @@ impl Applier {
             }
             return self.wait_done(owner, &api, run, term, *started).await;
         }
-        let is_undone = matches!(before, Before::Undone);
+        let is_left = matches!(before, Before::Left);
         let mut is_kept = false;
-        if (is_undone || has_policy(run.hook, BEFORE_CREATION)) && !run.is_definition() {
+        if (is_left || has_policy(run.hook, BEFORE_CREATION)) && !run.is_definition() {
             let deletion = self.delete(owner, &run.id).await;
             is_kept = deletion.map_err(|source| run.delete_failed(source))? == Deletion::Kept;
             if !is_kept {
@@ -190,13 +191,13 @@ impl Applier {
         }
     }
 
-    /// Whether this run of the hook has made the object that is there, or one that was undone since.
+    /// Whether this run of the hook has made the object that is there, or an earlier one has left it.
     async fn started_before(
         &self,
         owner: &Owner,
         api: &Api<DynamicObject>,
         run: &Run<'_>,
-        mark: &str,
+        terms: Terms<'_>,
     ) -> Result<Before, HookError> {
         let found = api.get_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
@@ -204,16 +205,31 @@ impl Applier {
             return Ok(Before::Other);
         };
         let metadata = object.metadata;
-        Ok(match mark_of(&metadata) {
-            Some(found) if is_of_undone(found, mark) => Before::Undone,
-            Some(found) if found == mark && metadata.deletion_timestamp.is_none() => {
-                match progress(&run.id.kind, &metadata, &object.data) {
-                    Progress::Failed(_) => Before::Other,
-                    Progress::Done | Progress::Running(_) => Before::UnderWay(Box::new(metadata)),
-                }
+        let Some(found) = mark_of(&metadata) else {
+            return Ok(Before::Other);
+        };
+        if is_of_undone(found, terms.mark) {
+            return Ok(Before::Left);
+        }
+        let progress = progress(&run.id.kind, &metadata, &object.data);
+        if found == terms.mark {
+            let is_under_way =
+                metadata.deletion_timestamp.is_none() && !matches!(progress, Progress::Failed(_));
+            return Ok(if is_under_way {
+                Before::UnderWay(Box::new(metadata))
+            } else {
+                Before::Other
+            });
+        }
+        let is_to_go = match progress {
+            Progress::Done => has_policy(run.hook, SUCCEEDED),
+            Progress::Failed(_) => has_policy(run.hook, FAILED),
+            Progress::Running(_) => {
+                let is_over = Term::new(terms.timeout).of(&metadata).exceeded().is_some();
+                is_over && has_policy(run.hook, FAILED)
             }
-            _ => Before::Other,
-        })
+        };
+        Ok(if is_to_go { Before::Left } else { Before::Other })
     }
 
     /// Goes on when the object that is being deleted is gone; else there is something to wait for.
@@ -306,7 +322,8 @@ impl Applier {
             uid: seen.uid.clone(),
             has_started,
             mark: String::new(),
-            place: 0,
+            turn: 0,
+            place: None,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
         }

@@ -6,8 +6,9 @@ use kube::api::DynamicObject;
 use steersman_chart::HookEvent;
 use steersman_cluster::{Owner, Ownership, RequestError};
 
+use super::Turns;
 use super::error::HookError;
-use super::event::{RUN, event_name};
+use super::event::event_name;
 use super::order::hooks_in_order;
 use super::progress::{Progress, progress};
 use super::run::{Run, mark_of};
@@ -19,20 +20,18 @@ use crate::release::{HookJournal, HookRecord};
 /// What may be under way of a revision.
 #[derive(Clone, Copy, Debug)]
 pub struct HooksLeft<'a> {
-    /// Its hooks, and those of the revisions that it is undone to.
-    pub hooks: &'a [&'a [HookRecord]],
+    /// The events that may have been gone through for it, each with the hooks that run then.
+    pub hooks: &'a [(HookEvent, &'a [HookRecord])],
     /// What the revision says of those that have run.
     pub journal: &'a HookJournal<'a>,
-    /// Whether it is being undone: hooks of a release's end run for that, too.
-    pub is_undone: bool,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
 }
 
 impl Applier {
-    /// The first hook of a revision that runs without anybody who waits for it, as that was another process. What can't be
-    /// read of the stored hooks, may not be read any longer, or is of a kind that is gone, is not waited for, nor one whose time
-    /// is over.
+    /// The hook of a revision that runs without anybody who waits for it, as that was another process: the first of an event
+    /// that the revision does not say of that it has run, as each waits for the one before. What can't be read of the stored
+    /// hooks, may not be read any longer, or is of a kind that is gone, is not waited for, nor one whose time is over.
     ///
     /// # Errors
     /// The server does not answer.
@@ -41,26 +40,22 @@ impl Applier {
         owner: &Owner,
         left: HooksLeft<'_>,
     ) -> Result<Option<HookWait>, HookError> {
-        let is_of_end = |event: &HookEvent| matches!(event, HookEvent::PreDelete | HookEvent::PostDelete);
-        for event in RUN
-            .into_iter()
-            .filter(|event| left.is_undone || !is_of_end(event))
-        {
-            for hooks in left.hooks {
-                let mut place = 0;
-                for hook in hooks_in_order(hooks, event) {
-                    let runs = match self.prepare(owner, hook, event_name(event)).await {
-                        Err(error @ HookError::Discovery(_)) => return Err(error),
-                        Err(_) => break,
-                        Ok(runs) => runs,
-                    };
-                    for run in runs {
-                        if run.has_an_end()
-                            && let Some(wait) = self.left_running(owner, &run, left).await?
-                        {
-                            return Ok(Some(HookWait { place, ..wait }));
-                        }
-                        place += 1;
+        for (event, hooks) in left.hooks {
+            let mut turns = Turns::default();
+            'event: for hook in hooks_in_order(hooks, *event) {
+                let runs = match self.prepare(owner, hook, event_name(*event)).await {
+                    Err(error @ HookError::Discovery(_)) => return Err(error),
+                    Err(_) => continue,
+                    Ok(runs) => runs,
+                };
+                for run in runs {
+                    let turn = turns.next(&run.id);
+                    if !run.has_an_end() || left.journal.times_run(run.event, &run.id) > turn {
+                        continue;
+                    }
+                    match self.left_running(owner, &run, turn, left).await? {
+                        Some(wait) => return Ok(Some(wait)),
+                        None => break 'event,
                     }
                 }
             }
@@ -72,9 +67,10 @@ impl Applier {
         &self,
         owner: &Owner,
         run: &Run<'_>,
+        turn: usize,
         left: HooksLeft<'_>,
     ) -> Result<Option<HookWait>, HookError> {
-        let mark = left.journal.mark(run.event);
+        let mark = left.journal.mark(run.event, turn);
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = match api.get_opt(&run.id.name).await.map_err(RequestError::from) {
             Ok(found) => found,
@@ -99,6 +95,6 @@ impl Applier {
         self.dependents
             .expect(&owner.uid, &run.id, metadata, Until::Ended);
         let wait = self.wait_for(&owner.uid, run, term, metadata, true).await;
-        Ok(Some(HookWait { mark, ..wait }))
+        Ok(Some(HookWait { mark, turn, ..wait }))
     }
 }

@@ -31,8 +31,10 @@ pub struct HookWait {
     pub(in crate::apply) has_started: bool,
     /// What its object carries, which tells the revision, too.
     pub(in crate::apply) mark: String,
-    /// How many objects of the event's hooks come before it.
-    pub(in crate::apply) place: usize,
+    /// How many hooks of the event before it make the same object.
+    pub(in crate::apply) turn: usize,
+    /// How many objects of the event's hooks come before it: these are there. `None` where another process has made them.
+    pub(in crate::apply) place: Option<usize>,
     pub(in crate::apply) term: Term,
     /// When to look at it without a sign of it; `None` where it is watched.
     pub(in crate::apply) next_look: Option<Instant>,
@@ -132,7 +134,8 @@ impl HookWait {
             uid: None,
             has_started: true,
             mark: String::new(),
-            place: 0,
+            turn: 0,
+            place: None,
             term: Term::new(None),
             next_look: None,
         }
