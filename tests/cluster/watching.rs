@@ -1,10 +1,15 @@
 //! Which namespaces, scopes, groups and versions are watched.
 
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use std::path::Path;
+
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
+use steersman_testkit::cluster::MemoryGroup;
 
-use crate::bench::{Bench, PATIENCE, condition, copy};
+use crate::bench::{Bench, MEMORY_LIMIT, PATIENCE, condition, copy};
+use crate::records::{packed, record_in, secret_of};
 
 /// Custom resources of any kind, in a namespace or in the whole cluster.
 fn resources(
@@ -177,6 +182,13 @@ async fn a_release_stays_where_it_is_and_says_so_when_its_watch_names_another_na
     wait_revision(&bench, &webs, &name, 1).await;
     operator.stop().await.unwrap();
 
+    // A release of Helm's of this name there tells nothing of where ours is.
+    let secret = secret_of(&name, 1);
+    let record = record_in(&bench.secrets().get(&secret).await.unwrap());
+    let of_helm = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+        "metadata": {"name": secret, "namespace": "kube-public", "labels": {"owner": "helm", "name": name}},
+        "data": {"release": packed(&record)}});
+    bench.cluster.apply_object(&of_helm).await.unwrap();
     watches("kube-public");
     let mark = bench.cluster.audit_mark().await.unwrap();
     let operator = bench.ready_operator().await;
@@ -209,6 +221,60 @@ async fn a_release_stays_where_it_is_and_says_so_when_its_watch_names_another_na
     bench.wait_gone(&webs, &name).await;
     assert_eq!(bench.revisions().await, [""; 0]);
     operator.stop().await.unwrap();
+}
+
+/// They have written Secrets with the names of releases, as many as there is memory for.
+#[tokio::test]
+async fn what_others_have_elsewhere_holds_up_no_release() {
+    let test = "held_up_from_elsewhere";
+    let Some(bench) = Bench::new(test).await else {
+        return;
+    };
+    let Some(memory) = MemoryGroup::new_or_say(test, MEMORY_LIMIT) else {
+        return;
+    };
+    let (group, namespace) = (&bench.group, bench.namespace.as_str());
+    bench.define_as(group, "Cluster", "Web", "webs", &["v1"]).await;
+    bench.watches(&format!(
+        "- {{group: {group}, version: v1, kind: Web, chart: web, releaseNamespace: {namespace}}}\n"
+    ));
+    bench.add_template(
+        "bad.yaml",
+        "{{ if .Values.bad }}{{ fail \"it is bad\" }}{{ end }}",
+    );
+    let operator = bench
+        .operator_within(&memory, Path::new(env!("CARGO_BIN_EXE_steersman")))
+        .await;
+    let webs = resources(&bench, group, "v1", "webs", None);
+    let names = ["mended", "gone"].map(|name| format!("{namespace}-{name}"));
+    let is_bad = |web: &Value| condition(web, "Stalled").map(|_| ());
+    let secrets: Api<DynamicObject> = Api::namespaced_with(
+        bench.cluster.client().await.unwrap(),
+        "kube-public",
+        &ApiResource::erase::<Secret>(&()),
+    );
+    for name in &names {
+        apply(&webs, &format!("{group}/v1"), name, json!({"bad": true})).await;
+        bench.wait("the failure", &webs, name, is_bad).await;
+        for revision in 1..=17 {
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "type": "helm.sh/release.v1",
+                "metadata": {"name": secret_of(name, revision), "labels": {"owner": "helm", "name": name}},
+                "stringData": {"release": "x".repeat(900_000)}});
+            bench.create(&secrets, secret).await;
+        }
+    }
+    apply(&webs, &format!("{group}/v1"), &names[0], json!({})).await;
+    webs.delete(&names[1], &Default::default()).await.unwrap();
+    wait_revision(&bench, &webs, &names[0], 1).await;
+    bench.wait_gone(&webs, &names[1]).await;
+    operator.stop().await.unwrap();
+    for name in &names {
+        let all = ListParams::default().labels(&format!("name={name}"));
+        secrets
+            .delete_collection(&Default::default(), &all)
+            .await
+            .unwrap();
+    }
 }
 
 #[tokio::test]

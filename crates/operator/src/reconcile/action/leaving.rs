@@ -20,7 +20,7 @@ impl LeavingRelease {
             Err(HistoryError::Owned { .. }) => (Vec::new(), Vec::new()),
             loaded => loaded?,
         };
-        if revisions.is_empty() {
+        if !revisions.iter().any(Stored::is_signed) {
             session.check_namespace().await?;
         }
         Ok(Self {

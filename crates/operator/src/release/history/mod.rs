@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub use error::HistoryError;
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Client;
 use kube::api::Api;
 use steersman_cluster::RequestError;
@@ -24,11 +24,13 @@ use super::parts::Parts;
 use super::record::ReleaseRecord;
 use super::secret::secret_name;
 use super::signature::{SignedContent, Signer};
-use super::stored::{Snapshot, Stored};
+use super::stored::Snapshot;
 use crate::budget::{Allowance, Budget, Share};
 
 /// In so many other namespaces a release is looked for: others may have written Secrets with its name.
 const MOST_NAMESPACES: usize = 100;
+/// So many Secrets are read in each of them.
+const MOST_ELSEWHERE: usize = 32;
 
 /// The revisions of one release.
 #[derive(Clone)]
@@ -88,10 +90,10 @@ impl History {
     }
 
     /// Another namespace in which the owner has a release of this name, as a signed revision says: before, releases were
-    /// there. What others have written tells nothing of the kind.
+    /// there. What others have written tells nothing of the kind, nor does it hinder: what can't be read is no revision.
     ///
     /// # Errors
-    /// It can't be read there.
+    /// The server does not answer.
     pub async fn former_namespace(&self) -> Result<Option<String>, HistoryError> {
         let Some(index) = &self.index else {
             return Ok(None);
@@ -103,15 +105,36 @@ impl History {
                 namespace,
                 ..self.clone()
             };
-            let (revisions, _) = match there.load_readable().await {
-                Err(HistoryError::Owned { .. } | HistoryError::OtherKey { .. }) => continue,
-                loaded => loaded?,
-            };
-            if revisions.iter().any(Stored::is_signed) {
+            if there.has_signed().await? {
                 return Ok(Some(there.namespace));
             }
         }
         Ok(None)
+    }
+
+    /// Whether a revision is signed of those that say that they are the owner's. They are read one at a time, as others may
+    /// have written many.
+    async fn has_signed(&self) -> Result<bool, HistoryError> {
+        let own = |metadata: &ObjectMeta| {
+            let mut owners = metadata.owner_references.iter().flatten();
+            let is_own = owners.any(|owner| owner.uid == self.owner.uid);
+            metadata.name.clone().filter(|_| is_own)
+        };
+        for name in self.find_metadata(MOST_ELSEWHERE, own).await? {
+            let found = self.secrets.get_opt(&name).await;
+            let Some(secret) = found.map_err(|error| self.failed("read", error))? else {
+                continue;
+            };
+            let (mut room, allowance) = self.room().await;
+            match self.read(secret, &mut room, allowance.objects).await {
+                Ok(stored) if stored.is_signed() => return Ok(true),
+                Err(HistoryError::Request { source, .. }) if source.is_transient() => {
+                    return Err(self.refused("read", source));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(false)
     }
 
     /// What a signature of a revision is over.

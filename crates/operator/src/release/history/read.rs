@@ -82,7 +82,12 @@ impl History {
     }
 
     /// The revision in a Secret, as far as there is room for it, and for its objects in so many bytes.
-    async fn read(&self, secret: Secret, room: &mut Room, objects: usize) -> Result<Stored, HistoryError> {
+    pub(super) async fn read(
+        &self,
+        secret: Secret,
+        room: &mut Room,
+        objects: usize,
+    ) -> Result<Stored, HistoryError> {
         let name = secret.metadata.name.clone().unwrap_or_default();
         let ours = (
             self.owner.api_version.as_str(),
