@@ -7,7 +7,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, wait_for_line};
+use crate::bench::{Bench, condition, wait_for_line};
 
 #[tokio::test]
 async fn what_is_deleted_or_edited_comes_back() {
@@ -104,6 +104,43 @@ async fn what_is_deleted_or_edited_comes_back() {
         ["1 deployed"],
         "drift is healed without another revision"
     );
+    operator.stop().await.unwrap();
+}
+
+/// What is refused stays refused while what was deployed before it is put back, however often.
+#[tokio::test]
+async fn a_refused_spec_is_never_ready_while_others_keep_changing_objects() {
+    let Some(bench) = Bench::with_kind("drift_of_a_refused_spec").await else {
+        return;
+    };
+    bench.add_template(
+        "bad.yaml",
+        "{{ if .Values.bad }}{{ fail \"it is bad\" }}{{ end }}",
+    );
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", json!({"bad": true})).await;
+    bench.wait_stalled("shop").await;
+    let fights = async || bench.events().await.contains("keeps changing");
+    let (maps, mut number) = (bench.config_maps(), 0);
+    while !fights().await {
+        number += 1;
+        edit(
+            &maps,
+            "shop-config",
+            json!({"data": {"message": number.to_string()}}),
+        )
+        .await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    for _ in 0..10 {
+        let web = bench.webs().get("shop").await.unwrap().data;
+        let (ready, _, message) = condition(&web, "Ready").unwrap();
+        assert_eq!(ready, "False", "{message}");
+        assert!(message.contains("it is bad"), "{message}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     operator.stop().await.unwrap();
 }
 

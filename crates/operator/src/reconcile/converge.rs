@@ -162,8 +162,24 @@ impl Reconciler {
                 return Ok(end);
             }
         }
-        let report = self.deployed_report().report(session, cache).await?;
+        let report = self.report_as_is(session, prepared.as_ref(), cache).await?;
         Ok(Some((report, Next::Retry(None))))
+    }
+
+    /// The report on a release of which nothing more is done now: that what the resource says is refused, though what was
+    /// deployed before is kept as it was, or that it is as it should be.
+    async fn report_as_is(
+        &self,
+        session: &Session,
+        prepared: Option<&PreparedRelease>,
+        cache: &ReleaseCache,
+    ) -> Result<ReleaseReport, ReconcileError> {
+        let refused = cache.refused(&session.controls, Instant::now());
+        let is_refused = refused.is_some() && refused == prepared.map(|prepared| prepared.inputs);
+        match cache.refusal().filter(|_| is_refused) {
+            Some(refusal) => Ok(ReleaseReport::Failed(refusal.failure.clone())),
+            None => self.deployed_report().report(session, cache).await,
+        }
     }
 
     /// The end of a reconcile whose state asks for no action.
@@ -215,10 +231,12 @@ impl Reconciler {
                 let uninstalling = Box::pin(self.uninstall(session, cache));
                 return step("uninstall").of(uninstalling).await;
             }
-            (Action::CorrectDrift(objects), _) => return self.correct_drift(session, cache, objects).await,
+            (Action::CorrectDrift(objects), _) => {
+                return self.correct_drift(session, prepared, cache, objects).await;
+            }
             (Action::WarnOfDrift(objects), _) => {
                 self.correction().warn_of_drift(session, cache, objects);
-                let report = self.deployed_report().report(session, cache).await?;
+                let report = self.report_as_is(session, prepared, cache).await?;
                 return Ok(end(report, Next::Period));
             }
             (Action::Install, Some(prepared)) => {
@@ -264,6 +282,7 @@ impl Reconciler {
     async fn correct_drift(
         &self,
         session: &Session,
+        prepared: Option<&PreparedRelease>,
         cache: &mut ReleaseCache,
         objects: Vec<ObjectId>,
     ) -> Result<ControlFlow<End>, ReconcileError> {
@@ -272,7 +291,7 @@ impl Reconciler {
         let correction = self.correction();
         correction.warn_of_backoff(session, &new).await;
         if turn.due.is_empty() {
-            let report = self.deployed_report().report(session, cache).await?;
+            let report = self.report_as_is(session, prepared, cache).await?;
             return Ok(end(report, Next::After(turn.pause)));
         }
         let work = correction.run(session, cache, &turn.due);

@@ -34,7 +34,9 @@ impl ReleaseCache {
             "there is no room for what is known of a release"
         );
         self.forget_known();
-        self.clear_refusal();
+        if self.refusal().is_some_and(|refusal| refusal.weight() > SMALL) {
+            self.clear_refusal();
+        }
         if !self.has_room(budget, unfinished)
             && let Some(revision) = self.unfinished.as_mut().and_then(|left| left.revision.as_mut())
         {
@@ -93,11 +95,15 @@ fn weight_of_lookups(lookups: &[Answer]) -> usize {
 mod tests {
     use steersman_model::{Change, ChangeSet, Digest, Inputs, Revision};
 
+    use steersman_watches::controls::Controls;
+    use tokio::time::Instant;
+
     use super::*;
     use crate::apply::HookWait;
     use crate::budget::Shares;
     use crate::reconcile::plan::Decision;
     use crate::reconcile::unfinished::{CurrentRevision, UnfinishedRevision};
+    use crate::status::{Failure, FailureStage, Prospect};
 
     /// One that waits after so many objects were applied.
     fn waiting_after(count: usize) -> ReleaseCache {
@@ -170,11 +176,38 @@ mod tests {
             namespace: "a".to_owned(),
             name: "x".repeat(250),
             digest: Digest::of(b""),
+            secrets: None,
         };
         ReleaseCache::of(KnownRelease {
             lookups: vec![answer; count],
             ..KnownRelease::default()
         })
+    }
+
+    #[test]
+    fn what_was_refused_rests_although_nothing_else_of_the_release_has_room() {
+        let budget = Budget::new(Shares::of(Some(128 << 20)));
+        let mut full: Vec<ReleaseCache> = (0..20).map(|_| looking_up(1000)).collect();
+        for cache in &mut full {
+            cache.fit(&budget);
+        }
+        let mut cache = looking_up(1000);
+        let digest = Digest::of(b"");
+        let inputs = Inputs {
+            chart: digest,
+            values: digest,
+            identity: digest,
+        };
+        let failure = Failure {
+            stage: FailureStage::Install,
+            message: "it is bad".to_owned(),
+            prospect: Prospect::Stalled,
+        };
+        let controls = Controls::read(None).0;
+        cache.refuse(inputs, controls.clone(), failure, Vec::new(), Instant::now());
+        cache.fit(&budget);
+        assert!(cache.known.is_none());
+        assert_eq!(cache.refused(&controls, Instant::now()), Some(inputs));
     }
 
     #[test]
