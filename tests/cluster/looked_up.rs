@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube::api::DeleteParams;
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
@@ -201,7 +201,9 @@ async fn wait_untold(lane: &Lane) {
     bench.wait("the failure", &bench.webs(), "shop", is_told).await;
     let web = bench.webs().get("shop").await.unwrap();
     assert!(!web.data.to_string().contains(CANARY), "{}", web.data);
-    assert!(!lane.log().await.contains(CANARY));
+    let log = lane.log().await;
+    let leak = log.lines().find(|line| line.contains(CANARY));
+    assert_eq!(leak, None);
     assert!(!bench.events().await.contains(CANARY));
 }
 
@@ -254,6 +256,81 @@ async fn what_is_said_of_a_release_that_goes_has_no_secret_that_is_gone() {
     lane.proxy.take_back(quoting);
     finish_job_of(bench, "shop-down", "Complete").await;
     bench.wait_gone(&bench.webs(), "shop").await;
+    lane.stop().await;
+}
+
+/// Its object has a name that was looked up.
+#[tokio::test]
+async fn the_name_of_a_hook_that_is_waited_for_is_masked_after_a_restart_and_in_the_log() {
+    let Some(lane) = Lane::new("looked_up_name").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    set_secret(bench, CANARY, 0).await;
+    let looked_up = NOTES.replace(", it says\n", "");
+    bench.add_template(
+        "jobs.yaml",
+        &JOBS.replace(
+            "{{ $.Release.Name }}-{{ .name }}-job",
+            &format!("{looked_up}-job").replace(".Release", "$.Release"),
+        ),
+    );
+    lane.start().await;
+    bench
+        .apply_web("shop", json!({"jobs": [{"name": "up", "on": "pre-install"}]}))
+        .await;
+    let is_told = |web: &Value| {
+        let (_, _, message) = condition(web, "Reconciling")?;
+        message.contains("Job").then_some(message)
+    };
+    let message = bench.wait("the wait", &bench.webs(), "shop", is_told).await;
+    assert!(message.contains("********"), "{message}");
+    lane.kill().await;
+    lane.start().await;
+    finish_job_of(bench, CANARY, "Complete").await;
+    let notes = bench.wait_revision("shop", 1).await;
+    assert!(!notes.to_string().contains(CANARY), "{notes}");
+    assert!(!lane.log().await.contains(CANARY));
+    lane.stop().await;
+}
+
+/// A Secret of the release's own, to which others have added a key.
+#[tokio::test]
+async fn what_others_say_of_a_looked_up_secret_of_the_release_is_not_shown_once_it_is_another() {
+    let Some(lane) = Lane::new("looked_up_own_secret").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench.add_template(
+        "own.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: existing}\nstringData: {own: of the chart}\n",
+    );
+    let canary = "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\" | default dict).data | default dict | toJson }}";
+    bench.add_template("NOTES.txt", canary);
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: labelled}\ndata: {of: {{ .Values.message | default \"a\" }}}\n";
+    bench.add_template("labelled.yaml", map);
+    lane.start().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let key = async |canary: &str| {
+        let patch = Patch::Merge(json!({"stringData": {"canary": canary}}));
+        let parameters = PatchParams::default();
+        bench
+            .secrets()
+            .patch("existing", &parameters, &patch)
+            .await
+            .unwrap();
+    };
+    key(CANARY).await;
+    bench.apply_web("shop", json!({"message": "b"})).await;
+    bench.wait_revision("shop", 2).await;
+    lane.kill().await;
+    key("another one").await;
+    lane.proxy
+        .inject(quoting(Fault::on("patch", "configmaps").name("labelled")));
+    lane.start().await;
+    bench.apply_web("shop", json!({"message": "c"})).await;
+    wait_untold(&lane).await;
     lane.stop().await;
 }
 

@@ -133,6 +133,71 @@ async fn words_about_objects_are_masked_whenever_they_come() {
     operator.stop().await.unwrap();
 }
 
+#[tokio::test]
+async fn words_about_objects_are_masked_for_what_former_revisions_had() {
+    let Some(bench) = bench("").await else { return };
+    bench.define("Database", "databases").await;
+    let operator = bench.ready_operator().await;
+    let database =
+        json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Database", "metadata": {"name": "a"}});
+    for (revision, word) in [
+        (1, "canary-of-before"),
+        (2, "another-word"),
+        (3, "the-third-word"),
+    ] {
+        let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "own"},
+            "stringData": {"word": word}});
+        bench
+            .apply_web("shop", json!({"objects": [secret, database]}))
+            .await;
+        bench.wait_revision("shop", revision).await;
+    }
+    let tell = async |words: &str| {
+        let not_ready = json!({"type": "Ready", "status": "False", "reason": "Failed", "message": words});
+        let said = json!({ "conditions": [not_ready] });
+        patch_status(&bench, ("Database", "databases"), "a", said).await;
+        let first = words.split(' ').next().unwrap();
+        message(&bench, "shop", "Ready", first).await
+    };
+    let said = tell("first: canary-of-before was refused").await;
+    assert!(said.contains("first: ******** was refused"), "{said}");
+    assert_nothing_is_shown(&bench, &operator, &["shop"]).await;
+    operator.stop().await.unwrap();
+    let operator = bench.ready_operator().await;
+    let said = tell("second: canary-of-before was refused").await;
+    assert!(said.contains("second: ******** was refused"), "{said}");
+    assert_nothing_is_shown(&bench, &operator, &["shop"]).await;
+    operator.stop().await.unwrap();
+}
+
+/// More is looked up than is remembered.
+#[tokio::test]
+async fn a_manifest_with_what_is_not_known_any_longer_is_not_shown() {
+    let Some(bench) = bench("").await else { return };
+    let existing = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"password": "looked-up-canary"},
+        "metadata": {"name": "existing", "namespace": bench.namespace}});
+    bench.cluster.apply_object(&existing).await.unwrap();
+    let operator = bench.ready_operator().await;
+    let others = "{{ range until 1000 }}{{ $_ := lookup \"v1\" \"ConfigMap\" $.Release.Namespace (printf \"c-%d\" .) }}{{ end }}";
+    let spec = json!({"objects": [config_map("told", &format!("{others}{LOOKED_UP}"))]});
+    bench.apply_web("told", spec).await;
+    bench.wait_revision("told", 1).await;
+    let group = &bench.group;
+    let entry = format!("group: {group}, version: v1, kind: Web, chart: web, manifestInStatus: true");
+    operator.stop().await.unwrap();
+    bench.watches(&format!("- {{{entry}}}\n"));
+    let operator = bench.ready_operator().await;
+    let webs = bench.webs();
+    let manifest = bench.wait("the manifest", &webs, "told", |web| {
+        let manifest = web.pointer("/status/deployedRelease/manifest")?.as_str()?;
+        (!manifest.is_empty()).then(|| manifest.to_owned())
+    });
+    let manifest = manifest.await;
+    assert!(manifest.contains("# not shown: "), "{manifest}");
+    assert_nothing_is_shown(&bench, &operator, &["told"]).await;
+    operator.stop().await.unwrap();
+}
+
 fn decoded(text: &str) -> String {
     let bytes = STANDARD.decode(text).unwrap();
     String::from_utf8(bytes).unwrap()

@@ -43,9 +43,18 @@ pub struct Answer {
     pub name: String,
     /// The digest of the answer, but for what changes with every write.
     pub digest: Digest,
+    /// Of Secrets, the digest of all that is in them, the release's own among them: what is masked follows from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secrets: Option<Digest>,
 }
 
 impl Answer {
+    /// Whether `other` is the same to a template that makes an object when it finds none, whatever the release's own Secrets
+    /// have in them.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.is_to(other.query()) && self.digest == other.digest
+    }
+
     fn is_to(&self, query: LookupQuery<'_>) -> bool {
         (&*self.api_version, &*self.kind, &*self.namespace, &*self.name)
             == (query.api_version, query.kind, query.namespace, query.name)
@@ -264,6 +273,7 @@ impl ClusterWorld {
             match self.find(answer.query()).await {
                 Ok(found) => {
                     answer.digest = digest_of_answer(&found, owner);
+                    answer.secrets = digest_of_secrets(answer.query(), &found);
                     self.show_secrets(answer.query(), &found);
                 }
                 Err(error) if error.is_about_memory() => return Err(error),
@@ -289,6 +299,7 @@ impl ClusterWorld {
                 namespace: query.namespace.to_owned(),
                 name: query.name.to_owned(),
                 digest: digest_of_answer(found, owner),
+                secrets: digest_of_secrets(query, found),
             });
         }
     }
@@ -499,6 +510,23 @@ fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
         }
         None => digest_of_json(&of_others(found, owner).unwrap_or_default()),
     }
+}
+
+/// The digest of what is in the Secrets of an answer; `None` where it is of another kind.
+fn digest_of_secrets(query: LookupQuery<'_>, found: &serde_json::Value) -> Option<Digest> {
+    let content = |object: &serde_json::Value| {
+        serde_json::json!([
+            object["metadata"]["namespace"],
+            object["metadata"]["name"],
+            object["data"]
+        ])
+    };
+    let items = found.get("items").and_then(serde_json::Value::as_array);
+    let contents = match items {
+        Some(items) => items.iter().map(content).collect(),
+        None => content(found),
+    };
+    (query.kind == "Secret").then(|| digest_of_json(&contents))
 }
 
 /// An object without what changes with every write; `None` where there is none, or it is the

@@ -14,6 +14,9 @@ use crate::status::{
     Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, has_health, shown_manifest, shown_words,
 };
 
+/// What the status has in the place of a manifest that may have secrets that are not known.
+const NOT_SHOWN: &str = "# not shown: it may have what is in Secrets that the chart has looked up\n";
+
 /// Reports on deployed revisions, from what is remembered of them and what their objects' controllers say.
 #[derive(Clone, Copy)]
 pub(super) struct DeployedReport<'a> {
@@ -87,6 +90,9 @@ impl DeployedReport<'_> {
         let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(ManifestInStatus::AsBefore);
         };
+        if !cache.secrets.has_looked_up(&cache.lookups_of(&stored)) {
+            return Ok(ManifestInStatus::Text(NOT_SHOWN.to_owned()));
+        }
         let objects = objects_of_manifest(&stored.record.manifest)?;
         session.redactor.learn(secrets_of([&stored], &[]));
         let length = stored.record.manifest.len();

@@ -51,8 +51,8 @@ impl Lookups<'_> {
         let is_failed = last.as_ref().is_some_and(is_failed);
         if !refused.is_empty() {
             match self.look_up_again(session, cache, &refused).await? {
-                Some(again) if again == refused && is_refused(cache) => return Ok(false),
-                Some(again) if again == refused => {}
+                Some(again) if are_as(&again, &refused) && is_refused(cache) => return Ok(false),
+                Some(again) if are_as(&again, &refused) => {}
                 // What is stored is tried again by itself; whether it is another now is looked at first.
                 Some(again) if is_failed => cache.note_refused_lookups(again),
                 _ => cache.clear_refusal(),
@@ -73,10 +73,11 @@ impl Lookups<'_> {
         let Some(answers) = self.look_up_again(session, cache, &known.lookups).await? else {
             return Ok(true);
         };
-        if answers == known.lookups {
+        if are_as(&answers, &known.lookups) {
             return Ok(false);
         }
-        for (answer, _) in answers.iter().zip(&known.lookups).filter(|(new, old)| new != old) {
+        let pairs = answers.iter().zip(&known.lookups);
+        for (answer, _) in pairs.filter(|(new, old)| !new.says_the_same(old)) {
             let Answer {
                 kind,
                 namespace,
@@ -271,6 +272,15 @@ impl Lookups<'_> {
         };
         Ok(!is_same_but_for_noise(&stored, &one, &other))
     }
+}
+
+/// Whether a chart finds the same in these answers.
+fn are_as(answers: &[Answer], others: &[Answer]) -> bool {
+    let pairs = answers.iter().zip(others);
+    answers.len() == others.len()
+        && pairs
+            .into_iter()
+            .all(|(answer, other)| answer.says_the_same(other))
 }
 
 fn looked_up_again(source: LookupError) -> ReconcileError {

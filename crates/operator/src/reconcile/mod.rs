@@ -64,7 +64,7 @@ pub use unfinished::HookState;
 
 use crate::budget::Share;
 use crate::status::StatusError;
-use crate::telemetry::step;
+use crate::telemetry::{masked, step};
 
 /// The finalizer on every custom resource with a release; helm-operator's.
 pub const FINALIZER: &str = "helm.sdk.operatorframework.io/uninstall-release";
@@ -224,6 +224,11 @@ impl Reconciler {
             Ok(session) => session,
             Err((object, error)) => return self.reporter().report_unusable(object, &error).await,
         };
+        let mask = Arc::clone(&session.redactor);
+        masked(mask, Box::pin(self.reconcile_in(session, cache))).await
+    }
+
+    async fn reconcile_in(&self, session: Session, cache: &mut ReleaseCache) -> ReconcileOutcome {
         cache.reset_if_requested(session.controls.reconcile_at.as_deref());
         session.redactor.learn(cache.secrets.redactor());
         let acting = self.acting_for(&session);

@@ -174,7 +174,7 @@ impl Observer<'_> {
         } else {
             Vec::new()
         };
-        if revisions.is_empty() {
+        if !revisions.iter().any(Stored::is_signed) {
             session.check_namespace().await?;
         }
         let under_way = self.executor.hook_under_way(session, &revisions).await?;
@@ -182,10 +182,15 @@ impl Observer<'_> {
             may_be_lost: revisions.is_empty() && !session.is_new(),
             ..KnownRelease::new(&revisions)
         });
-        let secrets = secrets_of(in_effect(&revisions), &[]);
-        cache.secrets.note_release(&secrets);
-        session.redactor.learn(secrets);
+        cache.secrets.note_revisions(&revisions);
+        session.redactor.learn(secrets_of(&revisions, &[]));
         if let Some(wait) = under_way {
+            // Its object's name is the chart's, and may have what was looked up.
+            let learnt = self.lookups.learn_secrets(session, cache, in_effect(&revisions));
+            if let Err(error) = learnt.await {
+                cache.forget_known();
+                return Err(error);
+            }
             cache.unfinished = unfinished_of(session, &revisions, wait, wanted);
         }
         note_unreported(session, cache, &revisions);

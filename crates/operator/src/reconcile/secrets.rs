@@ -1,5 +1,6 @@
 //! The secrets of a release, which are masked wherever something is shown of it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -35,16 +36,30 @@ const ENTRY: usize = 64;
 /// them in their words.
 #[derive(Debug, Default)]
 pub(super) struct KnownSecrets {
-    /// Those of the revisions in effect; `None` where they are not known, or too many.
+    /// Those of the stored revisions; `None` where they are not known, or too many.
     release: Option<CompactSecrets>,
+    /// By these answers superseded revisions have looked Secrets up: others may still speak of what was in them.
+    before: BTreeSet<Digest>,
     /// Those that the chart has looked up, by the answers that they are in, the latest last.
     looked_up: Vec<(Digest, CompactSecrets)>,
 }
 
 impl KnownSecrets {
-    /// The revisions in effect have these.
-    pub(super) fn note_release(&mut self, secrets: &Redactor) {
-        self.release = CompactSecrets::new(secrets);
+    /// What others may speak of is in these, all that the release has stored.
+    pub(super) fn note_revisions(&mut self, revisions: &[Stored]) {
+        self.release = CompactSecrets::new(&secrets_of(revisions, &[]));
+        let lookups = revisions.iter().map(|stored| stored.snapshot.lookups.as_slice());
+        self.before = lookups.filter_map(digest_of_secrets).collect();
+    }
+
+    /// Another revision is in effect. What those before it had stays known: others may still speak of it.
+    pub(super) fn note_release(&mut self, stored: &Stored) {
+        let mut secrets = secrets_of([stored], &[]);
+        if let Some(before) = &self.release {
+            secrets.extend(before.redactor());
+        }
+        self.release = CompactSecrets::new(&secrets);
+        self.before.extend(digest_of_secrets(&stored.snapshot.lookups));
     }
 
     /// These are in the Secrets among `answers`. What was looked up before goes where there is no room for both.
@@ -74,15 +89,21 @@ impl KnownSecrets {
         redactor
     }
 
-    /// Whether nothing is missing for a release that has looked up `lookups`.
+    /// Whether nothing is missing of what others may speak of, for a release that has looked up `lookups` last.
     pub(super) fn are_complete(&self, lookups: &[Answer]) -> bool {
-        self.release.is_some() && self.has_looked_up(lookups)
+        self.release.is_some()
+            && self.has_looked_up(lookups)
+            && self.before.iter().all(|of| self.has_answers(*of))
     }
 
     /// Whether what is secret in these answers is known. It is not after a restart, until they are given again, nor where it
     /// is too much to be remembered.
     pub(super) fn has_looked_up(&self, lookups: &[Answer]) -> bool {
-        digest_of_secrets(lookups).is_none_or(|of| self.looked_up.iter().any(|(known, _)| *known == of))
+        digest_of_secrets(lookups).is_none_or(|of| self.has_answers(of))
+    }
+
+    fn has_answers(&self, of: Digest) -> bool {
+        self.looked_up.iter().any(|(known, _)| *known == of)
     }
 }
 
@@ -143,6 +164,7 @@ mod tests {
             namespace: "shop".to_owned(),
             name: number.to_string(),
             digest: Digest::of(b"of all"),
+            secrets: None,
         };
         (0..count).map(answer).collect()
     }

@@ -59,7 +59,7 @@ pub(super) struct Session {
     /// Of the memory: what it reads and renders has room there.
     pub(super) share: Arc<Share>,
     /// Masks what must not be shown.
-    pub(super) redactor: LearningRedactor,
+    pub(super) redactor: Arc<LearningRedactor>,
     /// What was done and learnt so far.
     pub(super) progress: ReconcileProgress,
     /// The generation that this reconcile is about.
@@ -152,7 +152,7 @@ impl Session {
         };
         let api = resource.objects(&shared.client, metadata.namespace.as_deref());
         shared.signer.warn_of_releases_in(&release_namespace);
-        let redactor = LearningRedactor::default();
+        let redactor = Arc::new(LearningRedactor::default());
         learn_spec(&redactor, &object);
         Ok(Self {
             history: History::new(

@@ -19,6 +19,7 @@ use tracing_subscriber::registry::{LookupSpan, Scope};
 
 use super::LogOptions;
 use super::encode::Line;
+use super::masked::mask_event;
 
 /// The target of warnings that quote answers that can't be read, whole. What is wrong with them is an error, too, so that
 /// it is ours to tell.
@@ -105,6 +106,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ZapLayer {
             }
         }
         event.record(&mut fields);
+        mask_event(&mut fields.message, &mut fields.values);
         let line = Line {
             level: event.metadata().level(),
             time: Timestamp::now(),

@@ -3,6 +3,7 @@
 
 mod encode;
 mod layer;
+mod masked;
 mod options;
 mod steps;
 mod terminal;
@@ -10,6 +11,7 @@ pub mod traces;
 
 use std::io::{self, Write};
 
+pub(crate) use masked::{Mask, masked};
 pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
 pub(crate) use steps::step;
 use traces::Traces;

@@ -356,8 +356,7 @@ impl Deploy<'_> {
         session.history.update(&mut stored, now).await?;
         let notes = session.redactor.mask_own(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(inputs), notes);
-        let in_effect = in_effect(earlier).iter().chain([&stored]);
-        cache.secrets.note_release(&secrets_of(in_effect, &[]));
+        cache.secrets.note_release(&stored);
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {

@@ -75,7 +75,7 @@ impl TakeOver<'_> {
             .await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(prepared.inputs), notes);
-        cache.secrets.note_release(&secrets_of([&stored], &[]));
+        cache.secrets.note_release(&stored);
         cache.log_when_reported("Reconciled release");
         self.announce(session, last);
         Ok(())

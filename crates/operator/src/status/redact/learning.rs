@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::Redactor;
+use crate::telemetry::Mask;
 
 /// Nothing that is shown is longer: a condition's message is not, and the others are shorter.
 const MOST_SHOWN: usize = 32 * 1024;
@@ -28,6 +29,26 @@ pub struct LearningRedactor {
     known: Mutex<Redactor>,
     /// Whether others may speak of secrets that are not known.
     hides_words_of_others: AtomicBool,
+}
+
+impl Mask for LearningRedactor {
+    fn mask_line(&self, text: &str) -> String {
+        self.with(text.len(), |redactor| {
+            if redactor.overflown {
+                // What is quoted from charts and others was masked before, and nothing is said otherwise.
+                return text.to_owned();
+            }
+            redactor.mask(text)
+        })
+    }
+
+    fn mask_own(&self, text: &str) -> String {
+        Self::mask_own(self, text)
+    }
+
+    fn mask_others(&self, text: &str) -> String {
+        self.mask(text)
+    }
 }
 
 impl LearningRedactor {
