@@ -294,6 +294,32 @@ async fn the_name_of_a_hook_that_is_waited_for_is_masked_after_a_restart_and_in_
     lane.stop().await;
 }
 
+/// Charts keep what they have drawn once that way.
+#[tokio::test]
+async fn what_fails_is_told_after_a_restart_where_a_chart_looks_up_its_own_secret() {
+    let Some(lane) = Lane::new("looked_up_what_is_its_own").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let own = "{{ $found := lookup \"v1\" \"Secret\" .Release.Namespace \"own\" }}\napiVersion: v1\nkind: Secret\n\
+               metadata: {name: own}\ndata:\n  word: {{ if $found }}{{ $found.data.word }}{{ else }}{{ \
+               printf \"hunter2canary-%s\" (randAlphaNum 9) | b64enc }}{{ end }}\n";
+    bench.add_template("own.yaml", own);
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: labelled}\ndata: {of: {{ .Values.message | default \"a\" }}}\n";
+    bench.add_template("labelled.yaml", map);
+    lane.start().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    lane.kill().await;
+    lane.proxy
+        .inject(quoting(Fault::on("patch", "configmaps").name("labelled")));
+    lane.start().await;
+    bench.apply_web("shop", json!({"message": "b"})).await;
+    let (_, _, message) = bench.wait_failed("shop", "ReleaseFailed").await;
+    assert!(message.contains("Invalid value: "), "{message}");
+    lane.stop().await;
+}
+
 /// A Secret of the release's own, to which others have added a key.
 #[tokio::test]
 async fn what_others_say_of_a_looked_up_secret_of_the_release_is_not_shown_once_it_is_another() {

@@ -89,6 +89,12 @@ async fn after_a_restart_the_hooks_behind_the_one_that_ran_run() {
         return;
     };
     let up = |name: &str| json!({"name": name, "on": "pre-upgrade"});
+    // It is there before any Job, which may have written into it.
+    bench.add_template(
+        "backup.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: backup\n  annotations: {helm.sh/hook: pre-upgrade, helm.sh/hook-weight: \"-5\"}\n",
+    );
+    let backup = async || bench.config_maps().get("backup").await.unwrap().metadata.uid;
     let operator = bench.ready_operator().await;
     bench
         .apply_web("shop", json!({"jobs": [up("a-backup"), up("b-migrate")]}))
@@ -97,6 +103,7 @@ async fn after_a_restart_the_hooks_behind_the_one_that_ran_run() {
     let spec = json!({"jobs": [up("b-migrate"), up("c-seed"), up("d-verify")]});
     bench.apply_web("shop", spec).await;
     wait_awaited(&bench, "shop-b-migrate").await;
+    let before = backup().await;
     operator.kill().await.unwrap();
     let operator = bench.ready_operator().await;
     for name in ["shop-b-migrate", "shop-c-seed", "shop-d-verify"] {
@@ -104,6 +111,7 @@ async fn after_a_restart_the_hooks_behind_the_one_that_ran_run() {
         finish_job_of(&bench, name, "Complete").await;
     }
     bench.wait_revision("shop", 2).await;
+    assert_eq!(backup().await, before);
     operator.stop().await.unwrap();
 }
 

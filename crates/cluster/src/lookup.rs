@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::client::{Pages, weight_of_cut};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
-use crate::{Owner, Ownership, RequestError};
+use crate::{Owner, Ownership, RequestError, own_entry};
 
 /// No name of an object, and none of a namespace, is longer.
 const LONGEST_NAME: usize = 253;
@@ -43,7 +43,8 @@ pub struct Answer {
     pub name: String,
     /// The digest of the answer, but for what changes with every write.
     pub digest: Digest,
-    /// Of Secrets, the digest of all that is in them, the release's own among them: what is masked follows from it.
+    /// Of Secrets, the digest of what others have in them, also in those of the release: what is masked follows from it.
+    /// `None` where that is nothing, and in records from before it was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets: Option<Digest>,
 }
@@ -53,6 +54,25 @@ impl Answer {
     /// have in them.
     pub fn says_the_same(&self, other: &Self) -> bool {
         self.is_to(other.query()) && self.digest == other.digest
+    }
+
+    /// What was found that is secret and not of the release, if there was anything of the kind.
+    pub fn found_secrets(&self) -> Option<Digest> {
+        let nothing = [serde_json::Value::Null, serde_json::json!([])];
+        let is_nothing = || {
+            nothing
+                .iter()
+                .any(|nothing| digest_of_json(nothing) == self.digest)
+        };
+        self.secrets.or_else(|| (!is_nothing()).then_some(self.digest))
+    }
+
+    /// Whether `again`, the answer to the same question, has all that is secret in this one.
+    pub fn is_covered_by(&self, again: &Self) -> bool {
+        match self.secrets {
+            Some(secrets) => again.secrets == Some(secrets),
+            None => self.found_secrets().is_none() || self.digest == again.digest,
+        }
     }
 
     fn is_to(&self, query: LookupQuery<'_>) -> bool {
@@ -273,7 +293,7 @@ impl ClusterWorld {
             match self.find(answer.query()).await {
                 Ok(found) => {
                     answer.digest = digest_of_answer(&found, owner);
-                    answer.secrets = digest_of_secrets(answer.query(), &found);
+                    answer.secrets = digest_of_secrets(answer.query(), &found, owner);
                     self.show_secrets(answer.query(), &found);
                 }
                 Err(error) if error.is_about_memory() => return Err(error),
@@ -299,7 +319,7 @@ impl ClusterWorld {
                 namespace: query.namespace.to_owned(),
                 name: query.name.to_owned(),
                 digest: digest_of_answer(found, owner),
-                secrets: digest_of_secrets(query, found),
+                secrets: digest_of_secrets(query, found, owner),
             });
         }
     }
@@ -512,21 +532,41 @@ fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
     }
 }
 
-/// The digest of what is in the Secrets of an answer; `None` where it is of another kind.
-fn digest_of_secrets(query: LookupQuery<'_>, found: &serde_json::Value) -> Option<Digest> {
-    let content = |object: &serde_json::Value| {
-        serde_json::json!([
-            object["metadata"]["namespace"],
-            object["metadata"]["name"],
-            object["data"]
-        ])
-    };
+/// The digest of what others have in the Secrets of an answer; `None` where that is nothing. What the release has applied is
+/// in its revisions, and these themselves are not meant.
+fn digest_of_secrets(query: LookupQuery<'_>, found: &serde_json::Value, owner: &Owner) -> Option<Digest> {
+    if query.kind != "Secret" {
+        return None;
+    }
     let items = found.get("items").and_then(serde_json::Value::as_array);
-    let contents = match items {
-        Some(items) => items.iter().map(content).collect(),
-        None => content(found),
-    };
-    (query.kind == "Secret").then(|| digest_of_json(&contents))
+    let secrets = items.map_or_else(|| std::slice::from_ref(found), Vec::as_slice);
+    let contents: Vec<_> = secrets
+        .iter()
+        .filter_map(|secret| written_by_others(secret, owner))
+        .collect();
+    (!contents.is_empty()).then(|| digest_of_json(&serde_json::Value::Array(contents)))
+}
+
+/// What of the data of a Secret the release has not applied, with the Secret's name; `None` where that is nothing.
+fn written_by_others(secret: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
+    let is_revision = |kind: &str| kind.starts_with("helm.sh/release.") || kind.starts_with("steersman.dev/");
+    if secret["type"].as_str().is_some_and(is_revision) {
+        return None;
+    }
+    let metadata: ObjectMeta = serde_json::from_value(secret.get("metadata")?.clone()).ok()?;
+    let mut data = secret.get("data")?.as_object()?.clone();
+    if owner.ownership(&metadata) == Ownership::Ours
+        && let Some(fields) = own_entry(&metadata).and_then(|entry| entry.fields_v1.as_ref())
+    {
+        let applied = |key: &str| {
+            let field = format!("f:{key}");
+            ["f:data", "f:stringData"]
+                .iter()
+                .any(|part| fields.0[*part].get(&field).is_some())
+        };
+        data.retain(|key, _| !applied(key));
+    }
+    (!data.is_empty()).then(|| serde_json::json!([metadata.namespace, metadata.name, data]))
 }
 
 /// An object without what changes with every write; `None` where there is none, or it is the
@@ -611,6 +651,53 @@ mod tests {
         let list = |items: serde_json::Value| digest(&json!({"metadata": {}, "items": items}));
         assert_eq!(list(json!([ours])), list(json!([])));
         assert_ne!(list(json!([{"metadata": {"name": "a"}}])), list(json!([])));
+    }
+
+    #[test]
+    fn what_others_have_in_a_secret_is_told_from_what_the_release_has() {
+        let query = LookupQuery {
+            api_version: "v1",
+            kind: "Secret",
+            namespace: "default",
+            name: "a",
+        };
+        let digest = |found: &serde_json::Value| digest_of_secrets(query, found, &owner());
+        let foreign = |word: &str| json!({"metadata": {"name": "a"}, "data": {"word": word}});
+        assert_eq!(digest(&json!({})), None);
+        assert_ne!(digest(&foreign("x")), None);
+        assert_ne!(digest(&foreign("x")), digest(&foreign("y")));
+        let ours = |data: serde_json::Value| {
+            let fields = json!({"f:metadata": {"f:labels": {"f:steersman.dev/owner-uid": {}}}, "f:data": {"f:own": {}}});
+            let applied = json!([{"manager": "steersman", "operation": "Apply", "fieldsV1": fields}]);
+            let labels = json!({"steersman.dev/owner-uid": "u-1"});
+            json!({"metadata": {"name": "a", "labels": labels, "managedFields": applied}, "data": data})
+        };
+        assert_eq!(digest(&ours(json!({"own": "x"}))), None);
+        assert_ne!(digest(&ours(json!({"own": "x", "theirs": "y"}))), None);
+        let revision =
+            json!({"metadata": {"name": "a"}, "type": "helm.sh/release.v1", "data": {"release": "x"}});
+        assert_eq!(
+            digest(&json!({"items": [revision, ours(json!({"own": "x"}))]})),
+            None
+        );
+    }
+
+    #[test]
+    fn what_was_found_before_it_was_noted_is_told_by_the_answer() {
+        let answer = |digest: Digest, secrets: Option<Digest>| Answer {
+            api_version: "v1".to_owned(),
+            kind: "Secret".to_owned(),
+            namespace: "default".to_owned(),
+            name: "a".to_owned(),
+            digest,
+            secrets,
+        };
+        let (absent, one, other) = (digest(&json!({})), Digest::of(b"one"), Digest::of(b"other"));
+        assert_eq!(answer(absent, None).found_secrets(), None);
+        assert!(answer(absent, None).is_covered_by(&answer(one, Some(other))));
+        assert!(answer(one, None).is_covered_by(&answer(one, Some(other))));
+        assert!(!answer(one, None).is_covered_by(&answer(other, Some(other))));
+        assert!(!answer(one, Some(one)).is_covered_by(&answer(one, Some(other))));
     }
 
     #[test]

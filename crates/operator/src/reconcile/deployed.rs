@@ -82,7 +82,9 @@ impl DeployedReport<'_> {
         };
         let status = session.object().data.get("status");
         let at = |pointer: &str| status.and_then(|status| status.pointer(pointer));
-        let is_there = at("/deployedRelease/manifest").is_some()
+        let may_be_shown = cache.secrets.has_looked_up(cache.known_lookups());
+        let shown = at("/deployedRelease/manifest").and_then(Value::as_str);
+        let is_there = shown.is_some_and(|shown| shown != NOT_SHOWN || !may_be_shown)
             && at("/revision").and_then(Value::as_u64) == Some(u64::from(revision.0));
         if is_there {
             return Ok(ManifestInStatus::AsBefore);

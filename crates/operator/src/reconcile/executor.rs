@@ -300,11 +300,15 @@ impl Executor {
         let Some(last) = revisions.last().filter(may_have) else {
             return Ok(None);
         };
+        let is_undone = last.snapshot.undoing.is_some();
+        // Those that are out of bounds by now are left out at the end.
+        let of_end = last.hooks().iter().filter(|_| is_undone).collect();
+        let (admitted, _) = self.admitted_hooks(session, of_end).await?;
         let mut hooks: Vec<(HookEvent, &[HookRecord])> = Vec::new();
         hooks.extend(FORWARD.map(|event| (event, last.hooks())));
-        if last.snapshot.undoing.is_some() {
+        if is_undone {
             let end = [HookEvent::PreDelete, HookEvent::PostDelete];
-            hooks.extend(end.map(|event| (event, last.hooks())));
+            hooks.extend(end.map(|event| (event, admitted.as_slice())));
             let is_deployed = |stored: &&Stored| stored.record.info.status == ReleaseStatus::Deployed;
             if let Some(target) = revisions.iter().rfind(is_deployed) {
                 let back = [HookEvent::PreRollback, HookEvent::PostRollback];

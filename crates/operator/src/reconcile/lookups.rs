@@ -171,7 +171,14 @@ impl Lookups<'_> {
         let is_whole = !may_be_more(&lookups);
         let secrets: Vec<Answer> = lookups.into_iter().filter(is_of_secrets).collect();
         let error = match self.ask_again(session, cache, &secrets).await {
-            Ok((again, None)) => return Ok(is_whole && again == secrets),
+            Ok((again, None)) => {
+                let pairs = secrets.iter().zip(&again);
+                let is_known = is_whole && pairs.into_iter().all(|(old, new)| old.is_covered_by(new));
+                if is_known {
+                    cache.secrets.note_as_known(&secrets, &again);
+                }
+                return Ok(is_known);
+            }
             Ok((_, Some(error))) | Err(error) => looked_up_again(error),
         };
         let is_about_memory = error.is_about_memory() && !session.share.is_large();

@@ -19,7 +19,8 @@ pub(super) struct Room(Option<OwnedSemaphorePermit>);
 
 impl ReleaseCache {
     /// Keeps what is known of the release if `budget` has room for it. What is not kept is read again from the record, what
-    /// was refused is tried again, and what was applied before a wait is applied once more after it.
+    /// was refused with much to remember of it is tried again, and what was applied before a wait is applied once more after
+    /// it.
     pub fn fit(&mut self, budget: &Budget) {
         self.room = Room::default();
         let known = self.known.as_ref().map_or(0, KnownRelease::weight);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use steersman_cluster::lookup::{Answer, MAX_ANSWERS, OnSecret};
 use steersman_model::{Digest, RenderedObject, digest_of_json};
 
+use super::plan::in_effect;
 use crate::release::Stored;
 use crate::status::{CompactSecrets, MOST_COMPACT_BYTES, Redactor};
 
@@ -36,30 +37,64 @@ const ENTRY: usize = 64;
 /// them in their words.
 #[derive(Debug, Default)]
 pub(super) struct KnownSecrets {
-    /// Those of the stored revisions; `None` where they are not known, or too many.
-    release: Option<CompactSecrets>,
-    /// By these answers superseded revisions have looked Secrets up: others may still speak of what was in them.
-    before: BTreeSet<Digest>,
+    /// Those of the stored revisions.
+    release: OfRevisions,
+    /// By these answers the stored revisions have looked Secrets up: others may still speak of what was in them.
+    by_revisions: BTreeSet<Digest>,
     /// Those that the chart has looked up, by the answers that they are in, the latest last.
     looked_up: Vec<(Digest, CompactSecrets)>,
+}
+
+/// The secrets of the stored revisions, as far as they are remembered.
+#[derive(Debug, Default)]
+enum OfRevisions {
+    /// Nothing was read yet.
+    #[default]
+    Unknown,
+    /// These, and there are no others.
+    Known(CompactSecrets),
+    /// More than are remembered.
+    TooMany,
+}
+
+impl OfRevisions {
+    fn new(secrets: &Redactor) -> Self {
+        CompactSecrets::new(secrets).map_or(Self::TooMany, Self::Known)
+    }
+
+    fn known(&self) -> Option<&CompactSecrets> {
+        match self {
+            Self::Known(secrets) => Some(secrets),
+            Self::Unknown | Self::TooMany => None,
+        }
+    }
+}
+
+/// By which answers these revisions have looked Secrets up.
+fn looked_up_by<'a>(revisions: impl Iterator<Item = &'a Stored>) -> BTreeSet<Digest> {
+    let lookups = revisions.map(|stored| stored.snapshot.lookups.as_slice());
+    lookups.filter_map(digest_of_secrets).collect()
 }
 
 impl KnownSecrets {
     /// What others may speak of is in these, all that the release has stored.
     pub(super) fn note_revisions(&mut self, revisions: &[Stored]) {
-        self.release = CompactSecrets::new(&secrets_of(revisions, &[]));
-        let lookups = revisions.iter().map(|stored| stored.snapshot.lookups.as_slice());
-        self.before = lookups.filter_map(digest_of_secrets).collect();
+        self.release = OfRevisions::new(&secrets_of(revisions, &[]));
+        self.by_revisions = looked_up_by(revisions.iter());
     }
 
-    /// Another revision is in effect. What those before it had stays known: others may still speak of it.
-    pub(super) fn note_release(&mut self, stored: &Stored) {
-        let mut secrets = secrets_of([stored], &[]);
-        if let Some(before) = &self.release {
-            secrets.extend(before.redactor());
-        }
-        self.release = CompactSecrets::new(&secrets);
-        self.before.extend(digest_of_secrets(&stored.snapshot.lookups));
+    /// Another revision is stored, after `earlier` ones. What is known of former ones stays known.
+    pub(super) fn note_revision(&mut self, stored: &Stored, earlier: &[Stored]) {
+        let mut secrets = secrets_of(in_effect(earlier).iter().chain([stored]), &[]);
+        self.release = match &self.release {
+            OfRevisions::TooMany => OfRevisions::TooMany,
+            OfRevisions::Unknown => OfRevisions::new(&secrets),
+            OfRevisions::Known(former) => {
+                secrets.extend(former.redactor());
+                OfRevisions::new(&secrets)
+            }
+        };
+        self.by_revisions = looked_up_by(earlier.iter().chain([stored]));
     }
 
     /// These are in the Secrets among `answers`. What was looked up before goes where there is no room for both.
@@ -79,11 +114,23 @@ impl KnownSecrets {
         self.looked_up.drain(..surplus);
     }
 
+    /// What is secret in `answers` is in `again`, too, and known from there.
+    pub(super) fn note_as_known(&mut self, answers: &[Answer], again: &[Answer]) {
+        let (Some(of), Some(known_as)) = (digest_of_secrets(answers), digest_of_secrets(again)) else {
+            return;
+        };
+        let known = self.looked_up.iter().find(|(known, _)| *known == known_as);
+        if let Some((_, secrets)) = known.filter(|_| of != known_as) {
+            let secrets = secrets.redactor();
+            self.note_looked_up(answers, &secrets);
+        }
+    }
+
     /// Masks what is known of them.
     pub(super) fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
         let looked_up = self.looked_up.iter().map(|(_, secrets)| secrets);
-        for secrets in self.release.iter().chain(looked_up) {
+        for secrets in self.release.known().into_iter().chain(looked_up) {
             redactor.extend(secrets.redactor());
         }
         redactor
@@ -91,9 +138,9 @@ impl KnownSecrets {
 
     /// Whether nothing is missing of what others may speak of, for a release that has looked up `lookups` last.
     pub(super) fn are_complete(&self, lookups: &[Answer]) -> bool {
-        self.release.is_some()
+        self.release.known().is_some()
             && self.has_looked_up(lookups)
-            && self.before.iter().all(|of| self.has_answers(*of))
+            && self.by_revisions.iter().all(|of| self.has_answers(*of))
     }
 
     /// Whether what is secret in these answers is known. It is not after a restart, until they are given again, nor where it
@@ -120,7 +167,8 @@ pub(super) fn may_be_more(answers: &[Answer]) -> bool {
 /// Of the answers that have Secrets; `None` where there are none.
 fn digest_of_secrets(answers: &[Answer]) -> Option<Digest> {
     let secrets = answers.iter().filter(|answer| is_of_secrets(answer));
-    let mut known: Vec<Value> = secrets.map(|answer| json!(answer)).collect();
+    let found = secrets.filter_map(Answer::found_secrets);
+    let mut known: Vec<Value> = found.map(|digest| json!(digest)).collect();
     if may_be_more(answers) {
         known.push(json!("more"));
     }

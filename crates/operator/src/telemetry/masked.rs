@@ -9,8 +9,8 @@ use serde_json::Value;
 pub(crate) trait Mask: Send + Sync {
     /// What a line says, which the operator has written itself, without what is secret in what it quotes.
     fn mask_line(&self, text: &str) -> String;
-    /// A text of the chart's without what is secret.
-    fn mask_own(&self, text: &str) -> String;
+    /// Texts of the chart's without what is secret.
+    fn mask_own(&self, texts: &[&str]) -> Vec<String>;
     /// The same of a text in which words of others may be.
     fn mask_others(&self, text: &str) -> String;
 }
@@ -34,12 +34,18 @@ pub(super) fn mask_event(message: &mut String, fields: &mut [(String, Value)]) {
     // Outside of work that is masked there is nothing to mask with.
     let _ = MASK.try_with(|mask| {
         *message = mask.mask_line(message);
+        let mut own: Vec<&mut String> = Vec::new();
         for (name, value) in fields {
             match value {
                 Value::String(text) if OF_OTHERS.contains(&name.as_str()) => *text = mask.mask_others(text),
-                Value::String(text) if !NAMES.contains(&name.as_str()) => *text = mask.mask_own(text),
+                Value::String(text) if !NAMES.contains(&name.as_str()) => own.push(text),
                 _ => {}
             }
+        }
+        let texts: Vec<&str> = own.iter().map(|text| text.as_str()).collect();
+        let masked = mask.mask_own(&texts);
+        for (text, masked) in own.into_iter().zip(masked) {
+            *text = masked;
         }
     });
 }

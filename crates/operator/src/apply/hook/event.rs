@@ -3,7 +3,7 @@
 use steersman_chart::HookEvent;
 
 /// The events for which the operator runs hooks: all but `test`, which is for `helm test`.
-pub(super) const RUN: [HookEvent; 8] = [
+const RUN: [HookEvent; 8] = [
     HookEvent::PreInstall,
     HookEvent::PostInstall,
     HookEvent::PreUpgrade,

@@ -108,7 +108,11 @@ impl Applier {
         let resumed = resumed.filter(is_of_event);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
-        let (mut place, first) = (0, resumed.and_then(|wait| wait.place).unwrap_or_default());
+        let first = match resumed {
+            Some(HookWait { place: None, .. }) => self.place_of(owner, due, event, resumed).await,
+            resumed => resumed.and_then(|wait| wait.place).unwrap_or_default(),
+        };
+        let mut place = 0;
         let mut turns = Turns::default();
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
@@ -161,6 +165,32 @@ impl Applier {
             self.clean_up(owner, run, SUCCEEDED).await;
         }
         outcome
+    }
+
+    /// How many objects of the event's hooks come before the one that another process has started: each of them waited for
+    /// the one before it, so these are there.
+    async fn place_of(
+        &self,
+        owner: &Owner,
+        due: &[&HookRecord],
+        event: HookEvent,
+        resumed: Option<&HookWait>,
+    ) -> usize {
+        let (mut place, mut turns) = (0, Turns::default());
+        for hook in due {
+            let Ok(runs) = self.prepare(owner, hook, event_name(event)).await else {
+                place += objects_of_text(&hook.path, &hook.manifest).map_or(0, |objects| objects.len());
+                continue;
+            };
+            for run in runs {
+                let turn = turns.next(&run.id);
+                if resumed.is_some_and(|wait| wait.id == run.id && wait.turn == turn) {
+                    return place;
+                }
+                place += 1;
+            }
+        }
+        0
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives

@@ -33,7 +33,8 @@ pub struct HookWait {
     pub(in crate::apply) mark: String,
     /// How many hooks of the event before it make the same object.
     pub(in crate::apply) turn: usize,
-    /// How many objects of the event's hooks come before it: these are there. `None` where another process has made them.
+    /// How many objects of the event's hooks come before it: these are there. `None` where another process has made them, and
+    /// that is to be counted.
     pub(in crate::apply) place: Option<usize>,
     pub(in crate::apply) term: Term,
     /// When to look at it without a sign of it; `None` where it is watched.

@@ -356,7 +356,7 @@ impl Deploy<'_> {
         session.history.update(&mut stored, now).await?;
         let notes = session.redactor.mask_own(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(inputs), notes);
-        cache.secrets.note_release(&stored);
+        cache.secrets.note_revision(&stored, earlier);
 
         let goes = |former: &&Stored| surplus.contains(&former.record.version);
         for old in earlier.iter().filter(goes) {

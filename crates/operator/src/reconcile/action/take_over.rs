@@ -75,7 +75,8 @@ impl TakeOver<'_> {
             .await?;
         let notes = session.redactor.mask(&stored.record.info.notes);
         cache.note_deployed(&stored, Some(prepared.inputs), notes);
-        cache.secrets.note_release(&stored);
+        let former = revisions.split_last().map_or(&[][..], |(_, former)| former);
+        cache.secrets.note_revision(&stored, former);
         cache.log_when_reported("Reconciled release");
         self.announce(session, last);
         Ok(())

@@ -131,6 +131,7 @@ impl History {
                 Err(HistoryError::Request { source, .. }) if source.is_transient() => {
                     return Err(self.refused("read", source));
                 }
+                Err(error) if error.is_about_memory() && !self.share.is_large() => return Err(error),
                 Ok(_) | Err(_) => {}
             }
         }

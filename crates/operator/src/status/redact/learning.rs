@@ -42,8 +42,12 @@ impl Mask for LearningRedactor {
         })
     }
 
-    fn mask_own(&self, text: &str) -> String {
-        Self::mask_own(self, text)
+    fn mask_own(&self, texts: &[&str]) -> Vec<String> {
+        if texts.is_empty() {
+            return Vec::new();
+        }
+        let length = texts.iter().map(|text| text.len()).sum();
+        self.with(length, |redactor| redactor.mask_all(texts))
     }
 
     fn mask_others(&self, text: &str) -> String {
