@@ -64,7 +64,13 @@ impl CorrectDrift<'_> {
         let changes = changes.map_err(ReconcileError::of_drift)?;
         session.progress.note_corrected(changes.len());
         cache.note_corrected(&changes, Instant::now());
-        if update_fields(&mut stored, &changes) {
+        if update_fields(&mut stored, &changes)
+            && !session.history.update_existing(&mut stored, (self.now)()).await?
+        {
+            // With all of it, the resource may have gone; where it has not, somebody has deleted the revision.
+            if session.read_again().await?.is_none() {
+                return Ok(());
+            }
             session.history.update(&mut stored, (self.now)()).await?;
         }
         self.announce(session, &changes);

@@ -51,6 +51,19 @@ impl History {
     /// # Errors
     /// It is too large, or the server refuses it.
     pub async fn update(&self, stored: &mut Stored, now: Timestamp) -> Result<(), HistoryError> {
+        if self.update_existing(stored, now).await? {
+            return Ok(());
+        }
+        // Somebody deleted it while it was in use, and its parts may be gone as well.
+        stored.parts = None;
+        self.create(stored, now).await
+    }
+
+    /// The same where it is still stored; gives whether it is.
+    ///
+    /// # Errors
+    /// It is too large, or the server refuses it.
+    pub async fn update_existing(&self, stored: &mut Stored, now: Timestamp) -> Result<bool, HistoryError> {
         let packed = self.pack(stored, TimeLabel::modified(now))?;
         self.write_parts(stored, &packed).await?;
         let (secret, parts) = (packed.secret, packed.parts);
@@ -70,14 +83,9 @@ impl History {
         {
             Ok(secret) => {
                 stored.parts = parts;
-                self.confirm(&secret.metadata)
+                self.confirm(&secret.metadata).map(|()| true)
             }
-            // Somebody deleted it while it was in use.
-            Err(kube::Error::Api(status)) if status.is_not_found() => {
-                // Its parts may be gone as well.
-                stored.parts = None;
-                self.create(stored, now).await
-            }
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(false),
             Err(error) => Err(self.failed("write", error)),
         }
     }
