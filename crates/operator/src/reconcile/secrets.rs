@@ -51,7 +51,7 @@ enum OfRevisions {
     /// Nothing was read yet.
     #[default]
     Unknown,
-    /// These, and there are no others.
+    /// Each value in their Secrets, and each that is secret by its key.
     Known(CompactSecrets),
     /// More than are remembered.
     TooMany,
