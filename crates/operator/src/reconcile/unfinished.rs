@@ -69,6 +69,8 @@ pub(super) struct Stage {
     pub(super) spec: Option<Digest>,
     /// Whether the revision was tried before, and has failed.
     pub(super) is_retry: bool,
+    /// Whether a former process may have come some way with it, and it has not failed.
+    pub(super) is_recovery: bool,
 }
 
 impl Stage {
@@ -119,6 +121,7 @@ impl Session {
             wait: unfinished.map(|left| left.wait),
             // How a hook of it has ended is nowhere but in the failures.
             is_retry: cache.failures > 0,
+            is_recovery: cache.failures == 0,
             ..Stage::default()
         }
     }

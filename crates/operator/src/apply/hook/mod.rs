@@ -52,6 +52,8 @@ pub struct HookRun<'a> {
     pub resumed: Option<&'a HookWait>,
     /// Whether the hooks have failed before: the time of one that is still running begins anew then, and else with its start.
     pub is_retry: bool,
+    /// Whether a former process may have come some way, and none has failed.
+    pub is_recovery: bool,
 }
 
 /// Counts the hooks of an event that make the same object, one after the other.
@@ -101,6 +103,7 @@ impl Applier {
             journal,
             resumed,
             is_retry,
+            is_recovery,
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
@@ -109,8 +112,12 @@ impl Applier {
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         let first = match resumed {
-            Some(HookWait { place: None, .. }) => self.place_of(owner, due, event, resumed).await,
-            resumed => resumed.and_then(|wait| wait.place).unwrap_or_default(),
+            Some(HookWait {
+                place: Some(place), ..
+            }) => *place,
+            Some(_) => self.place_reached(owner, due, event, journal).await?,
+            None if is_recovery => self.place_reached(owner, due, event, journal).await?,
+            None => 0,
         };
         let mut place = 0;
         let mut turns = Turns::default();
@@ -167,30 +174,40 @@ impl Applier {
         outcome
     }
 
-    /// How many objects of the event's hooks come before the one that another process has started: each of them waited for
-    /// the one before it, so these are there.
-    async fn place_of(
+    /// How many objects of the event's hooks are there, as another process has made them: those before the last Job or Pod that
+    /// has run or was started, as each waited for the one before it.
+    async fn place_reached(
         &self,
         owner: &Owner,
         due: &[&HookRecord],
         event: HookEvent,
-        resumed: Option<&HookWait>,
-    ) -> usize {
-        let (mut place, mut turns) = (0, Turns::default());
+        journal: &HookJournal<'_>,
+    ) -> Result<usize, HookError> {
+        let (mut place, mut reached, mut turns) = (0, 0, Turns::default());
         for hook in due {
-            let Ok(runs) = self.prepare(owner, hook, event_name(event)).await else {
-                place += objects_of_text(&hook.path, &hook.manifest).map_or(0, |objects| objects.len());
-                continue;
+            let runs = match self.prepare(owner, hook, event_name(event)).await {
+                Ok(runs) => runs,
+                Err(error @ HookError::Discovery(_)) => return Err(error),
+                Err(_) => {
+                    place += objects_of_text(&hook.path, &hook.manifest).map_or(0, |objects| objects.len());
+                    continue;
+                }
             };
             for run in runs {
                 let turn = turns.next(&run.id);
-                if resumed.is_some_and(|wait| wait.id == run.id && wait.turn == turn) {
-                    return place;
+                if run.has_an_end() {
+                    let has_run = journal.times_run(run.event, &run.id) > turn;
+                    if has_run || self.is_left(&run, &journal.mark(run.event, turn)).await? {
+                        reached = place;
+                    }
+                    if !has_run {
+                        return Ok(reached);
+                    }
                 }
                 place += 1;
             }
         }
-        0
+        Ok(reached)
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives

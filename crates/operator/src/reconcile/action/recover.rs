@@ -1,5 +1,7 @@
 //! A revision that was written down and is not in effect: after a crash, after a failure, or as it had to wait for a hook.
 
+use steersman_model::ReleaseStatus;
+
 use super::deploy::{Deploy, Pending, Undoing};
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::plan::{Decision, Plan, in_effect};
@@ -66,11 +68,18 @@ impl Recover<'_> {
                 spec: Some(left.spec),
                 wait,
                 applied: left.applied,
+                is_recovery: true,
                 ..Stage::default()
             };
             (left.failure.map(|failure| *failure), stage)
         } else {
-            (session.failure_of(&stored), Stage::default())
+            let failure = session.failure_of(&stored);
+            // A revision that has failed is tried from its begin.
+            let stage = Stage {
+                is_recovery: failure.is_some() || stored.record.info.status != ReleaseStatus::Failed,
+                ..Stage::default()
+            };
+            (failure, stage)
         };
         let executor = self.deploy.executor;
         if let Some(error) = failure {

@@ -338,6 +338,7 @@ impl Uninstall<'_> {
             journal: &journal,
             resumed: stage.wait.as_ref(),
             is_retry: stage.is_retry,
+            is_recovery: stage.is_recovery,
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
         unless_terminating(session, ran)?;
