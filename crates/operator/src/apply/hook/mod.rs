@@ -111,12 +111,11 @@ impl Applier {
         let resumed = resumed.filter(is_of_event);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
-        let first = match resumed {
-            Some(HookWait {
-                place: Some(place), ..
-            }) => *place,
-            Some(_) => self.place_reached(owner, due, event, journal).await?,
-            None if is_recovery => self.place_reached(owner, due, event, journal).await?,
+        let first = match resumed.and_then(|wait| wait.place) {
+            Some(place) => place,
+            None if is_recovery || resumed.is_some() => {
+                self.place_reached(owner, due, event, journal).await?
+            }
             None => 0,
         };
         let mut place = 0;
@@ -183,31 +182,11 @@ impl Applier {
         event: HookEvent,
         journal: &HookJournal<'_>,
     ) -> Result<usize, HookError> {
-        let (mut place, mut reached, mut turns) = (0, 0, Turns::default());
-        for hook in due {
-            let runs = match self.prepare(owner, hook, event_name(event)).await {
-                Ok(runs) => runs,
-                Err(error @ HookError::Discovery(_)) => return Err(error),
-                Err(_) => {
-                    place += objects_of_text(&hook.path, &hook.manifest).map_or(0, |objects| objects.len());
-                    continue;
-                }
-            };
-            for run in runs {
-                let turn = turns.next(&run.id);
-                if run.has_an_end() {
-                    let has_run = journal.times_run(run.event, &run.id) > turn;
-                    if has_run || self.is_left(&run, &journal.mark(run.event, turn)).await? {
-                        reached = place;
-                    }
-                    if !has_run {
-                        return Ok(reached);
-                    }
-                }
-                place += 1;
-            }
-        }
-        Ok(reached)
+        let reached = self.reached(owner, due, event, journal).await?;
+        Ok(match reached.next {
+            Some(next) if self.is_left(&next.run, &next.mark).await? => next.place,
+            _ => reached.place,
+        })
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives

@@ -5,6 +5,7 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use steersman_chart::HookEvent;
 use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_model::objects_of_text;
 
 use super::Turns;
 use super::error::HookError;
@@ -28,6 +29,25 @@ pub struct HooksLeft<'a> {
     pub timeout: Option<Duration>,
 }
 
+/// How far the hooks of an event have come.
+pub(super) struct Reached<'a> {
+    /// How many objects come before the last Job or Pod that has run.
+    pub(super) place: usize,
+    /// The first Job or Pod of which the revision does not say that it has run.
+    pub(super) next: Option<NextRun<'a>>,
+}
+
+/// A Job or Pod that comes next, or was started already.
+pub(super) struct NextRun<'a> {
+    pub(super) run: Run<'a>,
+    /// What its object carries.
+    pub(super) mark: String,
+    /// How many hooks of the event before it make the same object.
+    turn: usize,
+    /// How many objects come before it.
+    pub(super) place: usize,
+}
+
 impl Applier {
     /// The hook of a revision that runs without anybody who waits for it, as that was another process: the first of an event
     /// that the revision does not say of that it has run, as each waits for the one before. What can't be read of the stored
@@ -41,36 +61,67 @@ impl Applier {
         left: HooksLeft<'_>,
     ) -> Result<Option<HookWait>, HookError> {
         for (event, hooks) in left.hooks {
-            let mut turns = Turns::default();
-            'event: for hook in hooks_in_order(hooks, *event) {
-                let runs = match self.prepare(owner, hook, event_name(*event)).await {
-                    Err(error @ HookError::Discovery(_)) => return Err(error),
-                    Err(_) => continue,
-                    Ok(runs) => runs,
-                };
-                for run in runs {
-                    let turn = turns.next(&run.id);
-                    if !run.has_an_end() || left.journal.times_run(run.event, &run.id) > turn {
-                        continue;
-                    }
-                    match self.left_running(owner, &run, turn, left).await? {
-                        Some(wait) => return Ok(Some(wait)),
-                        None => break 'event,
-                    }
-                }
+            let due = hooks_in_order(hooks, *event);
+            let reached = self.reached(owner, &due, *event, left.journal).await?;
+            if let Some(next) = reached.next
+                && let Some(wait) = self.left_running(owner, next, left.timeout).await?
+            {
+                return Ok(Some(wait));
             }
         }
         Ok(None)
     }
 
+    /// How far the hooks of an event have come, as the revision says. What can't be read of them, or is of a kind that is gone,
+    /// is passed over.
+    pub(super) async fn reached<'a>(
+        &self,
+        owner: &Owner,
+        due: &[&'a HookRecord],
+        event: HookEvent,
+        journal: &HookJournal<'_>,
+    ) -> Result<Reached<'a>, HookError> {
+        let (mut place, mut reached, mut turns) = (0, 0, Turns::default());
+        for hook in due {
+            let runs = match self.prepare(owner, hook, event_name(event)).await {
+                Ok(runs) => runs,
+                Err(error @ HookError::Discovery(_)) => return Err(error),
+                Err(_) => {
+                    place += objects_of_text(&hook.path, &hook.manifest).map_or(0, |objects| objects.len());
+                    continue;
+                }
+            };
+            for run in runs {
+                let turn = turns.next(&run.id);
+                if run.has_an_end() {
+                    if journal.times_run(run.event, &run.id) <= turn {
+                        let mark = journal.mark(run.event, turn);
+                        let next = Some(NextRun {
+                            run,
+                            mark,
+                            turn,
+                            place,
+                        });
+                        return Ok(Reached { place: reached, next });
+                    }
+                    reached = place;
+                }
+                place += 1;
+            }
+        }
+        Ok(Reached {
+            place: reached,
+            next: None,
+        })
+    }
+
     async fn left_running(
         &self,
         owner: &Owner,
-        run: &Run<'_>,
-        turn: usize,
-        left: HooksLeft<'_>,
+        next: NextRun<'_>,
+        timeout: Option<Duration>,
     ) -> Result<Option<HookWait>, HookError> {
-        let mark = left.journal.mark(run.event, turn);
+        let NextRun { run, mark, turn, .. } = next;
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = match api.get_opt(&run.id.name).await.map_err(RequestError::from) {
             Ok(found) => found,
@@ -88,13 +139,13 @@ impl Applier {
             return Ok(None);
         };
         let metadata = &object.metadata;
-        let term = Term::new(left.timeout).of(metadata);
+        let term = Term::new(timeout).of(metadata);
         if term.exceeded().is_some() {
             return Ok(None);
         }
         self.dependents
             .expect(&owner.uid, &run.id, metadata, Until::Ended);
-        let wait = self.wait_for(&owner.uid, run, term, metadata, true).await;
+        let wait = self.wait_for(&owner.uid, &run, term, metadata, true).await;
         Ok(Some(HookWait { mark, turn, ..wait }))
     }
 }

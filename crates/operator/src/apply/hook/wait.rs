@@ -90,6 +90,11 @@ impl HookWait {
         self.event == event_name(HookEvent::PostDelete)
     }
 
+    /// Whether another process has started it, so that it is not known how far that has come.
+    pub fn is_of_another_process(&self) -> bool {
+        self.place.is_none()
+    }
+
     /// How long it is until the hook is looked at without a sign of it; `None` where it may take for ever.
     pub fn pause(&self) -> Option<Duration> {
         self.until()

@@ -3,6 +3,7 @@
 use steersman_model::ReleaseStatus;
 
 use super::deploy::{Deploy, Pending, Undoing};
+use crate::apply::HookWait;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::plan::{Decision, Plan, in_effect};
 use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, is_first};
@@ -66,9 +67,9 @@ impl Recover<'_> {
         let (failure, stage) = if let Some(left) = left {
             let stage = Stage {
                 spec: Some(left.spec),
+                is_recovery: wait.as_ref().is_some_and(HookWait::is_of_another_process),
                 wait,
                 applied: left.applied,
-                is_recovery: true,
                 ..Stage::default()
             };
             (left.failure.map(|failure| *failure), stage)
