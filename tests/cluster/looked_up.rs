@@ -15,6 +15,8 @@ use crate::while_waiting::{JOBS, job, wait_awaited};
 const CANARY: &str = "hunter2canary";
 const NOTES: &str =
     "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\").data.canary | b64dec }}, it says\n";
+/// An object that the server is made to refuse.
+const MESSAGE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: labelled}\ndata: {of: {{ .Values.message | default \"a\" }}}\n";
 
 async fn set_secret(bench: &Bench, canary: &str, filler: usize) {
     let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "existing", "namespace": bench.namespace},
@@ -305,8 +307,7 @@ async fn what_fails_is_told_after_a_restart_where_a_chart_looks_up_its_own_secre
                metadata: {name: own}\ndata:\n  word: {{ if $found }}{{ $found.data.word }}{{ else }}{{ \
                printf \"hunter2canary-%s\" (randAlphaNum 9) | b64enc }}{{ end }}\n";
     bench.add_template("own.yaml", own);
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: labelled}\ndata: {of: {{ .Values.message | default \"a\" }}}\n";
-    bench.add_template("labelled.yaml", map);
+    bench.add_template("labelled.yaml", MESSAGE);
     lane.start().await;
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;
@@ -333,8 +334,7 @@ async fn what_others_say_of_a_looked_up_secret_of_the_release_is_not_shown_once_
     );
     let canary = "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\" | default dict).data | default dict | toJson }}";
     bench.add_template("NOTES.txt", canary);
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: labelled}\ndata: {of: {{ .Values.message | default \"a\" }}}\n";
-    bench.add_template("labelled.yaml", map);
+    bench.add_template("labelled.yaml", MESSAGE);
     lane.start().await;
     bench.apply_web("shop", json!({})).await;
     bench.wait_revision("shop", 1).await;

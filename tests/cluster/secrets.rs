@@ -88,6 +88,13 @@ async fn assert_nothing_is_shown(bench: &Bench, operator: &OperatorProcess, name
     assert!(at.is_none(), "{around:?}");
 }
 
+/// Its controller says of the database `a` that it has failed, in these words.
+async fn tell_of_database(bench: &Bench, words: &str) {
+    let not_ready = json!({"type": "Ready", "status": "False", "reason": "Failed", "message": words});
+    let said = json!({ "conditions": [not_ready] });
+    patch_status(bench, ("Database", "databases"), "a", said).await;
+}
+
 #[tokio::test]
 async fn words_about_objects_are_masked_whenever_they_come() {
     let Some(bench) = bench("").await else { return };
@@ -106,11 +113,7 @@ async fn words_about_objects_are_masked_whenever_they_come() {
         })
         .await;
     let generated = decoded(&secret);
-    let tell = async |words: &str| {
-        let not_ready = json!({"type": "Ready", "status": "False", "reason": "Failed", "message": words});
-        let said = json!({ "conditions": [not_ready] });
-        patch_status(&bench, ("Database", "databases"), "a", said).await;
-    };
+    let tell = async |words: &str| tell_of_database(&bench, words).await;
 
     tell(&format!("first: no connection to db://app:{generated}@db")).await;
     let said = message(&bench, "shop", "Ready", "first: ").await;
@@ -153,9 +156,7 @@ async fn words_about_objects_are_masked_for_what_former_revisions_had() {
         bench.wait_revision("shop", revision).await;
     }
     let tell = async |words: &str| {
-        let not_ready = json!({"type": "Ready", "status": "False", "reason": "Failed", "message": words});
-        let said = json!({ "conditions": [not_ready] });
-        patch_status(&bench, ("Database", "databases"), "a", said).await;
+        tell_of_database(&bench, words).await;
         let first = words.split(' ').next().unwrap();
         message(&bench, "shop", "Ready", first).await
     };

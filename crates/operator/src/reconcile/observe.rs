@@ -182,8 +182,9 @@ impl Observer<'_> {
             may_be_lost: revisions.is_empty() && !session.is_new(),
             ..KnownRelease::new(&revisions)
         });
-        cache.secrets.note_revisions(&revisions);
-        session.redactor.learn(secrets_of(&revisions, &[]));
+        let secrets = secrets_of(&revisions, &[]);
+        cache.secrets.note_revisions(&revisions, &secrets);
+        session.redactor.learn(secrets);
         if let Some(wait) = under_way {
             // Its object's name is the chart's, and may have what was looked up.
             let learnt = self.lookups.learn_secrets(session, cache, in_effect(&revisions));

@@ -95,7 +95,6 @@ fn weight_of_lookups(lookups: &[Answer]) -> usize {
 #[cfg(test)]
 mod tests {
     use steersman_model::{Change, ChangeSet, Digest, Inputs, Revision};
-
     use steersman_watches::controls::Controls;
     use tokio::time::Instant;
 
@@ -105,6 +104,15 @@ mod tests {
     use crate::reconcile::plan::Decision;
     use crate::reconcile::unfinished::{CurrentRevision, UnfinishedRevision};
     use crate::status::{Failure, FailureStage, Prospect};
+
+    fn inputs() -> Inputs {
+        let digest = Digest::of(b"");
+        Inputs {
+            chart: digest,
+            values: digest,
+            identity: digest,
+        }
+    }
 
     /// One that waits after so many objects were applied.
     fn waiting_after(count: usize) -> ReleaseCache {
@@ -132,11 +140,7 @@ mod tests {
             current: CurrentRevision {
                 revision: Revision(1),
                 decision: Decision::Recover(Revision(1)),
-                inputs: Inputs {
-                    chart: digest,
-                    values: digest,
-                    identity: digest,
-                },
+                inputs: inputs(),
                 first: true,
             },
             applied: Some(applied),
@@ -193,12 +197,7 @@ mod tests {
             cache.fit(&budget);
         }
         let mut cache = looking_up(1000);
-        let digest = Digest::of(b"");
-        let inputs = Inputs {
-            chart: digest,
-            values: digest,
-            identity: digest,
-        };
+        let inputs = inputs();
         let failure = Failure {
             stage: FailureStage::Install,
             message: "it is bad".to_owned(),

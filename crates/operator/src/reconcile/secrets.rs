@@ -77,9 +77,9 @@ fn looked_up_by<'a>(revisions: impl Iterator<Item = &'a Stored>) -> BTreeSet<Dig
 }
 
 impl KnownSecrets {
-    /// What others may speak of is in these, all that the release has stored.
-    pub(super) fn note_revisions(&mut self, revisions: &[Stored]) {
-        self.release = OfRevisions::new(&secrets_of(revisions, &[]));
+    /// What others may speak of is in these, all that the release has stored; they have these secrets.
+    pub(super) fn note_revisions(&mut self, revisions: &[Stored], secrets: &Redactor) {
+        self.release = OfRevisions::new(secrets);
         self.by_revisions = looked_up_by(revisions.iter());
     }
 
