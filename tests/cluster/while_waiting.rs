@@ -19,7 +19,7 @@ apiVersion: batch/v1
 kind: Job
 metadata:
   name: {{ $.Release.Name }}-{{ .name }}-job
-  annotations: {helm.sh/hook: {{ .on | quote }}, helm.sh/hook-delete-policy: {{ .policy | default \"before-hook-creation\" }}}
+  annotations: {helm.sh/hook: {{ .on | quote }}, helm.sh/hook-weight: {{ .weight | default 0 | quote }}, helm.sh/hook-delete-policy: {{ .policy | default \"before-hook-creation\" | quote }}}
 spec:
   backoffLimit: 0
   template:

@@ -68,6 +68,18 @@ pub struct Cause {
 }
 
 impl RequestError {
+    /// The request that is the cause of an error, if one is.
+    pub fn behind<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(request) = error.downcast_ref() {
+                return Some(request);
+            }
+            next = error.source();
+        }
+        None
+    }
+
     /// Whether the thing does not exist.
     pub fn is_not_found(&self) -> bool {
         self.code == 404

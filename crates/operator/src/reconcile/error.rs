@@ -300,14 +300,7 @@ impl ReconcileError {
 
     /// The request that failed, if one did.
     fn request(&self) -> Option<&RequestError> {
-        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(self);
-        while let Some(error) = next {
-            if let Some(request) = error.downcast_ref::<RequestError>() {
-                return Some(request);
-            }
-            next = error.source();
-        }
-        None
+        RequestError::behind(self)
     }
 }
 

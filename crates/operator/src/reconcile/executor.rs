@@ -17,7 +17,7 @@ use super::session::Session;
 use super::unfinished::Stage;
 use crate::apply::{
     Applier, CrdError, Deletion, Handover, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
-    is_ours_to_run,
+    event_name, is_ours_to_run,
 };
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
@@ -176,8 +176,11 @@ impl Executor {
         // Webhooks may be slow. What is there of the plan is there as text, too, and packed.
         session.share.keep(plan.weight().saturating_mul(3));
         if stage.applied.is_none() {
-            let before = plan.hooks.before;
-            self.run_hooks(session, plan, before, journal, stage).await?;
+            let (hooks, after) = (&plan.hooks.records, plan.hooks.after);
+            if !self.has_reached(session, (after, hooks), journal, stage).await? {
+                let before = plan.hooks.before;
+                self.run_hooks(session, plan, before, journal, stage).await?;
+            }
             let objects = self.left_to_others(session, plan).await?;
             let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
             self.prune(session, &plan.prune, &changes).await?;
@@ -186,6 +189,27 @@ impl Executor {
         let after = plan.hooks.after;
         self.run_hooks(session, plan, after, journal, stage).await?;
         Ok(stage.applied.take().unwrap_or_default())
+    }
+
+    /// Whether `hooks` of an event have run or were started: what comes before the event is done, and is not done again under
+    /// them.
+    pub(super) async fn has_reached(
+        &self,
+        session: &Session,
+        (event, hooks): (HookEvent, &[HookRecord]),
+        journal: Option<&HookJournal<'_>>,
+        stage: &Stage,
+    ) -> Result<bool, ReconcileError> {
+        let Some(journal) = journal else {
+            return Ok(false);
+        };
+        let name = event_name(event);
+        let is_waited_for = stage.wait.as_ref().is_some_and(|wait| wait.event == name);
+        if is_waited_for || journal.has_begun(name) {
+            return Ok(true);
+        }
+        let owner = &session.owner;
+        Ok(stage.is_recovery && self.applier.has_started(owner, hooks, event, journal).await?)
     }
 
     /// Runs the plan's hooks of an event. Without a journal there are none.

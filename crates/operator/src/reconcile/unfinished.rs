@@ -84,8 +84,17 @@ impl Stage {
         controls
     }
 
+    /// With what the release is left once more, as a request had no answer. Another spec may be what helps, but where the hook
+    /// may still be running that comes after its end.
+    pub(super) fn wait_again(&self, session: &Session, error: &ReconcileError) -> Option<&HookWait> {
+        self.wait.as_ref().filter(|wait| {
+            let is_of_hook = matches!(error, ReconcileError::Hook(error) if error.is_of(wait));
+            error.is_transient() && (is_of_hook || self.is_of_spec(session))
+        })
+    }
+
     /// Whether the revision is of the spec that the resource has.
-    pub(super) fn is_of_spec(&self, session: &Session) -> bool {
+    fn is_of_spec(&self, session: &Session) -> bool {
         self.spec.is_none_or(|spec| spec == spec_of(session))
     }
 }

@@ -7,8 +7,8 @@ use steersman_model::ObjectId;
 use super::history::{History, HistoryError};
 use super::stored::{FinishedHook, Snapshot, Stored};
 
-/// Whether an object with the mark `found` was started for the same event of the same revision as one with `mark`, which was
-/// undone since.
+/// Whether an object with the mark `found` was started for the same event of the same revision as one with `mark`, but before
+/// that was undone.
 ///
 /// ```
 /// use steersman_operator::release::is_of_undone;
@@ -29,7 +29,7 @@ pub fn is_of_undone(found: &str, mark: &str) -> bool {
         parts.next().is_none().then_some((of, undone))
     };
     match (read(found), read(mark)) {
-        (Some((of, before)), Some((event, undone))) => of == event && before < undone,
+        (Some((of, before)), Some((event, undone))) => of == event && before != undone,
         _ => false,
     }
 }
@@ -78,6 +78,12 @@ impl<'a> HookJournal<'a> {
         let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |hook: &&FinishedHook| hook.event == event && hook.id == *id;
         finished.iter().filter(is_it).count()
+    }
+
+    /// Whether any hook has run for the event, as the revision says.
+    pub fn has_begun(&self, event: &str) -> bool {
+        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
+        finished.iter().any(|hook| hook.event == event)
     }
 
     /// Writes down that the hook has run for this event.

@@ -138,3 +138,21 @@ pub enum HookError {
         state: String,
     },
 }
+
+impl HookError {
+    /// Whether a request had no answer that says anything, so that the same may succeed later.
+    pub(super) fn is_unanswered(&self) -> bool {
+        RequestError::behind(self).is_some_and(RequestError::is_transient)
+    }
+
+    /// Whether it is about the hook that is waited for: nothing is known of what comes after that.
+    pub(crate) fn is_of(&self, wait: &HookWait) -> bool {
+        let (Self::Request { event, path, .. }
+        | Self::Delete { event, path, .. }
+        | Self::Journal { event, path, .. }) = self
+        else {
+            return false;
+        };
+        *event == wait.event && *path == wait.path
+    }
+}

@@ -111,12 +111,10 @@ impl Applier {
         let resumed = resumed.filter(is_of_event);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
-        let first = match resumed.and_then(|wait| wait.place) {
-            Some(place) => place,
-            None if is_recovery || resumed.is_some() => {
-                self.place_reached(owner, due, event, journal).await?
-            }
-            None => 0,
+        let first = if is_recovery || resumed.is_some() {
+            self.place_reached(owner, due, (event, journal), resumed).await?
+        } else {
+            0
         };
         let mut place = 0;
         let mut turns = Turns::default();
@@ -124,7 +122,8 @@ impl Applier {
             for run in self.prepare(owner, hook, event_name(event)).await? {
                 place += 1;
                 let turn = turns.next(&run.id);
-                if place <= first && !run.has_an_end() {
+                // Policies may have taken it away, and those behind it need it.
+                if place <= first && !run.has_an_end() && self.is_there(owner, &run).await? {
                     done.push(run);
                     continue;
                 }
@@ -153,7 +152,6 @@ impl Applier {
                     Err(HookError::Waiting(wait)) => {
                         wait.mark = mark;
                         wait.turn = turn;
-                        wait.place = Some(place - 1);
                         return outcome;
                     }
                     Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {
@@ -167,23 +165,27 @@ impl Applier {
                 break;
             }
         }
-        for run in done.iter().rev() {
-            self.clean_up(owner, run, SUCCEEDED).await;
+        // Without an answer nobody knows whether the event is over: those that run may need what is there.
+        if !outcome.as_ref().is_err_and(HookError::is_unanswered) {
+            for run in done.iter().rev() {
+                self.clean_up(owner, run, SUCCEEDED).await;
+            }
         }
         outcome
     }
 
-    /// How many objects of the event's hooks are there, as another process has made them: those before the last Job or Pod that
-    /// has run or was started, as each waited for the one before it.
+    /// How many objects of the event's hooks were made: those before the last Job or Pod that has run or was started, as each
+    /// waited for the one before it. That the one that is `resumed` was started needs no look.
     async fn place_reached(
         &self,
         owner: &Owner,
         due: &[&HookRecord],
-        event: HookEvent,
-        journal: &HookJournal<'_>,
+        (event, journal): (HookEvent, &HookJournal<'_>),
+        resumed: Option<&HookWait>,
     ) -> Result<usize, HookError> {
         let reached = self.reached(owner, due, event, journal).await?;
         Ok(match reached.next {
+            Some(next) if resumed.is_some_and(|wait| wait.mark == next.mark) => next.place,
             Some(next) if self.is_left(&next.run, &next.mark).await? => next.place,
             _ => reached.place,
         })

@@ -57,8 +57,8 @@ pub(super) struct Terms<'a> {
 enum Before {
     /// It was started by this run, and has not failed.
     UnderWay(Box<ObjectMeta>),
-    /// It is of an earlier run, and to go before this one: what it was started for was undone, or it has ended while nobody was
-    /// there to delete it as its policy says.
+    /// It is to go before this run: what it was started for was undone, or it has ended and is still there although its policy
+    /// says otherwise, as nobody ran then, or its deletion was refused.
     Left,
     /// It is another one, or none.
     Other,
@@ -134,6 +134,16 @@ impl Applier {
             Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
         };
         self.wait_done(owner, &api, run, term, written).await
+    }
+
+    /// Whether the release's object of a hook is there, and stays.
+    pub(super) async fn is_there(&self, owner: &Owner, run: &Run<'_>) -> Result<bool, HookError> {
+        let api = self.api(&run.resource, run.id.namespace.as_deref());
+        let found = api.get_metadata_opt(&run.id.name).await;
+        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        Ok(found.is_some_and(|found| {
+            found.metadata.deletion_timestamp.is_none() && owner.ownership(&found.metadata) == Ownership::Ours
+        }))
     }
 
     /// Whether the object is there that carries `mark`.
@@ -212,14 +222,9 @@ impl Applier {
             return Ok(Before::Left);
         }
         let progress = progress(&run.id.kind, &metadata, &object.data);
-        if found == terms.mark {
-            let is_under_way =
-                metadata.deletion_timestamp.is_none() && !matches!(progress, Progress::Failed(_));
-            return Ok(if is_under_way {
-                Before::UnderWay(Box::new(metadata))
-            } else {
-                Before::Other
-            });
+        let is_failed = matches!(progress, Progress::Failed(_));
+        if found == terms.mark && !is_failed && metadata.deletion_timestamp.is_none() {
+            return Ok(Before::UnderWay(Box::new(metadata)));
         }
         let is_to_go = match progress {
             Progress::Done => has_policy(run.hook, SUCCEEDED),
@@ -323,7 +328,7 @@ impl Applier {
             has_started,
             mark: String::new(),
             turn: 0,
-            place: None,
+            is_of_another_process: false,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
         }

@@ -72,6 +72,25 @@ impl Applier {
         Ok(None)
     }
 
+    /// Whether the first Job or Pod of an event was started, or has run.
+    ///
+    /// # Errors
+    /// The server does not answer.
+    pub async fn has_started(
+        &self,
+        owner: &Owner,
+        hooks: &[HookRecord],
+        event: HookEvent,
+        journal: &HookJournal<'_>,
+    ) -> Result<bool, HookError> {
+        let due = hooks_in_order(hooks, event);
+        let reached = self.reached(owner, &due, event, journal).await?;
+        match reached.next {
+            Some(next) => self.is_left(&next.run, &next.mark).await,
+            None => Ok(journal.has_begun(event_name(event))),
+        }
+    }
+
     /// How far the hooks of an event have come, as the revision says. What can't be read of them, or is of a kind that is gone,
     /// is passed over.
     pub(super) async fn reached<'a>(
@@ -146,6 +165,11 @@ impl Applier {
         self.dependents
             .expect(&owner.uid, &run.id, metadata, Until::Ended);
         let wait = self.wait_for(&owner.uid, &run, term, metadata, true).await;
-        Ok(Some(HookWait { mark, turn, ..wait }))
+        Ok(Some(HookWait {
+            mark,
+            turn,
+            is_of_another_process: true,
+            ..wait
+        }))
     }
 }

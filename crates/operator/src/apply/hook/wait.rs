@@ -33,9 +33,8 @@ pub struct HookWait {
     pub(in crate::apply) mark: String,
     /// How many hooks of the event before it make the same object.
     pub(in crate::apply) turn: usize,
-    /// How many objects of the event's hooks come before it: these are there. `None` where another process has made them, and
-    /// that is to be counted.
-    pub(in crate::apply) place: Option<usize>,
+    /// Whether another process has started it, so that it is not known how far that has come.
+    pub(in crate::apply) is_of_another_process: bool,
     pub(in crate::apply) term: Term,
     /// When to look at it without a sign of it; `None` where it is watched.
     pub(in crate::apply) next_look: Option<Instant>,
@@ -92,7 +91,7 @@ impl HookWait {
 
     /// Whether another process has started it, so that it is not known how far that has come.
     pub fn is_of_another_process(&self) -> bool {
-        self.place.is_none()
+        self.is_of_another_process
     }
 
     /// How long it is until the hook is looked at without a sign of it; `None` where it may take for ever.
@@ -141,7 +140,7 @@ impl HookWait {
             has_started: true,
             mark: String::new(),
             turn: 0,
-            place: None,
+            is_of_another_process: false,
             term: Term::new(None),
             next_look: None,
         }

@@ -187,9 +187,7 @@ impl Deploy<'_> {
                     inputs,
                     first,
                 };
-                // What has no answer is asked again, from there; another spec may be what helps.
-                let is_asked_again = error.is_transient() && stage.is_of_spec(session);
-                let next = error.awaited().or(stage.wait.as_ref().filter(|_| is_asked_again));
+                let next = error.awaited().or(stage.wait_again(session, &error));
                 if let Some(wait) = next.cloned() {
                     cache.unfinished = Some(left_at(wait, session, current, stage, None));
                     return Err(error);
@@ -207,6 +205,7 @@ impl Deploy<'_> {
                         .mark_failed(session, cache, &mut stored, inputs, &error)
                         .await;
                 if !is_undone || !is_marked {
+                    look_for_hooks_again(cache, &stored, &error);
                     return Err(error);
                 }
                 let stage = Stage {
@@ -252,12 +251,13 @@ impl Deploy<'_> {
                 let told = HookError::Waiting(Box::new(wait.clone())).into();
                 (Some(wait), error.told(&session.redactor), told)
             }
-            // It is asked again, from there; another spec may be what helps.
             Err(NotUndone::Yet(source)) => {
-                let is_asked_again = stage.is_of_spec(session);
                 let failure = error.in_few_words(&session.redactor);
+                let wait = stage.wait_again(session, &source).cloned();
+                if wait.is_none() {
+                    look_for_hooks_again(cache, failed, &source);
+                }
                 let source = Box::new(source);
-                let wait = stage.wait.clone().filter(|_| is_asked_again);
                 let told = ReconcileError::NotUndone { failure, source };
                 (wait, error.told(&session.redactor), told)
             }
@@ -348,6 +348,8 @@ impl Deploy<'_> {
             lookups: stored.snapshot.lookups,
             first: stored.snapshot.first,
             written: stored.snapshot.written,
+            // What hooks of an undoing have left is not taken for those of a later end.
+            undone: stored.snapshot.undone,
             finished_hooks,
             ..Snapshot::new(changes)
         };
@@ -413,6 +415,13 @@ impl Deploy<'_> {
 /// Whether the revision has failed, and is not to be gone on with as it is.
 fn is_final(error: &ReconcileError) -> bool {
     !error.is_transient()
+}
+
+/// A hook may have been started before a request had no answer: it is looked for before anything else is done.
+fn look_for_hooks_again(cache: &mut ReleaseCache, stored: &Stored, error: &ReconcileError) {
+    if error.is_transient() && !stored.hooks().is_empty() {
+        cache.forget_known();
+    }
 }
 
 /// Whether it is a hook of the end of a release, which a failed installation has, too: it does not count for a later end.

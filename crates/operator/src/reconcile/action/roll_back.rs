@@ -150,10 +150,32 @@ impl RollBack<'_> {
         if stage.wait.is_none() {
             self.executor.say(session, doing.clone()).await?;
         }
+        let journal = HookJournal::new(&session.history, failed);
+        let after = (HookEvent::PostDelete, failed.hooks());
+        let is_removed = self.executor.has_reached(session, after, Some(&journal), stage);
+        if !is_removed.await? {
+            self.remove_objects(session, failed, earlier, (stage, &doing))
+                .await?;
+        }
+        let uninstall = &self.uninstall;
+        let after = uninstall.run_hooks(session, Some(failed), HookEvent::PostDelete, stage);
+        self.executor.say_awaited(session, &doing, after.await).await?;
         let hooks: Vec<_> = failed.hooks().iter().collect();
+        self.executor.applier.remove_hooks(&session.owner, &hooks).await?;
+        Ok(())
+    }
+
+    /// Removes the objects of a revision that has failed, behind the hooks that come before that.
+    async fn remove_objects(
+        &self,
+        session: &Session,
+        failed: &Stored,
+        earlier: &[Stored],
+        (stage, doing): (&Stage, &str),
+    ) -> Result<(), ReconcileError> {
         let uninstall = &self.uninstall;
         let before = uninstall.run_hooks(session, Some(failed), HookEvent::PreDelete, stage);
-        self.executor.say_awaited(session, &doing, before.await).await?;
+        self.executor.say_awaited(session, doing, before.await).await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
         let named = objects_named_by(revisions.clone());
         let named = self.executor.identities(session, named).await?;
@@ -167,9 +189,6 @@ impl RollBack<'_> {
         if !blockers.is_empty() {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }
-        let after = uninstall.run_hooks(session, Some(failed), HookEvent::PostDelete, stage);
-        self.executor.say_awaited(session, &doing, after.await).await?;
-        self.executor.applier.remove_hooks(&session.owner, &hooks).await?;
         Ok(())
     }
 }

@@ -73,19 +73,31 @@ impl Uninstall<'_> {
             self.warn_of_unreadable(session, &unreadable);
         }
         let signed = revisions.iter().rfind(|stored| stored.is_signed());
-        let is_undone = signed.is_some_and(|last| last.snapshot.undoing.is_some());
-        if !is_undone && stage.wait.as_ref().is_some_and(HookWait::is_after_deletion) {
+        // One that waited was one of an undoing where the deletion has not come so far.
+        let has_begun = signed.is_some_and(|last| {
+            last.record.info.status == ReleaseStatus::Uninstalling && last.snapshot.undoing.is_none()
+        });
+        if has_begun && stage.wait.as_ref().is_some_and(HookWait::is_after_deletion) {
             self.finish(session, &revisions, is_taken_over, stage).await?;
             return Ok(Vec::new());
         }
         // What carries our mark goes too, should its revision have been lost.
         let unseen = self.dependents.find_unseen(&session.owner.uid);
         unseen.await.map_err(PruneError::from)?;
-        let marked = if is_incomplete || !doubtful.is_empty() {
+        let mut marked = if is_incomplete || !doubtful.is_empty() {
             self.executor.applier.all_marked(&session.owner).await?
         } else {
             self.dependents.owned(&session.owner.uid)
         };
+        // These run after all else is gone, and may do so already.
+        let last_hooks = signed.map(|last| hooks_in_order(last.hooks(), HookEvent::PostDelete));
+        let last_hooks = last_hooks.unwrap_or_default();
+        let running = self
+            .executor
+            .applier
+            .objects_of_hooks(&session.owner, &last_hooks);
+        let running = running.await.map_err(HookError::from)?;
+        marked.retain(|(id, _)| !running.contains(id));
         if revisions.is_empty() {
             session.log("Release not found");
         }
