@@ -12,7 +12,7 @@ use crate::hooks::finish_job_of;
 use crate::undoing::try_again;
 use crate::while_waiting::{JOBS, job, wait_awaited};
 
-const CANARY: &str = "hunter2canary";
+pub(crate) const CANARY: &str = "hunter2canary";
 const NOTES: &str =
     "{{ (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\").data.canary | b64dec }}, it says\n";
 /// An object that the server is made to refuse.
@@ -170,7 +170,7 @@ async fn a_rollback_masks_what_was_looked_up_for_its_target() {
 }
 
 /// An answer of the server that speaks of a secret.
-fn quoting(fault: Fault) -> Fault {
+pub(crate) fn quoting(fault: Fault) -> Fault {
     let words = format!("Invalid value: {CANARY}");
     let refusal = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Invalid", "code": 422,
         "message": words});
@@ -194,7 +194,7 @@ async fn rotated(test: &str, jobs: Value) -> Option<Lane> {
 }
 
 /// Waits until the failure is told without the words of the server.
-async fn wait_untold(lane: &Lane) {
+pub(crate) async fn wait_untold(lane: &Lane) {
     let bench = &lane.bench;
     let is_told = |web: &Value| {
         let conditions = web.pointer("/status/conditions")?.to_string();

@@ -51,6 +51,7 @@ mod migrate;
 mod moments;
 mod node;
 mod order;
+mod own_secrets;
 mod public_charts;
 mod records;
 mod refusals;

@@ -16,13 +16,19 @@ use tokio::runtime::Handle;
 
 use crate::client::{Pages, weight_of_cut};
 use crate::discovery::{Discovery, DiscoveryError, Resource};
-use crate::{Owner, Ownership, RequestError, own_entry};
+use crate::{Owner, Ownership, RequestError};
 
 /// No name of an object, and none of a namespace, is longer.
 const LONGEST_NAME: usize = 253;
 
 /// How many answers of one rendering are remembered. What else it has looked up is not known afterwards.
 pub const MAX_ANSWERS: usize = 1000;
+
+/// The types of a release's own Secrets, and how the name of one begins before the release's: a revision, and a part of one.
+const REVISIONS: [(&str, &str); 2] = [
+    ("helm.sh/release.", "sh.helm.release.v1."),
+    ("steersman.dev/release-part.", "steersman.release.v1."),
+];
 
 /// What a template looked up, and the digest of the answer.
 ///
@@ -43,7 +49,7 @@ pub struct Answer {
     pub name: String,
     /// The digest of the answer, but for what changes with every write.
     pub digest: Digest,
-    /// Of Secrets, the digest of what others have in them, also in those of the release: what is masked follows from it.
+    /// Of Secrets, the digest of all that is in them, also in those of the release: what is masked follows from it.
     /// `None` where that is nothing, and in records from before it was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets: Option<Digest>,
@@ -56,7 +62,7 @@ impl Answer {
         self.is_to(other.query()) && self.digest == other.digest
     }
 
-    /// What was found that is secret and not of the release, if there was anything of the kind.
+    /// What was found that is secret, if there was anything of the kind.
     pub fn found_secrets(&self) -> Option<Digest> {
         let nothing = [serde_json::Value::Null, serde_json::json!([])];
         let is_nothing = || {
@@ -532,8 +538,8 @@ fn digest_of_answer(found: &serde_json::Value, owner: &Owner) -> Digest {
     }
 }
 
-/// The digest of what others have in the Secrets of an answer; `None` where that is nothing. What the release has applied is
-/// in its revisions, and these themselves are not meant.
+/// The digest of what the Secrets of an answer have in them; `None` where that is nothing. Those of the release count as well:
+/// others may have written into them, and the revision that has made one may be gone.
 fn digest_of_secrets(query: LookupQuery<'_>, found: &serde_json::Value, owner: &Owner) -> Option<Digest> {
     if query.kind != "Secret" {
         return None;
@@ -542,31 +548,34 @@ fn digest_of_secrets(query: LookupQuery<'_>, found: &serde_json::Value, owner: &
     let secrets = items.map_or_else(|| std::slice::from_ref(found), Vec::as_slice);
     let contents: Vec<_> = secrets
         .iter()
-        .filter_map(|secret| written_by_others(secret, owner))
+        .filter_map(|secret| content_of(secret, owner))
         .collect();
     (!contents.is_empty()).then(|| digest_of_json(&serde_json::Value::Array(contents)))
 }
 
-/// What of the data of a Secret the release has not applied, with the Secret's name; `None` where that is nothing.
-fn written_by_others(secret: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
-    let is_revision = |kind: &str| kind.starts_with("helm.sh/release.") || kind.starts_with("steersman.dev/");
-    if secret["type"].as_str().is_some_and(is_revision) {
+/// The data of a Secret, with its name; `None` where there is none, and for the revisions of the release: each new one is
+/// another Secret.
+fn content_of(secret: &serde_json::Value, owner: &Owner) -> Option<serde_json::Value> {
+    let metadata: ObjectMeta = serde_json::from_value(secret.get("metadata")?.clone()).ok()?;
+    let data = secret.get("data")?.as_object()?;
+    if data.is_empty() || is_revision(secret, &metadata, owner) {
         return None;
     }
-    let metadata: ObjectMeta = serde_json::from_value(secret.get("metadata")?.clone()).ok()?;
-    let mut data = secret.get("data")?.as_object()?.clone();
-    if owner.ownership(&metadata) == Ownership::Ours
-        && let Some(fields) = own_entry(&metadata).and_then(|entry| entry.fields_v1.as_ref())
-    {
-        let applied = |key: &str| {
-            let field = format!("f:{key}");
-            ["f:data", "f:stringData"]
-                .iter()
-                .any(|part| fields.0[*part].get(&field).is_some())
-        };
-        data.retain(|key, _| !applied(key));
-    }
-    (!data.is_empty()).then(|| serde_json::json!([metadata.namespace, metadata.name, data]))
+    Some(serde_json::json!([metadata.namespace, metadata.name, data]))
+}
+
+/// Whether a Secret is a revision of the release of `owner`, or a part of one. Its type alone is anybody's word.
+fn is_revision(secret: &serde_json::Value, metadata: &ObjectMeta, owner: &Owner) -> bool {
+    let kind = secret["type"].as_str().unwrap_or_default();
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let is_called = REVISIONS.iter().any(|(of_type, prefix)| {
+        let rest = name.strip_prefix(prefix);
+        let rest = rest.and_then(|rest| rest.strip_prefix(owner.release.as_str()));
+        kind.starts_with(of_type) && rest.is_some_and(|rest| rest.starts_with(".v"))
+    });
+    is_called
+        && metadata.namespace.as_ref() == Some(&owner.release_namespace)
+        && owner.ownership(metadata) == Ownership::Ours
 }
 
 /// An object without what changes with every write; `None` where there is none, or it is the
@@ -653,33 +662,72 @@ mod tests {
         assert_ne!(list(json!([{"metadata": {"name": "a"}}])), list(json!([])));
     }
 
-    #[test]
-    fn what_others_have_in_a_secret_is_told_from_what_the_release_has() {
+    fn digest_of_secret(found: &serde_json::Value) -> Option<Digest> {
         let query = LookupQuery {
             api_version: "v1",
             kind: "Secret",
             namespace: "default",
             name: "a",
         };
-        let digest = |found: &serde_json::Value| digest_of_secrets(query, found, &owner());
+        digest_of_secrets(query, found, &owner())
+    }
+
+    #[test]
+    fn all_that_is_in_a_secret_counts_whoever_has_written_it() {
+        let digest = digest_of_secret;
         let foreign = |word: &str| json!({"metadata": {"name": "a"}, "data": {"word": word}});
         assert_eq!(digest(&json!({})), None);
+        assert_eq!(digest(&json!({"metadata": {"name": "a"}, "data": {}})), None);
         assert_ne!(digest(&foreign("x")), None);
         assert_ne!(digest(&foreign("x")), digest(&foreign("y")));
-        let ours = |data: serde_json::Value| {
-            let fields = json!({"f:metadata": {"f:labels": {"f:steersman.dev/owner-uid": {}}}, "f:data": {"f:own": {}}});
+        let ours = |part: &str, data: serde_json::Value| {
+            let fields =
+                json!({"f:metadata": {"f:labels": {"f:steersman.dev/owner-uid": {}}}, part: {"f:own": {}}});
             let applied = json!([{"manager": "steersman", "operation": "Apply", "fieldsV1": fields}]);
             let labels = json!({"steersman.dev/owner-uid": "u-1"});
             json!({"metadata": {"name": "a", "labels": labels, "managedFields": applied}, "data": data})
         };
-        assert_eq!(digest(&ours(json!({"own": "x"}))), None);
-        assert_ne!(digest(&ours(json!({"own": "x", "theirs": "y"}))), None);
-        let revision =
-            json!({"metadata": {"name": "a"}, "type": "helm.sh/release.v1", "data": {"release": "x"}});
+        for part in ["f:data", "f:stringData"] {
+            let one = digest(&ours(part, json!({"own": "x"})));
+            assert_ne!(one, None);
+            assert_ne!(one, digest(&ours(part, json!({"own": "y"}))));
+            assert_ne!(one, digest(&ours(part, json!({"own": "x", "theirs": "y"}))));
+        }
+    }
+
+    #[test]
+    fn nothing_but_the_revisions_of_the_release_itself_is_left_out() {
+        let secret = |kind: &str, name: &str, uid: &str, namespace: &str| {
+            let owner = json!([{"apiVersion": "example.com/v1", "kind": "Web", "name": "shop", "uid": uid}]);
+            let metadata = json!({"name": name, "namespace": namespace, "ownerReferences": owner});
+            let found = json!({"metadata": metadata, "type": kind, "data": {"release": "x"}});
+            digest_of_secret(&json!({ "items": [found] }))
+        };
+        let (helm, part) = ("helm.sh/release.v1", "steersman.dev/release-part.v1");
+        assert_eq!(secret(helm, "sh.helm.release.v1.shop.v3", "u-1", "default"), None);
         assert_eq!(
-            digest(&json!({"items": [revision, ours(json!({"own": "x"}))]})),
+            secret(
+                part,
+                "steersman.release.v1.shop.v3.ababababab.1",
+                "u-1",
+                "default"
+            ),
             None
         );
+        for (kind, name, uid, namespace) in [
+            (helm, "token", "u-1", "default"),
+            (helm, "sh.helm.release.v1.other.v3", "u-1", "default"),
+            (helm, "sh.helm.release.v1.shop.v3", "u-2", "default"),
+            (helm, "sh.helm.release.v1.shop.v3", "u-1", "other"),
+            (part, "sh.helm.release.v1.shop.v3", "u-1", "default"),
+            ("Opaque", "sh.helm.release.v1.shop.v3", "u-1", "default"),
+        ] {
+            assert_ne!(
+                secret(kind, name, uid, namespace),
+                None,
+                "{kind} {name} {uid} {namespace}"
+            );
+        }
     }
 
     #[test]
