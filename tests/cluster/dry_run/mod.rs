@@ -141,6 +141,34 @@ async fn a_resource_can_ask_for_no_more_than_what_would_be_done() {
     operator.stop().await.unwrap();
 }
 
+/// What is said of each object is looked through for each secret, whoever waits for the memory meanwhile.
+#[tokio::test]
+async fn many_objects_and_many_secrets_are_told_of_in_a_moment() {
+    let Some(bench) = Bench::with_kind("dry_run_of_many").await else {
+        return;
+    };
+    let template = "{{ range until 300 }}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ $.Release.Name }}-c{{ . }}}\n{{ end }}";
+    bench.add_template("many.yaml", template);
+    let operator = bench.ready_operator().await;
+    let secrets: Vec<String> = (0..60_000).map(|number| format!("canary{number:05}")).collect();
+    let object = json!({
+        "apiVersion": format!("{}/v1", bench.group), "kind": "Web",
+        "metadata": {"name": "shop", "annotations": {ANNOTATION: "true"}}, "spec": {"passwords": secrets},
+    });
+    bench
+        .webs()
+        .create(&Default::default(), &serde_json::from_value(object).unwrap())
+        .await
+        .unwrap();
+    wait_said(&bench, "would be installed").await;
+    let log = operator.log_text();
+    let lines = log
+        .lines()
+        .filter(|line| line.contains("dry run: would be created"));
+    assert!(lines.count() >= 300);
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn an_operator_can_be_run_to_say_what_it_would_do() {
     let Some(bench) = Bench::with_kind("dry_run").await else {

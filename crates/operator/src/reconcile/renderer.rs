@@ -20,6 +20,7 @@ use super::error::ReconcileError;
 use super::secrets::LookedUp;
 use super::session::{PreparedRelease, Session};
 use crate::status::Redactor;
+use crate::telemetry::masked_before;
 
 /// Renders the chart of a watch, with what the cluster says to its templates.
 #[derive(Clone)]
@@ -148,9 +149,16 @@ fn tell_of_skipped(rendered: &Rendered, mut redactor: Redactor) {
     for manifest in &rendered.manifests {
         redactor.add_manifest(&manifest.text);
     }
-    for SkippedHook { source, events } in &rendered.skipped_hooks {
-        tracing::warn!(template = %source, hookTypes = redactor.mask(events), "Skipping unknown hooks");
-    }
+    let skipped = &rendered.skipped_hooks;
+    let sources = skipped.iter().map(|SkippedHook { source, .. }| source.as_str());
+    let events = skipped.iter().map(|SkippedHook { events, .. }| events.as_str());
+    let masked = redactor.mask_all(&sources.chain(events).collect::<Vec<_>>());
+    let (sources, events) = masked.split_at(skipped.len());
+    masked_before(|| {
+        for (template, events) in sources.iter().zip(events) {
+            tracing::warn!(template, hookTypes = events, "Skipping unknown hooks");
+        }
+    });
 }
 
 /// Why a rendering failed, without a value that the chart would have put into a Secret.

@@ -5,14 +5,30 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+/// Who has a say in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// The operator, whatever it quotes.
+    Operator,
+    /// The chart as well.
+    Chart,
+    /// Anybody, such as the server.
+    Others,
+}
+
 /// Takes what is secret out of texts.
 pub(crate) trait Mask: Send + Sync {
-    /// What a line says, which the operator has written itself, without what is secret in what it quotes.
-    fn mask_line(&self, text: &str) -> String;
-    /// Texts of the chart's without what is secret.
-    fn mask_own(&self, texts: &[&str]) -> Vec<String>;
-    /// The same of a text in which words of others may be.
-    fn mask_others(&self, text: &str) -> String;
+    /// The texts of a line without what is secret in them.
+    fn mask_line(&self, texts: &[(Voice, &str)]) -> Vec<String>;
+}
+
+/// Masks nothing: what is said was masked before.
+struct AsItIs;
+
+impl Mask for AsItIs {
+    fn mask_line(&self, texts: &[(Voice, &str)]) -> Vec<String> {
+        texts.iter().map(|(_, text)| (*text).to_owned()).collect()
+    }
 }
 
 tokio::task_local! {
@@ -29,22 +45,30 @@ pub(crate) fn masked<F: Future>(mask: Arc<dyn Mask>, work: F) -> impl Future<Out
     MASK.scope(mask, work)
 }
 
+/// The same work at once, whose lines are written as they are: its texts were masked before, all in one go.
+pub(crate) fn masked_before<T>(work: impl FnOnce() -> T) -> T {
+    MASK.sync_scope(Arc::new(AsItIs), work)
+}
+
 /// Masks what an event says; outside of such work it stays as it is.
 pub(super) fn mask_event(message: &mut String, fields: &mut [(String, Value)]) {
     // Outside of work that is masked there is nothing to mask with.
     let _ = MASK.try_with(|mask| {
-        *message = mask.mask_line(message);
-        let mut own: Vec<&mut String> = Vec::new();
+        let mut texts = vec![(Voice::Operator, message)];
         for (name, value) in fields {
-            match value {
-                Value::String(text) if OF_OTHERS.contains(&name.as_str()) => *text = mask.mask_others(text),
-                Value::String(text) if !NAMES.contains(&name.as_str()) => own.push(text),
-                _ => {}
+            let Value::String(text) = value else { continue };
+            match name.as_str() {
+                name if NAMES.contains(&name) => {}
+                name if OF_OTHERS.contains(&name) => texts.push((Voice::Others, text)),
+                _ => texts.push((Voice::Chart, text)),
             }
         }
-        let texts: Vec<&str> = own.iter().map(|text| text.as_str()).collect();
-        let masked = mask.mask_own(&texts);
-        for (text, masked) in own.into_iter().zip(masked) {
+        let said: Vec<(Voice, &str)> = texts
+            .iter()
+            .map(|(voice, text)| (*voice, text.as_str()))
+            .collect();
+        let masked = mask.mask_line(&said);
+        for ((_, text), masked) in texts.into_iter().zip(masked) {
             *text = masked;
         }
     });

@@ -11,7 +11,7 @@ pub mod traces;
 
 use std::io::{self, Write};
 
-pub(crate) use masked::{Mask, masked};
+pub(crate) use masked::{Mask, Voice, masked, masked_before};
 pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
 pub(crate) use steps::step;
 use traces::Traces;

@@ -109,11 +109,7 @@ impl Reconciler {
             Some(plan) => runner.objects(session, plan).await?,
             None => Vec::new(),
         };
-        for object in &mut objects {
-            if let ObjectResult::Refused(words) = &mut object.result {
-                *words = session.redactor.mask(words);
-            }
-        }
+        mask_refusals(session, &mut objects);
         let unrecorded = runner.unrecorded(session, &objects).await?;
         Ok(DryRun {
             release: session.release.to_string(),
@@ -204,6 +200,19 @@ impl Reconciler {
             }
         };
         Ok((plan.decision, Some(plan)))
+    }
+}
+
+/// Masks the words in which the server refuses objects.
+fn mask_refusals(session: &Session, objects: &mut [ObjectDryRun]) {
+    let refusals = objects.iter_mut().filter_map(|object| match &mut object.result {
+        ObjectResult::Refused(words) => Some(words),
+        _ => None,
+    });
+    let mut refusals: Vec<&mut String> = refusals.collect();
+    let masked = session.redactor.mask_all(&refusals);
+    for (words, masked) in refusals.iter_mut().zip(masked) {
+        **words = masked;
     }
 }
 

@@ -7,6 +7,7 @@ use crate::reconcile::Reconciler;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::session::Session;
 use crate::status::{DryRunChange, DryRunEntry, DryRunStatus, ReleaseReport, differing_fields};
+use crate::telemetry::masked_before;
 
 impl Reconciler {
     /// What would be done with the release, for the status; and for the log, when it is news.
@@ -29,24 +30,30 @@ impl Reconciler {
                 objects: Vec::new(),
             },
         };
+        // What is left to do is to say it, which needs no memory that others wait for.
+        session.share.keep(0);
         let status = session.object().data.get("status");
         let said = status.and_then(|status| status.pointer("/dryRun/summary"));
         if said.and_then(serde_json::Value::as_str) != Some(dry_run.summary.as_str()) {
-            tracing::info!(release = %session.release, "dry run: {}", dry_run.summary);
-            for DryRunEntry { id, change } in &dry_run.objects {
-                tracing::info!(release = %session.release, object = %id, "dry run: would be {}", change.as_str());
-            }
+            log(session, &dry_run);
         }
         Ok(ReleaseReport::DryRun(dry_run))
     }
 }
 
+fn log(session: &Session, dry_run: &DryRunStatus) {
+    tracing::info!(release = %session.release, "dry run: {}", dry_run.summary);
+    let objects: Vec<String> = dry_run.objects.iter().map(|entry| entry.id.to_string()).collect();
+    let objects = session.redactor.mask_all_own(&objects);
+    masked_before(|| {
+        for (DryRunEntry { change, .. }, object) in dry_run.objects.iter().zip(objects) {
+            tracing::info!(release = %session.release, object, "dry run: would be {}", change.as_str());
+        }
+    });
+}
+
 fn status_of(dry_run: &DryRun) -> DryRunStatus {
-    let objects: Vec<DryRunEntry> = dry_run
-        .objects
-        .iter()
-        .filter_map(|object| would_be(object, dry_run))
-        .collect();
+    let objects: Vec<DryRunEntry> = dry_run.objects.iter().filter_map(would_be).collect();
     let count = match objects.len() {
         0 => "no object would change".to_owned(),
         1 => "1 object would change".to_owned(),
@@ -59,7 +66,7 @@ fn status_of(dry_run: &DryRun) -> DryRunStatus {
     }
 }
 
-fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<DryRunEntry> {
+fn would_be(object: &ObjectDryRun) -> Option<DryRunEntry> {
     if !object.differs() {
         return None;
     }
@@ -68,7 +75,7 @@ fn would_be(object: &ObjectDryRun, dry_run: &DryRun) -> Option<DryRunEntry> {
         (ObjectResult::Applied(value), Some(live)) => DryRunChange::Changed(differing_fields(live, value)),
         (ObjectResult::Recreated(_), _) => DryRunChange::Recreated,
         (ObjectResult::Deleted, _) => DryRunChange::Deleted,
-        (ObjectResult::Refused(reason), _) => DryRunChange::Refused(dry_run.redactor.mask(reason)),
+        (ObjectResult::Refused(reason), _) => DryRunChange::Refused(reason.clone()),
         (ObjectResult::Kept, _) => return None,
     };
     Some(DryRunEntry {

@@ -163,7 +163,7 @@ fn cuts(text: &[u8]) -> impl Iterator<Item = usize> {
     starts.map(move |(at, _)| at + mark).take(MOST_CUTS)
 }
 
-fn untold() -> String {
+pub(super) fn untold() -> String {
     "(not shown: it may have secrets that can't be looked for in it)".to_owned()
 }
 
