@@ -18,7 +18,7 @@ const NOTES: &str =
 /// An object that the server is made to refuse.
 const MESSAGE: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: labelled}\ndata: {of: {{ .Values.message | default \"a\" }}}\n";
 
-async fn set_secret(bench: &Bench, canary: &str, filler: usize) {
+pub(crate) async fn set_secret(bench: &Bench, canary: &str, filler: usize) {
     let object = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "existing", "namespace": bench.namespace},
         "stringData": {"filler": "x".repeat(filler), "canary": canary}});
     bench.cluster.apply_object(&object).await.unwrap();

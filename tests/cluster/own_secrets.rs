@@ -8,7 +8,7 @@ use steersman_testkit::cluster::Fault;
 use crate::bench::{Bench, condition};
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
-use crate::looked_up::{CANARY, quoting, wait_untold};
+use crate::looked_up::{CANARY, quoting, set_secret, wait_untold};
 use crate::while_waiting::{JOBS, wait_awaited};
 
 /// What a Secret called `existing` has under `canary`, in an object that the server is made to refuse.
@@ -162,4 +162,74 @@ data: {of: {{ $canary | quote }}, message: {{ .Values.message | default \"a\" | 
     lane.start().await;
     wait_untold(&lane).await;
     lane.stop().await;
+}
+
+/// Objects that are called after what was looked up.
+const NAMED: &str = "
+{{- $name := dig \"data\" \"canary\" \"\" (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\") | b64dec }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: {{ $name }}}
+data: {of: chart}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: {{ $name }}-claim}
+spec:
+  storageClassName: none-such
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 1Gi}}
+";
+
+/// What the operator has said in events.
+async fn own_events(bench: &Bench) -> Vec<String> {
+    let events = bench.api("", "v1", "Event", "events");
+    let events = events.list(&Default::default()).await.unwrap();
+    let own = events
+        .items
+        .iter()
+        .filter(|event| event.data["source"]["component"] == "steersman");
+    own.map(|event| format!("{} {}", event.data["reason"], event.data["message"]))
+        .collect()
+}
+
+#[tokio::test]
+async fn names_that_were_looked_up_are_masked_in_events_and_conditions() {
+    let Some(bench) = Bench::with_kind("names_that_were_looked_up").await else {
+        return;
+    };
+    set_secret(&bench, CANARY, 0).await;
+    bench.add_template("named.yaml", NAMED);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    let said = async |kind: &str, words: &str| {
+        let is_told = |web: &Value| {
+            let (_, _, message) = condition(web, kind)?;
+            message.contains(words).then(|| web.to_string())
+        };
+        let web = bench.wait("the message", &bench.webs(), "shop", is_told).await;
+        assert!(!web.contains(CANARY), "{web}");
+        assert!(web.contains("********"), "{web}");
+    };
+    said("Ready", "********-claim: ").await;
+    let patch = json!({"metadata": {"finalizers": ["example.com/stays"]}, "data": {"of": "others"}});
+    let parameters = PatchParams::default();
+    let maps = bench.config_maps();
+    maps.patch(CANARY, &parameters, &Patch::Merge(patch))
+        .await
+        .unwrap();
+    let restored = bench.wait_event("DriftCorrected").await;
+    assert!(restored.contains("ConfigMap "), "{restored}");
+    bench.delete_web("shop").await;
+    said("Ready", "Still there: ConfigMap ").await;
+    let events = own_events(&bench).await;
+    assert_eq!(events.iter().find(|event| event.contains(CANARY)), None);
+    let log = operator.log_text();
+    assert_eq!(log.lines().find(|line| line.contains(CANARY)), None);
+    let patch = json!({"metadata": {"finalizers": null}});
+    maps.patch(CANARY, &parameters, &Patch::Merge(patch))
+        .await
+        .unwrap();
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
 }

@@ -100,6 +100,8 @@ impl Session {
         let written = self.progress.written();
         let object = written.as_ref().unwrap_or(self.object());
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
+        let going = self.going(report);
+        let report = going.as_ref().unwrap_or(report);
         let mut next = next_status(&current, report, self.generation, now);
         if let (Some(handled), Some(next)) = (&self.controls.reconcile_at, next.as_object_mut()) {
             next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
@@ -108,6 +110,15 @@ impl Session {
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
         write_status(&self.api, name, uid, &current, &next).await
+    }
+
+    /// The report on a release that goes, with the names of what is still there masked: they may be made of what its chart
+    /// has looked up.
+    fn going(&self, report: &ReleaseReport) -> Option<ReleaseReport> {
+        let ReleaseReport::Uninstalling(blockers) = report else {
+            return None;
+        };
+        Some(ReleaseReport::Uninstalling(self.redactor.mask_all_own(blockers)))
     }
 
     /// The resource is from now on as the last announcement of an action has left it. Gives whether others have changed it.

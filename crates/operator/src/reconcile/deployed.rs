@@ -50,6 +50,7 @@ impl DeployedReport<'_> {
         });
         let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
         mask_words(session, cache, &mut verdicts);
+        let health = HealthSummary::new(verdicts);
         Ok(ReleaseReport::Deployed(Deployed {
             release: session.release.clone(),
             revision: known
@@ -60,7 +61,8 @@ impl DeployedReport<'_> {
             chart_version: self.settings.chart.version().to_owned(),
             app_version: self.settings.chart.app_version().map(str::to_owned),
             notes: cache.unreported_notes(session),
-            health: HealthSummary::new(verdicts),
+            // Names may be made of what the chart has looked up.
+            health: health.with_names(|names| session.redactor.mask_all_own(names)),
             manifest: self.manifest(session, cache).await?,
         }))
     }

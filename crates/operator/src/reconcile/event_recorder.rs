@@ -13,7 +13,7 @@ pub(super) struct EventRecorder {
 }
 
 impl EventRecorder {
-    /// An event of the session's resource. `message` has its secrets masked.
+    /// An event of the session's resource. `message` has its secrets masked, also those in names of objects.
     pub(super) fn event(&self, session: &Session, reason: EventReason, message: &str) {
         self.events
             .send(&session.reference(), reason, message, (self.now)());

@@ -464,16 +464,21 @@ impl Executor {
 
     /// Says in events what was done to objects that the server did not take as they are.
     pub(super) fn note_changes(&self, session: &Session, changes: &ChangeSet) {
-        for (id, applied) in changes {
-            if applied.change == Change::Recreated {
-                let message = format!("{id} could not be changed in place; it was deleted and created again");
-                self.recorder
-                    .event(session, EventReason::ObjectRecreated, &message);
-            }
-            for note in &applied.mended {
-                let message = session.redactor.mask(&format!("{id}: {note}; mend the chart"));
-                self.recorder.event(session, EventReason::ObjectMended, &message);
-            }
+        let recreated = changes
+            .iter()
+            .filter(|(_, applied)| applied.change == Change::Recreated);
+        let recreated: Vec<String> = recreated.map(|(id, _)| id.to_string()).collect();
+        for id in session.redactor.mask_all_own(&recreated) {
+            let message = format!("{id} could not be changed in place; it was deleted and created again");
+            self.recorder
+                .event(session, EventReason::ObjectRecreated, &message);
+        }
+        let mended = changes.iter().flat_map(|(id, applied)| {
+            let notes = applied.mended.iter();
+            notes.map(move |note| format!("{id}: {note}; mend the chart"))
+        });
+        for message in session.redactor.mask_all(&mended.collect::<Vec<_>>()) {
+            self.recorder.event(session, EventReason::ObjectMended, &message);
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::reconcile::session::Session;
 use crate::reconcile::unfinished::Stage;
 use crate::release::Stored;
 use crate::status::EventReason;
+use crate::telemetry::masked_before;
 
 /// Applies objects again, from the manifest of the deployed revision.
 pub(crate) struct CorrectDrift<'a> {
@@ -83,17 +84,20 @@ impl CorrectDrift<'_> {
     }
 
     fn announce(&self, session: &Session, changes: &ChangeSet) {
-        for (id, applied) in changes {
-            let what = if applied.change == Change::Created {
-                "deleted"
-            } else {
-                "changed"
-            };
-            tracing::info!(release = %session.release, object = %id, "corrected drift: the object was {what}");
-            let message = format!("{id} was {what} and is restored");
-            self.recorder
-                .event(session, EventReason::DriftCorrected, &message);
-        }
+        let objects = shown(session, changes.keys());
+        masked_before(|| {
+            for (object, applied) in objects.iter().zip(changes.values()) {
+                let what = if applied.change == Change::Created {
+                    "deleted"
+                } else {
+                    "changed"
+                };
+                tracing::info!(release = %session.release, object, "corrected drift: the object was {what}");
+                let message = format!("{object} was {what} and is restored");
+                self.recorder
+                    .event(session, EventReason::DriftCorrected, &message);
+            }
+        });
     }
 
     /// Says which objects are not as the release wants them, where that is not corrected.
@@ -101,11 +105,14 @@ impl CorrectDrift<'_> {
         if cache.warned == objects {
             return;
         }
-        for id in &objects {
-            let message = format!("{id} was changed or deleted, and is left so");
-            tracing::warn!(release = %session.release, object = %id, "drift: {message}");
-            self.recorder.event(session, EventReason::DriftDetected, &message);
-        }
+        let named = shown(session, &objects);
+        masked_before(|| {
+            for object in named {
+                let message = format!("{object} was changed or deleted, and is left so");
+                tracing::warn!(release = %session.release, object, "drift: {message}");
+                self.recorder.event(session, EventReason::DriftDetected, &message);
+            }
+        });
         cache.warned = objects;
     }
 
@@ -116,7 +123,7 @@ impl CorrectDrift<'_> {
             Some(writer) => format!("{writer:?}"),
             None => "another writer".to_owned(),
         };
-        let named: Vec<String> = objects.iter().take(3).map(ToString::to_string).collect();
+        let named = shown(session, objects.iter().take(3));
         let message = format!(
             "{writer} keeps changing {}; it is corrected more slowly",
             named.join(", ")
@@ -124,6 +131,13 @@ impl CorrectDrift<'_> {
         tracing::warn!(release = %session.release, "{message}");
         self.recorder.event(session, EventReason::DriftFight, &message);
     }
+}
+
+/// Which objects these are, as it is shown: their names may be made of what the chart has looked up. They are looked through
+/// together, as that takes no longer with many.
+fn shown<'a>(session: &Session, objects: impl IntoIterator<Item = &'a ObjectId>) -> Vec<String> {
+    let named: Vec<String> = objects.into_iter().map(ToString::to_string).collect();
+    session.redactor.mask_all_own(&named)
 }
 
 /// An apply that changes an object gives it another time, and that of its fields is the same as a rule. What it gives must be

@@ -54,6 +54,22 @@ impl HealthSummary {
         summary
     }
 
+    /// The same with what `shown` makes of the names and namespaces of the objects that are listed.
+    #[must_use]
+    pub fn with_names(mut self, shown: impl FnOnce(&[&str]) -> Vec<String>) -> Self {
+        let listed = self.not_ready.iter_mut().take(MAX_NOT_READY);
+        let mut names: Vec<&mut String> = listed
+            .flat_map(|object| std::iter::once(&mut object.id.name).chain(&mut object.id.namespace))
+            .collect();
+        let said: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+        let shown = shown(&said);
+        for (name, shown) in names.iter_mut().zip(shown) {
+            **name = shown;
+        }
+        drop(names);
+        self
+    }
+
     /// Whether the first word is missing of what has become of an object.
     pub fn is_unseen(&self) -> bool {
         self.unseen
