@@ -1,11 +1,11 @@
 //! A chart looks up what is partly its own: whatever is in the Secrets of an answer is masked, whoever has written it, and
 //! wherever it is said.
 
-use kube::api::{Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
-use crate::bench::{Bench, condition};
+use crate::bench::{Bench, condition, wait_for_line};
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
 use crate::looked_up::{CANARY, quoting, set_secret, wait_untold};
@@ -231,5 +231,47 @@ async fn names_that_were_looked_up_are_masked_in_events_and_conditions() {
         .await
         .unwrap();
     bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_name_of_what_is_looked_up_is_masked_in_the_log() {
+    let Some(bench) = Bench::with_kind("name_of_a_lookup").await else {
+        return;
+    };
+    let group = &bench.group;
+    bench.watches(&format!(
+        "- {{group: {group}, version: v1, kind: Web, chart: web, reconcilePeriod: 1s}}\n"
+    ));
+    set_secret(&bench, CANARY, 0).await;
+    let named = "
+{{- $name := dig \"data\" \"canary\" \"\" (lookup \"v1\" \"Secret\" .Release.Namespace \"existing\") | b64dec }}
+{{- $found := lookup \"v1\" \"ConfigMap\" .Release.Namespace $name }}
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: by-name}
+data: {of: {{ dig \"data\" \"of\" \"none\" $found | quote }}}
+";
+    bench.add_template("by-name.yaml", named);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"of": "others"},
+        "metadata": {"name": CANARY, "namespace": bench.namespace}});
+    bench.cluster.apply_object(&map).await.unwrap();
+    wait_for_line(&operator, "what the chart looks up has changed").await;
+    bench.wait_revision("shop", 2).await;
+    let log = operator.log_text();
+    assert_eq!(log.lines().find(|line| line.contains(CANARY)), None);
+    let said = log
+        .lines()
+        .find(|line| line.contains("looks up has changed"))
+        .unwrap();
+    assert!(said.contains("ConfigMap ") && said.contains("********"), "{said}");
+    bench
+        .config_maps()
+        .delete(CANARY, &DeleteParams::default())
+        .await
+        .unwrap();
     operator.stop().await.unwrap();
 }

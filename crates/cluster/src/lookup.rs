@@ -81,6 +81,11 @@ impl Answer {
         }
     }
 
+    /// What was looked up, as people say it.
+    pub fn in_words(&self) -> String {
+        in_words_of_user(self.query())
+    }
+
     fn is_to(&self, query: LookupQuery<'_>) -> bool {
         (&*self.api_version, &*self.kind, &*self.namespace, &*self.name)
             == (query.api_version, query.kind, query.namespace, query.name)

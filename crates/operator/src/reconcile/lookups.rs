@@ -78,13 +78,9 @@ impl Lookups<'_> {
         }
         let pairs = answers.iter().zip(&known.lookups);
         for (answer, _) in pairs.filter(|(new, old)| !new.says_the_same(old)) {
-            let Answer {
-                kind,
-                namespace,
-                name,
-                ..
-            } = answer;
-            tracing::info!(release = %session.release, kind, namespace, name, "what the chart looks up has changed");
+            // Its name is the chart's, which may have made it of another answer.
+            let object = answer.in_words();
+            tracing::info!(release = %session.release, object, "what the chart looks up has changed");
         }
         let changed = self
             .comes_out_differently(session, prepared, last.revision, known.deployed)
