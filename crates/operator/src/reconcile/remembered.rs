@@ -8,7 +8,8 @@ use super::release_cache::{KnownRelease, Refusal, ReleaseCache};
 use super::unfinished::Unfinished;
 use crate::budget::Budget;
 
-/// What is remembered of a release at no cost: most have some objects, and look nothing up.
+/// What is remembered of a release at no cost, and what of its secrets: most have some objects, a private key with its
+/// certificates, and look nothing up.
 const SMALL: usize = 16 * 1024;
 /// What an entry takes beside its texts.
 const ENTRY: usize = 250;
@@ -18,38 +19,49 @@ const ENTRY: usize = 250;
 pub(super) struct Room(Option<OwnedSemaphorePermit>);
 
 impl ReleaseCache {
-    /// Keeps what is known of the release if `budget` has room for it. What is not kept is read again from the record, what
-    /// was refused with much to remember of it is tried again, and what was applied before a wait is applied once more after
-    /// it.
+    /// Keeps what is known of the release if `budget` has room for it. Without its secrets no words of others are shown; what
+    /// else is not kept is read again from the record, what was refused with much to remember of it is tried again, and what
+    /// was applied before a wait is applied once more after it.
     pub fn fit(&mut self, budget: &Budget) {
         self.room = Room::default();
         let known = self.known.as_ref().map_or(0, KnownRelease::weight);
         let known = known + self.refusal().map_or(0, Refusal::weight);
         let unfinished = self.unfinished.as_ref().map_or(0, Unfinished::weight);
-        if self.has_room(budget, known + unfinished) {
+        let secrets = self.secrets.weight();
+        if self.has_room(budget, known + unfinished, secrets) {
             return;
         }
         tracing::debug!(
             known,
             unfinished,
+            secrets,
             "there is no room for what is known of a release"
         );
+        if self.has_room(budget, known + unfinished, 0) {
+            self.secrets.forget();
+            return;
+        }
         self.forget_known();
         if self.refusal().is_some_and(|refusal| refusal.weight() > SMALL) {
             self.clear_refusal();
         }
-        if !self.has_room(budget, unfinished)
+        if self.has_room(budget, unfinished, secrets) {
+            return;
+        }
+        self.secrets.forget();
+        if !self.has_room(budget, unfinished, 0)
             && let Some(revision) = self.unfinished.as_mut().and_then(|left| left.revision.as_mut())
         {
             revision.applied = None;
         }
     }
 
-    fn has_room(&mut self, budget: &Budget, weight: usize) -> bool {
-        if weight > SMALL {
+    fn has_room(&mut self, budget: &Budget, weight: usize, secrets: usize) -> bool {
+        let weight: usize = [weight, secrets].iter().filter(|part| **part > SMALL).sum();
+        if weight > 0 {
             self.room = Room(budget.room_for_release(weight));
         }
-        weight <= SMALL || self.room.0.is_some()
+        weight == 0 || self.room.0.is_some()
     }
 }
 
@@ -98,12 +110,14 @@ mod tests {
     use steersman_watches::controls::Controls;
     use tokio::time::Instant;
 
+    use serde_json::json;
+
     use super::*;
     use crate::apply::HookWait;
     use crate::budget::Shares;
     use crate::reconcile::plan::Decision;
     use crate::reconcile::unfinished::{CurrentRevision, UnfinishedRevision};
-    use crate::status::{Failure, FailureStage, Prospect};
+    use crate::status::{Failure, FailureStage, Prospect, Redactor};
 
     fn inputs() -> Inputs {
         let digest = Digest::of(b"");
@@ -208,6 +222,31 @@ mod tests {
         cache.fit(&budget);
         assert!(cache.known.is_none());
         assert_eq!(cache.refused(&controls, Instant::now()), Some(inputs));
+    }
+
+    #[test]
+    fn secrets_have_room_too_or_no_words_of_others_are_shown() {
+        let budget = Budget::new(Shares::of(Some(128 << 20)));
+        let known = || {
+            let words: Vec<String> = (0..3000).map(|number| format!("{number:04}")).collect();
+            let secrets = Redactor::new([], &json!({ "passwords": words }));
+            let mut cache = looking_up(10);
+            cache.secrets.note_revisions(&[], &secrets);
+            assert!(cache.secrets.are_complete(&[]));
+            cache
+        };
+        let mut caches: Vec<ReleaseCache> = (0..400).map(|_| known()).collect();
+        for cache in &mut caches {
+            cache.fit(&budget);
+        }
+        let kept = caches.iter().filter(|cache| cache.secrets.are_complete(&[]));
+        assert!((50..300).contains(&kept.count()));
+        assert!(
+            caches.iter().all(|cache| cache.known.is_some()),
+            "it costs nothing"
+        );
+        let forgotten = caches.iter().filter(|cache| !cache.secrets.are_complete(&[]));
+        assert_eq!(forgotten.map(|cache| cache.secrets.weight()).sum::<usize>(), 0);
     }
 
     #[test]

@@ -126,6 +126,19 @@ impl KnownSecrets {
         }
     }
 
+    /// How many bytes they take.
+    pub(super) fn weight(&self) -> usize {
+        let looked_up = self.looked_up.iter().map(|(_, secrets)| secrets);
+        let all = self.release.known().into_iter().chain(looked_up);
+        all.map(|secrets| secrets.size() + ENTRY).sum()
+    }
+
+    /// There is no room for them. What others say is shown again once they were read again.
+    pub(super) fn forget(&mut self) {
+        self.release = OfRevisions::TooMany;
+        self.looked_up.clear();
+    }
+
     /// Masks what is known of them.
     pub(super) fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
