@@ -9,6 +9,7 @@ use crate::bench::{Bench, condition, wait_for_line};
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
 use crate::looked_up::{CANARY, quoting, set_secret, wait_untold};
+use crate::undoing::try_again;
 use crate::while_waiting::{JOBS, wait_awaited};
 
 /// What a Secret called `existing` has under `canary`, in an object that the server is made to refuse.
@@ -81,6 +82,42 @@ async fn what_others_have_written_over_a_value_of_the_release_is_masked() {
     lane.kill().await;
     lane.start().await;
     wait_untold(&lane).await;
+    lane.stop().await;
+}
+
+/// Charts keep what they have drawn once that way: it makes no revision, and is known again from the Secret.
+#[tokio::test]
+async fn what_a_chart_keeps_in_a_secret_of_its_own_is_known_after_a_restart() {
+    let Some(lane) = Lane::new("kept_in_its_own").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let kept = format!(
+        "{{{{- $found := lookup \"v1\" \"Secret\" .Release.Namespace \"existing\" }}}}\napiVersion: v1\nkind: Secret\n\
+         metadata: {{name: existing}}\nstringData:\n  canary: {{{{ if $found }}}}{{{{ $found.data.canary | b64dec }}}}\
+         {{{{ else }}}}{CANARY}{{{{ end }}}}\n  word: {{{{ if $found }}}}{{{{ $found.data.word | b64dec }}}}{{{{ else }}}}\
+         {{{{ randAlphaNum 9 }}}}{{{{ end }}}}\n"
+    );
+    bench.add_template("kept.yaml", &kept);
+    bench.add_template("copy.yaml", COPY);
+    lane.start().await;
+    for (revision, message) in [(1, "a"), (2, "b")] {
+        bench.apply_web("shop", json!({ "message": message })).await;
+        bench.wait_revision("shop", revision).await;
+    }
+    lane.kill().await;
+    lane.start().await;
+    try_again(bench, "now").await;
+    let is_handled = |web: &Value| (web["status"]["lastHandledReconcileAt"] == "now").then_some(());
+    bench
+        .wait("the reconcile", &bench.webs(), "shop", is_handled)
+        .await;
+    assert_eq!(bench.revisions().await, ["1 superseded", "2 deployed"]);
+    lane.proxy.inject(refusing());
+    bench.apply_web("shop", json!({"message": "c"})).await;
+    let message = refusal(bench).await;
+    assert!(message.contains("Invalid value: ********"), "{message}");
+    assert_unseen(&lane).await;
     lane.stop().await;
 }
 
