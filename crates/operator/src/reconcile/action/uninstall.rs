@@ -337,9 +337,10 @@ impl Uninstall<'_> {
         }
         let due = hooks_in_order(last.hooks(), event);
         let (hooks, refused) = self.executor.admitted_hooks(session, due).await?;
-        for error in refused {
+        let refused: Vec<String> = refused.iter().map(|error| chain(error)).collect();
+        for reason in session.redactor.mask_all(&refused) {
             // A deletion does not wait for what was made before the watch had bounds.
-            let message = format!("left out: {}", session.redactor.mask(&chain(&error)));
+            let message = format!("left out: {reason}");
             tracing::warn!(release = %session.release, "{message}");
             self.recorder.event(session, EventReason::HookLeftOut, &message);
         }
