@@ -275,9 +275,9 @@ async fn one_whose_start_has_no_answer_comes_to_its_end_before_another_spec() {
     lane.stop().await;
 }
 
-#[tokio::test]
-async fn one_that_nobody_tells_of_comes_to_its_end_before_another_spec() {
-    let Some(lane) = released("nobody_tells_of_a_job").await else {
+/// The watch breaks while a Job runs, and looking at it is answered by this status.
+async fn nobody_tells(test: &str, status: u16) {
+    let Some(lane) = released(test).await else {
         return;
     };
     let bench = &lane.bench;
@@ -285,8 +285,10 @@ async fn one_that_nobody_tells_of_comes_to_its_end_before_another_spec() {
     wait_awaited(bench, "shop-up").await;
     let first = wait_started(bench, "shop-up").await;
     bench.apply_web("shop", upgrade(2)).await;
-    // The watch breaks, and looking has no answer.
-    let silence = Fault::on("get", "jobs").name("shop-up-job").always().refuse(500);
+    let silence = Fault::on("get", "jobs")
+        .name("shop-up-job")
+        .always()
+        .refuse(status);
     let silence = lane.proxy.inject(silence);
     lane.proxy
         .inject(Fault::on("watch", "jobs").fail_event("MODIFIED", 500));
@@ -299,6 +301,16 @@ async fn one_that_nobody_tells_of_comes_to_its_end_before_another_spec() {
     lane.proxy.take_back(silence);
     one_after_the_other(bench, &first).await;
     lane.stop().await;
+}
+
+#[tokio::test]
+async fn one_that_nobody_tells_of_comes_to_its_end_before_another_spec() {
+    nobody_tells("nobody_tells_of_a_job", 500).await;
+}
+
+#[tokio::test]
+async fn one_that_may_not_be_looked_at_comes_to_its_end_before_another_spec() {
+    nobody_tells("a_job_may_not_be_looked_at", 403).await;
 }
 
 #[tokio::test]
@@ -337,4 +349,133 @@ async fn those_before_a_deletion_run_although_the_end_of_an_undoing_was_waited_f
     finish_job_of(bench, "shop-post", "Complete").await;
     bench.wait_gone(&bench.webs(), "shop").await;
     lane.stop().await;
+}
+
+/// Each `ConfigMap` is made anew before the Job, also where one of them goes slowly.
+#[tokio::test]
+async fn what_a_job_reads_is_of_its_revision() {
+    let Some(bench) = with_hooks("what_a_job_reads_is_of_its_revision").await else {
+        return;
+    };
+    let slow = CONF
+        .replace("-between", "-slow")
+        .replace(r#"hook-weight: "1""#, r#"hook-weight: "0""#);
+    bench.add_template("slow.yaml", &slow.replace("-conf", "-other"));
+    let spec = |image: u8| {
+        let up = json!({"name": "up", "on": "pre-upgrade", "image": image, "weight": 2});
+        json!({"conf": "pre-upgrade", "jobs": [up]})
+    };
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.apply_web("shop", spec(1)).await;
+    let first = wait_started(&bench, "shop-up").await;
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 2).await;
+    let before = map(&bench, "shop-between").await;
+    assert!(before.is_some());
+    let maps = bench.config_maps();
+    let hold = |names: Value| Patch::Merge(json!({"metadata": {"finalizers": names}}));
+    let parameters = PatchParams::default();
+    maps.patch("shop-slow", &parameters, &hold(json!(["example.com/hold"])))
+        .await
+        .unwrap();
+    bench.apply_web("shop", spec(2)).await;
+    let is_waited_for = |web: &Value| {
+        web["status"]
+            .to_string()
+            .contains("shop-slow is being deleted")
+            .then_some(())
+    };
+    bench.wait("the wait", &bench.webs(), "shop", is_waited_for).await;
+    maps.patch("shop-slow", &parameters, &hold(json!([])))
+        .await
+        .unwrap();
+    wait_started_anew(&bench, "shop-up", &first).await;
+    assert_ne!(map(&bench, "shop-between").await, before);
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 3).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn one_that_has_run_for_another_event_is_in_no_deletion_s_way() {
+    let Some(bench) = with_hooks("one_of_another_event").await else {
+        return;
+    };
+    let spec = json!({"jobs": [{"name": "both", "on": "post-install,post-delete", "policy": "hook-failed"}]});
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", spec).await;
+    let first = wait_started(&bench, "shop-both").await;
+    finish_job_of(&bench, "shop-both", "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    delete(&bench, "shop").await;
+    wait_started_anew(&bench, "shop-both", &first).await;
+    finish_job_of(&bench, "shop-both", "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_job_of_a_deletion_reads_stays_although_a_request_has_no_answer() {
+    let Some(lane) = Lane::new("what_a_job_of_a_deletion_reads").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    add_hooks(bench);
+    lane.start().await;
+    let spec = json!({"conf": "pre-delete", "jobs": [{"name": "bye", "on": "pre-delete", "weight": 2}]});
+    bench.apply_web("shop", spec).await;
+    bench.wait_revision("shop", 1).await;
+    lane.proxy
+        .inject(Fault::on("patch", "jobs").name("shop-bye-job").lose_answer());
+    delete(bench, "shop").await;
+    wait_started(bench, "shop-bye").await;
+    let before = (conf(bench, "shop").await, map(bench, "shop-between").await);
+    // It is tried again, and the Job found.
+    let is_found = |_: &Value| {
+        let trace = lane.proxy.trace();
+        let of_job = trace.iter().rev().filter(|call| call.name == "shop-bye-job");
+        let looks = of_job.take_while(|call| call.verb != "patch").count();
+        (looks >= 2).then_some(())
+    };
+    bench.wait("the next try", &bench.webs(), "shop", is_found).await;
+    assert!(before.0.is_some() && before.1.is_some());
+    assert_eq!(
+        (conf(bench, "shop").await, map(bench, "shop-between").await),
+        before
+    );
+    finish_job_of(bench, "shop-bye", "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    lane.stop().await;
+}
+
+/// What the revision before had as an object is a hook by now, and no longer to be pruned.
+#[tokio::test]
+async fn one_that_was_an_object_before_runs_once_whatever_restarts() {
+    let Some(bench) = Bench::with_kind("one_that_was_an_object").await else {
+        return;
+    };
+    let as_object = "{helm.sh/hook: {{ .on | quote }}";
+    assert!(JOBS.contains(as_object));
+    let either = JOBS.replace(
+        as_object,
+        "{ {{- with .on }}helm.sh/hook: {{ . | quote }}{{ else }}example.com/is: object{{ end }}",
+    );
+    bench.add_template("jobs.yaml", &either);
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({"jobs": [{"name": "up"}]})).await;
+    bench.wait_revision("shop", 1).await;
+    let object = wait_started(&bench, "shop-up").await;
+    bench
+        .apply_web("shop", json!({"jobs": [{"name": "up", "on": "post-upgrade"}]}))
+        .await;
+    let hook = wait_started_anew(&bench, "shop-up", &object).await;
+    wait_awaited(&bench, "shop-up").await;
+    operator.kill().await.unwrap();
+    finish_job_of(&bench, "shop-up", "Complete").await;
+    let operator = bench.ready_operator().await;
+    bench.wait_revision("shop", 2).await;
+    assert_eq!(uid(&bench, "shop-up").await, Some(hook));
+    operator.stop().await.unwrap();
 }

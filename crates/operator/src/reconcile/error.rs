@@ -265,7 +265,8 @@ impl ReconcileError {
 
     /// Whether the same may succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
-        self.request().is_some_and(RequestError::is_transient)
+        let is_unseen = matches!(self, Self::Hook(HookError::Unseen { .. }));
+        is_unseen || self.request().is_some_and(RequestError::is_transient)
     }
 
     /// Whether others have a word in it: the server, or what runs in a hook.

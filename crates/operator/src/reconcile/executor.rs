@@ -16,8 +16,8 @@ use super::release_cache::ReleaseCache;
 use super::session::Session;
 use super::unfinished::Stage;
 use crate::apply::{
-    Applier, CrdError, Deletion, Handover, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
-    event_name, is_ours_to_run,
+    Applier, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
+    event_name, hooks_in_order, is_ours_to_run,
 };
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
@@ -177,13 +177,19 @@ impl Executor {
         session.share.keep(plan.weight().saturating_mul(3));
         if stage.applied.is_none() {
             let (hooks, after) = (&plan.hooks.records, plan.hooks.after);
-            if !self.has_reached(session, (after, hooks), journal, stage).await? {
+            let is_past = self.has_reached(session, (after, hooks), journal, stage);
+            let mut running = BTreeSet::new();
+            if is_past.await? {
+                let after = hooks_in_order(hooks, after);
+                let objects = self.applier.objects_of_hooks(owner, &after).await;
+                running = objects.map_err(HookError::from)?;
+            } else {
                 let before = plan.hooks.before;
                 self.run_hooks(session, plan, before, journal, stage).await?;
             }
             let objects = self.left_to_others(session, plan).await?;
             let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
-            self.prune(session, &plan.prune, &changes).await?;
+            self.prune(session, &plan.prune, &changes, &running).await?;
             stage.applied = Some(changes);
         }
         let after = plan.hooks.after;
@@ -259,12 +265,13 @@ impl Executor {
     }
 
     /// Deletes what of `scope` was not applied. What is to be kept stays without our marks, and what was applied under
-    /// another API group of its kind stays as it is.
+    /// another API group of its kind stays as it is, and so do the objects of hooks that are `running` already after this.
     async fn prune(
         &self,
         session: &Session,
         scope: &PruneScope,
         applied: &ChangeSet,
+        running: &BTreeSet<ObjectId>,
     ) -> Result<(), ReconcileError> {
         if scope.is_empty() {
             return Ok(());
@@ -275,6 +282,7 @@ impl Executor {
         let (kept, gone): (Vec<PruneCandidate>, Vec<PruneCandidate>) =
             prune_candidates(named, &scope.abandoned, &desired)
                 .into_iter()
+                .filter(|candidate| !running.contains(&candidate.id))
                 .partition(|candidate| candidate.kept);
         for PruneCandidate { id, .. } in kept {
             let orphaning = self.applier.orphan_unless_applied(&session.owner, &id, &applied);

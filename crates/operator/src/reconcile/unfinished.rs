@@ -130,7 +130,8 @@ impl Session {
             wait: unfinished.map(|left| left.wait),
             // How a hook of it has ended is nowhere but in the failures.
             is_retry: cache.failures > 0,
-            is_recovery: cache.failures == 0,
+            // A process before this one, or a request without an answer, may have started some.
+            is_recovery: true,
             ..Stage::default()
         }
     }

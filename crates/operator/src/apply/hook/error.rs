@@ -88,6 +88,18 @@ pub enum HookError {
         /// What the server said.
         source: RequestError,
     },
+    /// The hook has started, and can't be looked at: it may still be running, whatever the server answers.
+    #[error("{event} hook {path}: failed to look whether {id} has ended")]
+    Unseen {
+        /// When it was started.
+        event: &'static str,
+        /// Its template.
+        path: String,
+        /// The one that was started, such as `Job default/migrate`.
+        id: Box<ObjectId>,
+        /// What the server said.
+        source: RequestError,
+    },
     /// An earlier run of the hook can't be deleted.
     #[error("{event} hook {path}: the earlier one can't be deleted")]
     Delete {
@@ -141,13 +153,15 @@ pub enum HookError {
 
 impl HookError {
     /// Whether a request had no answer that says anything, so that the same may succeed later.
-    pub(super) fn is_unanswered(&self) -> bool {
-        RequestError::behind(self).is_some_and(RequestError::is_transient)
+    pub(crate) fn is_unanswered(&self) -> bool {
+        matches!(self, Self::Unseen { .. })
+            || RequestError::behind(self).is_some_and(RequestError::is_transient)
     }
 
     /// Whether it is about the hook that is waited for: nothing is known of what comes after that.
     pub(crate) fn is_of(&self, wait: &HookWait) -> bool {
         let (Self::Request { event, path, .. }
+        | Self::Unseen { event, path, .. }
         | Self::Delete { event, path, .. }
         | Self::Journal { event, path, .. }) = self
         else {

@@ -21,6 +21,7 @@ use steersman_cluster::Owner;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ObjectId, objects_of_text};
 pub use under_way::HooksLeft;
+use under_way::NextRun;
 pub use wait::HookWait;
 
 use super::applier::Applier;
@@ -152,6 +153,7 @@ impl Applier {
                     Err(HookError::Waiting(wait)) => {
                         wait.mark = mark;
                         wait.turn = turn;
+                        wait.place = place - 1;
                         return outcome;
                     }
                     Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {
@@ -175,7 +177,7 @@ impl Applier {
     }
 
     /// How many objects of the event's hooks were made: those before the last Job or Pod that has run or was started, as each
-    /// waited for the one before it. That the one that is `resumed` was started needs no look.
+    /// waited for the one before it, and those before what is `resumed`. That this was started needs no look.
     async fn place_reached(
         &self,
         owner: &Owner,
@@ -184,11 +186,14 @@ impl Applier {
         resumed: Option<&HookWait>,
     ) -> Result<usize, HookError> {
         let reached = self.reached(owner, due, event, journal).await?;
-        Ok(match reached.next {
-            Some(next) if resumed.is_some_and(|wait| wait.mark == next.mark) => next.place,
-            Some(next) if self.is_left(&next.run, &next.mark).await? => next.place,
+        let is_resumed = |next: &NextRun<'_>| {
+            resumed.is_some_and(|wait| wait.has_started && wait.mark == next.mark && wait.id == next.run.id)
+        };
+        let place = match reached.next {
+            Some(next) if is_resumed(&next) || self.is_left(&next.run, &next.mark).await? => next.place,
             _ => reached.place,
-        })
+        };
+        Ok(resumed.map_or(place, |wait| place.max(wait.place)))
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives

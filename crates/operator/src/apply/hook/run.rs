@@ -280,7 +280,7 @@ impl Applier {
                 self.dependents.expect(&owner.uid, &run.id, &seen, Until::Ended);
             }
             let found = api.get_opt(&run.id.name).await;
-            let found = found.map_err(|error| run.failed("read", error.into()))?;
+            let found = found.map_err(|error| run.unseen(term, error.into()))?;
             // A job with a time to live may be gone when it is done, and its name another's.
             let Some(object) = found.filter(|found| found.metadata.uid == seen.uid) else {
                 return match self.dependents.failure(&owner.uid) {
@@ -328,6 +328,7 @@ impl Applier {
             has_started,
             mark: String::new(),
             turn: 0,
+            place: 0,
             is_of_another_process: false,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
@@ -387,6 +388,19 @@ impl Run<'_> {
             event: self.event,
             path: self.hook.path.clone(),
             id: Box::new(self.id.clone()),
+        }
+    }
+
+    /// It was started, and nobody knows whether it has ended.
+    fn unseen(&self, term: Term, source: RequestError) -> HookError {
+        match term.exceeded() {
+            Some(timeout) => self.timed_out(timeout, format!("it can't be looked at: {source}")),
+            None => HookError::Unseen {
+                event: self.event,
+                path: self.hook.path.clone(),
+                id: Box::new(self.id.clone()),
+                source,
+            },
         }
     }
 

@@ -33,6 +33,8 @@ pub struct HookWait {
     pub(in crate::apply) mark: String,
     /// How many hooks of the event before it make the same object.
     pub(in crate::apply) turn: usize,
+    /// How many objects of the event's hooks come before it, all of which were made; 0 where that is not known.
+    pub(in crate::apply) place: usize,
     /// Whether another process has started it, so that it is not known how far that has come.
     pub(in crate::apply) is_of_another_process: bool,
     pub(in crate::apply) term: Term,
@@ -140,6 +142,7 @@ impl HookWait {
             has_started: true,
             mark: String::new(),
             turn: 0,
+            place: 0,
             is_of_another_process: false,
             term: Term::new(None),
             next_look: None,

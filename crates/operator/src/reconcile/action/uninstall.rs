@@ -8,7 +8,7 @@ use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
-use crate::apply::{Deletion, HookError, HookRun, HookWait, PruneError, hooks_in_order};
+use crate::apply::{Deletion, HookError, HookRun, PruneError, hooks_in_order};
 use crate::dependents::{Dependents, LiveObject};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -72,32 +72,18 @@ impl Uninstall<'_> {
         if !unreadable.is_empty() {
             self.warn_of_unreadable(session, &unreadable);
         }
-        let signed = revisions.iter().rfind(|stored| stored.is_signed());
-        // One that waited was one of an undoing where the deletion has not come so far.
-        let has_begun = signed.is_some_and(|last| {
-            last.record.info.status == ReleaseStatus::Uninstalling && last.snapshot.undoing.is_none()
-        });
-        if has_begun && stage.wait.as_ref().is_some_and(HookWait::is_after_deletion) {
+        if self.is_deleted(session, &revisions, stage).await? {
             self.finish(session, &revisions, is_taken_over, stage).await?;
             return Ok(Vec::new());
         }
         // What carries our mark goes too, should its revision have been lost.
         let unseen = self.dependents.find_unseen(&session.owner.uid);
         unseen.await.map_err(PruneError::from)?;
-        let mut marked = if is_incomplete || !doubtful.is_empty() {
+        let marked = if is_incomplete || !doubtful.is_empty() {
             self.executor.applier.all_marked(&session.owner).await?
         } else {
             self.dependents.owned(&session.owner.uid)
         };
-        // These run after all else is gone, and may do so already.
-        let last_hooks = signed.map(|last| hooks_in_order(last.hooks(), HookEvent::PostDelete));
-        let last_hooks = last_hooks.unwrap_or_default();
-        let running = self
-            .executor
-            .applier
-            .objects_of_hooks(&session.owner, &last_hooks);
-        let running = running.await.map_err(HookError::from)?;
-        marked.retain(|(id, _)| !running.contains(id));
         if revisions.is_empty() {
             session.log("Release not found");
         }
@@ -127,6 +113,28 @@ impl Uninstall<'_> {
         }
         self.finish(session, &revisions, is_taken_over, stage).await?;
         Ok(Vec::new())
+    }
+
+    /// Whether hooks run already that come after the last deletion. Their objects are nothing that is left to be deleted.
+    async fn is_deleted(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+        stage: &Stage,
+    ) -> Result<bool, ReconcileError> {
+        let Some(last) = revisions.iter().rfind(|stored| stored.is_signed()) else {
+            return Ok(false);
+        };
+        // Else they were those of an undoing.
+        let has_begun =
+            last.record.info.status == ReleaseStatus::Uninstalling && last.snapshot.undoing.is_none();
+        let journal = HookJournal::new(&session.history, last);
+        let after = (HookEvent::PostDelete, last.hooks());
+        Ok(has_begun
+            && self
+                .executor
+                .has_reached(session, after, Some(&journal), stage)
+                .await?)
     }
 
     /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept. What may still be there
