@@ -479,3 +479,96 @@ async fn one_that_was_an_object_before_runs_once_whatever_restarts() {
     assert_eq!(uid(&bench, "shop-up").await, Some(hook));
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_a_job_reads_stays_although_another_was_waited_for_before() {
+    let Some(lane) = released("a_wait_of_the_event_before").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let hook = |name: &str, on: &str| json!({"name": name, "on": on, "weight": 2});
+    let jobs = [hook("a-pre", "pre-upgrade"), hook("b-post", "post-upgrade")];
+    bench
+        .apply_web("shop", json!({"conf": "post-upgrade", "jobs": jobs}))
+        .await;
+    wait_awaited(bench, "shop-a-pre").await;
+    lane.proxy
+        .inject(Fault::on("patch", "jobs").name("shop-b-post-job").lose_answer());
+    finish_job_of(bench, "shop-a-pre", "Complete").await;
+    wait_started(bench, "shop-b-post").await;
+    let before = (conf(bench, "shop").await, map(bench, "shop-between").await);
+    assert!(before.0.is_some() && before.1.is_some());
+    wait_awaited(bench, "shop-b-post").await;
+    assert_eq!(
+        (conf(bench, "shop").await, map(bench, "shop-between").await),
+        before
+    );
+    finish_job_of(bench, "shop-b-post", "Complete").await;
+    bench.wait_revision("shop", 2).await;
+    lane.stop().await;
+}
+
+/// The watch has told of its end before its time to live was over.
+#[tokio::test]
+async fn one_that_has_failed_and_is_gone_has_failed_although_it_could_not_be_looked_at() {
+    let Some(lane) = released("failed_and_gone_without_an_answer").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench.apply_web("shop", upgrade(1)).await;
+    wait_awaited(bench, "shop-up").await;
+    let silence = Fault::on("get", "jobs").name("shop-up-job").always().refuse(500);
+    let silence = lane.proxy.inject(silence);
+    finish_job_of(bench, "shop-up", "Failed").await;
+    wait_told(bench).await;
+    let jobs = bench.api("batch", "v1", "Job", "jobs");
+    jobs.delete("shop-up-job", &DeleteParams::background())
+        .await
+        .unwrap();
+    bench.wait_gone(&jobs, "shop-up-job").await;
+    lane.proxy.take_back(silence);
+    let failed = |web: &Value| {
+        web["status"]
+            .to_string()
+            .contains("shop-up-job failed")
+            .then_some(())
+    };
+    bench.wait("the failure", &bench.webs(), "shop", failed).await;
+    lane.stop().await;
+}
+
+/// One before it is out of the bounds that the watch has by now.
+#[tokio::test]
+async fn one_after_a_deletion_runs_once_beside_one_that_is_left_out() {
+    let Some(bench) = with_hooks("beside_one_that_is_left_out").await else {
+        return;
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Release.Name }}-first\n  annotations: {helm.sh/hook: post-delete, \
+               helm.sh/hook-weight: \"-1\"}\nspec: {containers: [{name: a, image: registry.example.com/a}]}\n";
+    bench.add_template("first.yaml", pod);
+    let operator = bench.ready_operator().await;
+    let bye = json!({"jobs": [{"name": "bye", "on": "post-delete"}]});
+    bench.apply_web("shop", bye).await;
+    bench.wait_revision("shop", 1).await;
+    operator.stop().await.unwrap();
+    bench.watches(&format!(
+        "- group: {}\n  version: v1\n  kind: Web\n  chart: web\n  confine: {{kinds: {{deny: [Pod]}}}}\n",
+        bench.group
+    ));
+    let operator = bench.ready_operator().await;
+    delete(&bench, "shop").await;
+    let first = wait_started(&bench, "shop-bye").await;
+    operator.kill().await.unwrap();
+    let operator = bench.ready_operator().await;
+    let awaited = |web: &Value| {
+        web["status"]
+            .to_string()
+            .contains("shop-bye-job runs")
+            .then_some(())
+    };
+    bench.wait("the wait", &bench.webs(), "shop", awaited).await;
+    finish_job_of(&bench, "shop-bye", "Complete").await;
+    assert_eq!(uid(&bench, "shop-bye").await.unwrap_or(first.clone()), first);
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}

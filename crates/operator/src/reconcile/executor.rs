@@ -210,7 +210,7 @@ impl Executor {
             return Ok(false);
         };
         let name = event_name(event);
-        let is_waited_for = stage.wait.as_ref().is_some_and(|wait| wait.event == name);
+        let is_waited_for = stage.wait.as_ref().is_some_and(|wait| wait.is_of(journal, name));
         if is_waited_for || journal.has_begun(name) {
             return Ok(true);
         }

@@ -86,11 +86,12 @@ impl Stage {
 
     /// With what the release is left once more, as a request had no answer. Another spec may be what helps, but where the hook
     /// may still be running that comes after its end.
-    pub(super) fn wait_again(&self, session: &Session, error: &ReconcileError) -> Option<&HookWait> {
-        self.wait.as_ref().filter(|wait| {
-            let is_of_hook = matches!(error, ReconcileError::Hook(error) if error.is_of(wait));
-            error.is_transient() && (is_of_hook || self.is_of_spec(session))
-        })
+    pub(super) fn wait_again(&self, session: &Session, error: &ReconcileError) -> Option<HookWait> {
+        let wait = self.wait.clone().filter(|_| error.is_transient())?;
+        if matches!(error, ReconcileError::Hook(error) if error.is_of(&wait)) {
+            return Some(wait);
+        }
+        self.is_of_spec(session).then(|| wait.with_uncertain_progress())
     }
 
     /// Whether the revision is of the spec that the resource has.

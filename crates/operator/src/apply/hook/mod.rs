@@ -88,7 +88,9 @@ impl Applier {
         }
         let step = step("hooks").event(event_name(run.event));
         let outcome = step.of(self.run_due(owner, &due, run)).await;
-        if !matches!(outcome, Err(HookError::Waiting(_))) {
+        // What the watch has told of a hook is all that is known of it while it can't be looked at.
+        let goes_on = |error: &HookError| matches!(error, HookError::Waiting(_)) || error.is_unanswered();
+        if !outcome.as_ref().is_err_and(goes_on) {
             self.dependents.expect_nothing(&owner.uid);
         }
         outcome
@@ -108,7 +110,7 @@ impl Applier {
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
-        let is_of_event = |wait: &&HookWait| wait.mark == journal.mark(event_name(event), wait.turn);
+        let is_of_event = |wait: &&HookWait| wait.is_of(journal, event_name(event));
         let resumed = resumed.filter(is_of_event);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
@@ -131,7 +133,7 @@ impl Applier {
                 let mark = journal.mark(run.event, turn);
                 if journal.times_run(run.event, &run.id) > turn {
                     // What is left of it goes with the others. A later event may have one of the same name under way.
-                    if self.is_left(&run, &mark).await? {
+                    if self.is_left(owner, &run, &mark).await? {
                         done.push(run);
                     }
                     continue;
@@ -190,7 +192,9 @@ impl Applier {
             resumed.is_some_and(|wait| wait.has_started && wait.mark == next.mark && wait.id == next.run.id)
         };
         let place = match reached.next {
-            Some(next) if is_resumed(&next) || self.is_left(&next.run, &next.mark).await? => next.place,
+            Some(next) if is_resumed(&next) || self.is_left(owner, &next.run, &next.mark).await? => {
+                next.place
+            }
             _ => reached.place,
         };
         Ok(resumed.map_or(place, |wait| place.max(wait.place)))

@@ -139,19 +139,35 @@ impl Applier {
     /// Whether the release's object of a hook is there, and stays.
     pub(super) async fn is_there(&self, owner: &Owner, run: &Run<'_>) -> Result<bool, HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
-        let found = api.get_metadata_opt(&run.id.name).await;
-        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        let found = match api
+            .get_metadata_opt(&run.id.name)
+            .await
+            .map_err(RequestError::from)
+        {
+            Ok(found) => found,
+            Err(error) if error.is_transient() => return Err(run.failed("read", error)),
+            // It was made, and may not be looked at any longer.
+            Err(_) => return Ok(true),
+        };
         Ok(found.is_some_and(|found| {
             found.metadata.deletion_timestamp.is_none() && owner.ownership(&found.metadata) == Ownership::Ours
         }))
     }
 
     /// Whether the object is there that carries `mark`.
-    pub(in crate::apply) async fn is_left(&self, run: &Run<'_>, mark: &str) -> Result<bool, HookError> {
+    pub(in crate::apply) async fn is_left(
+        &self,
+        owner: &Owner,
+        run: &Run<'_>,
+        mark: &str,
+    ) -> Result<bool, HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = api.get_metadata_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
-        Ok(found.is_some_and(|found| mark_of(&found.metadata).is_some_and(|found| found == mark)))
+        Ok(found.is_some_and(|found| {
+            mark_of(&found.metadata).is_some_and(|found| found == mark)
+                && owner.ownership(&found.metadata) == Ownership::Ours
+        }))
     }
 
     /// Makes the object of a hook what `value` says: a new one, or the one with this UID.
@@ -329,7 +345,7 @@ impl Applier {
             mark: String::new(),
             turn: 0,
             place: 0,
-            is_of_another_process: false,
+            is_uncertain: false,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
         }

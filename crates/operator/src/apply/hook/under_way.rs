@@ -86,7 +86,7 @@ impl Applier {
         let due = hooks_in_order(hooks, event);
         let reached = self.reached(owner, &due, event, journal).await?;
         match reached.next {
-            Some(next) => self.is_left(&next.run, &next.mark).await,
+            Some(next) => self.is_left(owner, &next.run, &next.mark).await,
             None => Ok(journal.has_begun(event_name(event))),
         }
     }
@@ -168,7 +168,7 @@ impl Applier {
         Ok(Some(HookWait {
             mark,
             turn,
-            is_of_another_process: true,
+            is_uncertain: true,
             ..wait
         }))
     }

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use steersman_chart::HookEvent;
 use steersman_model::ObjectId;
 use tokio::time::Instant;
 
-use super::event::event_name;
 use crate::dependents::Dependents;
+use crate::release::HookJournal;
 
 /// How soon a hook is looked at again whose kind can't be watched, at first; later more seldom.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
@@ -35,8 +34,9 @@ pub struct HookWait {
     pub(in crate::apply) turn: usize,
     /// How many objects of the event's hooks come before it, all of which were made; 0 where that is not known.
     pub(in crate::apply) place: usize,
-    /// Whether another process has started it, so that it is not known how far that has come.
-    pub(in crate::apply) is_of_another_process: bool,
+    /// Whether it is not known how far its revision has come: another process has started it, or what came after it had no
+    /// answer.
+    pub(in crate::apply) is_uncertain: bool,
     pub(in crate::apply) term: Term,
     /// When to look at it without a sign of it; `None` where it is watched.
     pub(in crate::apply) next_look: Option<Instant>,
@@ -86,14 +86,23 @@ impl HookWait {
         !is_due && (self.next_look.is_some() || !dependents.has_come(owner))
     }
 
-    /// Whether it is one that runs when all objects of the release are gone.
-    pub fn is_after_deletion(&self) -> bool {
-        self.event == event_name(HookEvent::PostDelete)
+    /// Whether it is one of the revision with this journal, as often as that was undone by now, for an event.
+    pub(crate) fn is_of(&self, journal: &HookJournal<'_>, event: &str) -> bool {
+        self.mark == journal.mark(event, self.turn)
     }
 
-    /// Whether another process has started it, so that it is not known how far that has come.
-    pub fn is_of_another_process(&self) -> bool {
-        self.is_of_another_process
+    /// The same where what came after it had no answer.
+    #[must_use]
+    pub fn with_uncertain_progress(self) -> Self {
+        Self {
+            is_uncertain: true,
+            ..self
+        }
+    }
+
+    /// Whether it is not known how far its revision has come.
+    pub fn is_uncertain(&self) -> bool {
+        self.is_uncertain
     }
 
     /// How long it is until the hook is looked at without a sign of it; `None` where it may take for ever.
@@ -143,7 +152,7 @@ impl HookWait {
             mark: String::new(),
             turn: 0,
             place: 0,
-            is_of_another_process: false,
+            is_uncertain: false,
             term: Term::new(None),
             next_look: None,
         }

@@ -187,8 +187,8 @@ impl Deploy<'_> {
                     inputs,
                     first,
                 };
-                let next = error.awaited().or(stage.wait_again(session, &error));
-                if let Some(wait) = next.cloned() {
+                let next = error.awaited().cloned();
+                if let Some(wait) = next.or_else(|| stage.wait_again(session, &error)) {
                     cache.unfinished = Some(left_at(wait, session, current, stage, None));
                     return Err(error);
                 }
@@ -205,7 +205,10 @@ impl Deploy<'_> {
                         .mark_failed(session, cache, &mut stored, inputs, &error)
                         .await;
                 if !is_undone || !is_marked {
-                    look_for_hooks_again(cache, &stored, &error);
+                    // A hook may have been started before a request had no answer: it is looked for before anything else.
+                    if error.is_transient() && !stored.hooks().is_empty() {
+                        cache.forget_known();
+                    }
                     return Err(error);
                 }
                 let stage = Stage {
@@ -253,9 +256,9 @@ impl Deploy<'_> {
             }
             Err(NotUndone::Yet(source)) => {
                 let failure = error.in_few_words(&session.redactor);
-                let wait = stage.wait_again(session, &source).cloned();
+                let wait = stage.wait_again(session, &source);
                 if wait.is_none() {
-                    look_for_hooks_again(cache, failed, &source);
+                    cache.forget_known();
                 }
                 let source = Box::new(source);
                 let told = ReconcileError::NotUndone { failure, source };
@@ -415,13 +418,6 @@ impl Deploy<'_> {
 /// Whether the revision has failed, and is not to be gone on with as it is.
 fn is_final(error: &ReconcileError) -> bool {
     !error.is_transient()
-}
-
-/// A hook may have been started before a request had no answer: it is looked for before anything else is done.
-fn look_for_hooks_again(cache: &mut ReleaseCache, stored: &Stored, error: &ReconcileError) {
-    if error.is_transient() && !stored.hooks().is_empty() {
-        cache.forget_known();
-    }
 }
 
 /// Whether it is a hook of the end of a release, which a failed installation has, too: it does not count for a later end.

@@ -67,7 +67,7 @@ impl Recover<'_> {
         let (failure, stage) = if let Some(left) = left {
             let stage = Stage {
                 spec: Some(left.spec),
-                is_recovery: wait.as_ref().is_some_and(HookWait::is_of_another_process),
+                is_recovery: wait.as_ref().is_some_and(HookWait::is_uncertain),
                 wait,
                 applied: left.applied,
                 ..Stage::default()
@@ -101,7 +101,9 @@ impl Recover<'_> {
         let mut plan = Plan::recover(settings, &controls, current.first, &stored, &revisions)?;
         plan.decision = current.decision;
         if is_left {
-            executor.admit(session, &plan).await?;
+            // What was waited for is looked for again.
+            let admitted = executor.admit(session, &plan).await;
+            admitted.inspect_err(|_| cache.forget_known())?;
         } else {
             executor.begin(session, cache, current.inputs, &plan).await?;
         }

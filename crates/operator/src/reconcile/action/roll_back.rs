@@ -150,14 +150,12 @@ impl RollBack<'_> {
         if stage.wait.is_none() {
             self.executor.say(session, doing.clone()).await?;
         }
-        let journal = HookJournal::new(&session.history, failed);
-        let after = (HookEvent::PostDelete, failed.hooks());
-        let is_removed = self.executor.has_reached(session, after, Some(&journal), stage);
+        let uninstall = &self.uninstall;
+        let is_removed = uninstall.has_reached(session, failed, HookEvent::PostDelete, stage);
         if !is_removed.await? {
             self.remove_objects(session, failed, earlier, (stage, &doing))
                 .await?;
         }
-        let uninstall = &self.uninstall;
         let after = uninstall.run_hooks(session, Some(failed), HookEvent::PostDelete, stage);
         self.executor.say_awaited(session, &doing, after.await).await?;
         let hooks: Vec<_> = failed.hooks().iter().collect();

@@ -128,13 +128,31 @@ impl Uninstall<'_> {
         // Else they were those of an undoing.
         let has_begun =
             last.record.info.status == ReleaseStatus::Uninstalling && last.snapshot.undoing.is_none();
-        let journal = HookJournal::new(&session.history, last);
-        let after = (HookEvent::PostDelete, last.hooks());
         Ok(has_begun
             && self
-                .executor
-                .has_reached(session, after, Some(&journal), stage)
+                .has_reached(session, last, HookEvent::PostDelete, stage)
                 .await?)
+    }
+
+    /// Whether hooks of a revision have run or were started for an event of an end.
+    pub(super) async fn has_reached(
+        &self,
+        session: &Session,
+        last: &Stored,
+        event: HookEvent,
+        stage: &Stage,
+    ) -> Result<bool, ReconcileError> {
+        if session.controls.uninstall.hooks_disabled {
+            return Ok(false);
+        }
+        let due = hooks_in_order(last.hooks(), event);
+        // Those that are out of bounds by now do not run.
+        let (hooks, _) = self.executor.admitted_hooks(session, due).await?;
+        let journal = HookJournal::new(&session.history, last);
+        let reached = self
+            .executor
+            .has_reached(session, (event, &hooks), Some(&journal), stage);
+        reached.await
     }
 
     /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept. What may still be there
