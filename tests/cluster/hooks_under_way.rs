@@ -78,10 +78,6 @@ async fn wait_told(bench: &Bench) {
     bench.wait("the failure", &bench.webs(), "shop", failed).await;
 }
 
-async fn delete(bench: &Bench, name: &str) {
-    bench.webs().delete(name, &DeleteParams::default()).await.unwrap();
-}
-
 #[tokio::test]
 async fn one_that_has_failed_while_nobody_ran_runs_again_where_its_policy_takes_it_away() {
     let Some(bench) = with_hooks("failed_while_nobody_ran").await else {
@@ -92,7 +88,7 @@ async fn one_that_has_failed_while_nobody_ran_runs_again_where_its_policy_takes_
     for (name, event) in [("before", "pre-delete"), ("after", "post-delete")] {
         bench.apply_web(name, spec(event)).await;
         bench.wait_revision(name, 1).await;
-        delete(&bench, name).await;
+        bench.delete_web(name).await;
     }
     bench.apply_web("new", spec("pre-install")).await;
     let names = ["new", "before", "after"];
@@ -131,7 +127,7 @@ async fn those_after_a_deletion_run_once_whatever_restarts() {
         let bye = json!({"jobs": [{"name": "bye", "on": "post-delete"}]});
         bench.apply_web(name, bye).await;
         bench.wait_revision(name, 1).await;
-        delete(&bench, name).await;
+        bench.delete_web(name).await;
     }
     let mut uids = Vec::new();
     for name in names {
@@ -331,7 +327,7 @@ async fn those_before_a_deletion_run_although_the_end_of_an_undoing_was_waited_f
     finish_job_of(bench, "shop-pre", "Complete").await;
     let post = wait_started(bench, "shop-post").await;
     lane.kill().await;
-    delete(bench, "shop").await;
+    bench.delete_web("shop").await;
     lane.start_with(&flags).await;
     let awaited = |web: &Value| {
         web["status"]
@@ -409,7 +405,7 @@ async fn one_that_has_run_for_another_event_is_in_no_deletion_s_way() {
     let first = wait_started(&bench, "shop-both").await;
     finish_job_of(&bench, "shop-both", "Complete").await;
     bench.wait_revision("shop", 1).await;
-    delete(&bench, "shop").await;
+    bench.delete_web("shop").await;
     wait_started_anew(&bench, "shop-both", &first).await;
     finish_job_of(&bench, "shop-both", "Complete").await;
     bench.wait_gone(&bench.webs(), "shop").await;
@@ -429,7 +425,7 @@ async fn what_a_job_of_a_deletion_reads_stays_although_a_request_has_no_answer()
     bench.wait_revision("shop", 1).await;
     lane.proxy
         .inject(Fault::on("patch", "jobs").name("shop-bye-job").lose_answer());
-    delete(bench, "shop").await;
+    bench.delete_web("shop").await;
     wait_started(bench, "shop-bye").await;
     let before = (conf(bench, "shop").await, map(bench, "shop-between").await);
     // It is tried again, and the Job found.
@@ -567,7 +563,7 @@ async fn one_after_a_deletion_runs_once_beside_one_that_is_left_out() {
     let operator = bench.ready_operator().await;
     let mut uids = Vec::new();
     for name in names {
-        delete(&bench, name).await;
+        bench.delete_web(name).await;
         uids.push(wait_started(&bench, &format!("{name}-bye")).await);
     }
     operator.kill().await.unwrap();

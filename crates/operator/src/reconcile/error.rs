@@ -265,8 +265,10 @@ impl ReconcileError {
 
     /// Whether the same may succeed later without anybody changing anything.
     pub fn is_transient(&self) -> bool {
-        let is_unseen = matches!(self, Self::Hook(HookError::Unseen { .. }));
-        is_unseen || self.request().is_some_and(RequestError::is_transient)
+        match self {
+            Self::Hook(error) => error.is_unanswered(),
+            _ => self.request().is_some_and(RequestError::is_transient),
+        }
     }
 
     /// Whether others have a word in it: the server, or what runs in a hook.

@@ -106,11 +106,10 @@ fn weight_of_lookups(lookups: &[Answer]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use steersman_model::{Change, ChangeSet, Digest, Inputs, Revision};
     use steersman_watches::controls::Controls;
     use tokio::time::Instant;
-
-    use serde_json::json;
 
     use super::*;
     use crate::apply::HookWait;

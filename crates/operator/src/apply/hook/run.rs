@@ -28,8 +28,13 @@ const PODS: u32 = 50;
 const RUN: &str = "steersman.dev/hook-run";
 
 /// For what the object of a hook was started, as it says itself.
-pub(super) fn mark_of(metadata: &ObjectMeta) -> Option<&String> {
+fn mark_of(metadata: &ObjectMeta) -> Option<&String> {
     metadata.annotations.as_ref()?.get(RUN)
+}
+
+/// Whether an object is the release's, and was started for what `mark` says.
+pub(super) fn is_marked(owner: &Owner, metadata: &ObjectMeta, mark: &str) -> bool {
+    mark_of(metadata).is_some_and(|found| found == mark) && owner.ownership(metadata) == Ownership::Ours
 }
 
 /// One hook about to run.
@@ -164,10 +169,7 @@ impl Applier {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = api.get_metadata_opt(&run.id.name).await;
         let found = found.map_err(|error| run.failed("read", error.into()))?;
-        Ok(found.is_some_and(|found| {
-            mark_of(&found.metadata).is_some_and(|found| found == mark)
-                && owner.ownership(&found.metadata) == Ownership::Ours
-        }))
+        Ok(found.is_some_and(|found| is_marked(owner, &found.metadata, mark)))
     }
 
     /// Makes the object of a hook what `value` says: a new one, or the one with this UID.

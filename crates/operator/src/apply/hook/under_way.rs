@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::api::DynamicObject;
 use steersman_chart::HookEvent;
-use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_cluster::{Owner, RequestError};
 use steersman_model::objects_of_text;
 
 use super::Turns;
@@ -12,7 +12,7 @@ use super::error::HookError;
 use super::event::event_name;
 use super::order::hooks_in_order;
 use super::progress::{Progress, progress};
-use super::run::{Run, mark_of};
+use super::run::{Run, is_marked};
 use super::wait::{HookWait, Term};
 use crate::apply::applier::Applier;
 use crate::dependents::Until;
@@ -150,9 +150,8 @@ impl Applier {
         let is_running = |object: &DynamicObject| {
             let progress = progress(&run.id.kind, &object.metadata, &object.data);
             matches!(progress, Progress::Running(_))
-                && mark_of(&object.metadata) == Some(&mark)
                 && object.metadata.deletion_timestamp.is_none()
-                && owner.ownership(&object.metadata) == Ownership::Ours
+                && is_marked(owner, &object.metadata, &mark)
         };
         let Some(object) = found.filter(is_running) else {
             return Ok(None);
