@@ -112,27 +112,48 @@ async fn one_that_has_failed_while_nobody_ran_runs_again_where_its_policy_takes_
     operator.stop().await.unwrap();
 }
 
+const CROWD: [&str; 4] = ["one", "two", "three", "four"];
+
+/// Releases with a Job after their deletion, and another one whose Job runs, so that Jobs are watched and known at once.
+async fn release_crowd(bench: &Bench) {
+    let long = json!({"jobs": [{"name": "long", "on": "pre-install"}]});
+    bench.apply_web("shop", long).await;
+    wait_awaited(bench, "shop-long").await;
+    for name in CROWD {
+        let bye = json!({"jobs": [{"name": "bye", "on": "post-delete"}]});
+        bench.apply_web(name, bye).await;
+        bench.wait_revision(name, 1).await;
+    }
+}
+
+/// Deletes them, and gives the UIDs of the Jobs that run after that.
+async fn delete_crowd(bench: &Bench) -> Vec<String> {
+    let mut uids = Vec::new();
+    for name in CROWD {
+        bench.delete_web(name).await;
+        uids.push(wait_started(bench, &format!("{name}-bye")).await);
+    }
+    uids
+}
+
+/// Ends the Jobs of all but the first, which are still those with these UIDs.
+async fn end_crowd(bench: &Bench, uids: &[String]) {
+    for (name, before) in CROWD.iter().zip(uids).skip(1) {
+        let found = uid(bench, &format!("{name}-bye")).await;
+        assert_eq!(found.as_ref(), Some(before), "{name}");
+        finish_job_of(bench, &format!("{name}-bye"), "Complete").await;
+        bench.wait_gone(&bench.webs(), name).await;
+    }
+}
+
 #[tokio::test]
 async fn those_after_a_deletion_run_once_whatever_restarts() {
     let Some(bench) = with_hooks("after_a_deletion").await else {
         return;
     };
-    let names = ["one", "two", "three", "four"];
     let operator = bench.ready_operator().await;
-    // Others have Jobs that are watched, so that these are known at once.
-    let long = json!({"jobs": [{"name": "long", "on": "pre-install"}]});
-    bench.apply_web("shop", long).await;
-    wait_awaited(&bench, "shop-long").await;
-    for name in names {
-        let bye = json!({"jobs": [{"name": "bye", "on": "post-delete"}]});
-        bench.apply_web(name, bye).await;
-        bench.wait_revision(name, 1).await;
-        bench.delete_web(name).await;
-    }
-    let mut uids = Vec::new();
-    for name in names {
-        uids.push(wait_started(&bench, &format!("{name}-bye")).await);
-    }
+    release_crowd(&bench).await;
+    let uids = delete_crowd(&bench).await;
     operator.kill().await.unwrap();
     finish_job_of(&bench, "one-bye", "Complete").await;
     let operator = bench.ready_operator().await;
@@ -142,17 +163,7 @@ async fn those_after_a_deletion_run_once_whatever_restarts() {
     // What comes first of a resource is seen to have come for all.
     bench.apply_web("seen", json!({})).await;
     bench.wait_revision("seen", 1).await;
-    for (name, before) in names.iter().zip(&uids).skip(1) {
-        assert_eq!(
-            uid(&bench, &format!("{name}-bye")).await.as_ref(),
-            Some(before),
-            "{name}"
-        );
-        finish_job_of(&bench, &format!("{name}-bye"), "Complete").await;
-    }
-    for name in names {
-        bench.wait_gone(&bench.webs(), name).await;
-    }
+    end_crowd(&bench, &uids).await;
     operator.stop().await.unwrap();
 }
 
@@ -329,13 +340,7 @@ async fn those_before_a_deletion_run_although_the_end_of_an_undoing_was_waited_f
     lane.kill().await;
     bench.delete_web("shop").await;
     lane.start_with(&flags).await;
-    let awaited = |web: &Value| {
-        web["status"]
-            .to_string()
-            .contains("shop-post-job runs")
-            .then_some(())
-    };
-    bench.wait("the wait", &bench.webs(), "shop", awaited).await;
+    wait_awaited(bench, "shop-post").await;
     let silence = Fault::on("get", "jobs").name("shop-pre-job").refuse(500);
     lane.proxy.inject(silence);
     finish_job_of(bench, "shop-post", "Complete").await;
@@ -543,37 +548,18 @@ async fn one_after_a_deletion_runs_once_beside_one_that_is_left_out() {
                helm.sh/hook-weight: \"-1\"}\nspec: {containers: [{name: a, image: registry.example.com/a}]}\n";
     bench.add_template("first.yaml", pod);
     let operator = bench.ready_operator().await;
-    let names = ["one", "two", "three", "four"];
-    // Others have Jobs that are watched, so that these are known at once.
-    bench
-        .apply_web("shop", json!({"jobs": [{"name": "long", "on": "pre-install"}]}))
-        .await;
-    wait_awaited(&bench, "shop-long").await;
-    for name in names {
-        bench
-            .apply_web(name, json!({"jobs": [{"name": "bye", "on": "post-delete"}]}))
-            .await;
-        bench.wait_revision(name, 1).await;
-    }
+    release_crowd(&bench).await;
     operator.stop().await.unwrap();
     bench.watches(&format!(
         "- group: {}\n  version: v1\n  kind: Web\n  chart: web\n  confine: {{kinds: {{deny: [Pod]}}}}\n",
         bench.group
     ));
     let operator = bench.ready_operator().await;
-    let mut uids = Vec::new();
-    for name in names {
-        bench.delete_web(name).await;
-        uids.push(wait_started(&bench, &format!("{name}-bye")).await);
-    }
+    let uids = delete_crowd(&bench).await;
     operator.kill().await.unwrap();
     let operator = bench.ready_operator().await;
     finish_job_of(&bench, "one-bye", "Complete").await;
     bench.wait_gone(&bench.webs(), "one").await;
-    for (name, before) in names.iter().zip(uids).skip(1) {
-        assert_eq!(uid(&bench, &format!("{name}-bye")).await, Some(before), "{name}");
-        finish_job_of(&bench, &format!("{name}-bye"), "Complete").await;
-        bench.wait_gone(&bench.webs(), name).await;
-    }
+    end_crowd(&bench, &uids).await;
     operator.stop().await.unwrap();
 }

@@ -31,6 +31,7 @@ mod handover;
 mod health;
 mod hook_policies;
 mod hooks;
+mod hooks_made;
 mod hooks_under_way;
 mod ignored_values;
 mod immutable;

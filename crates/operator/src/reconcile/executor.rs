@@ -237,7 +237,6 @@ impl Executor {
             journal,
             resumed: stage.wait.as_ref(),
             is_retry: stage.is_retry,
-            is_recovery: stage.is_recovery,
         };
         let ran = self.applier.run_hooks(&session.owner, run).await;
         let ran = ran.map_err(ReconcileError::from);

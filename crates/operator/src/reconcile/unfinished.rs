@@ -69,7 +69,7 @@ pub(super) struct Stage {
     pub(super) spec: Option<Digest>,
     /// Whether the revision was tried before, and has failed.
     pub(super) is_retry: bool,
-    /// Whether a former process may have come some way with it, and it has not failed.
+    /// Whether a former process, or an attempt that has failed, may have come some way with it.
     pub(super) is_recovery: bool,
 }
 

@@ -5,34 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use steersman_model::ObjectId;
 
 use super::history::{History, HistoryError};
+use super::hook_mark::hook_mark;
 use super::stored::{FinishedHook, Snapshot, Stored};
-
-/// Whether an object with the mark `found` was started for the same event of the same revision as one with `mark`, but before
-/// that was undone.
-///
-/// ```
-/// use steersman_operator::release::is_of_undone;
-///
-/// assert!(is_of_undone("3/pre-delete of 2026-01-01T00:00:00Z", "3/pre-delete/1 of 2026-01-01T00:00:00Z"));
-/// assert!(!is_of_undone("2/pre-delete of 2026-01-01T00:00:00Z", "3/pre-delete/1 of 2026-01-01T00:00:00Z"));
-/// ```
-pub fn is_of_undone(found: &str, mark: &str) -> bool {
-    let read = |mark: &str| {
-        let (run, written) = mark.split_once(" of ")?;
-        let mut parts = run.split('/');
-        let of = (
-            parts.next()?.to_owned(),
-            parts.next()?.to_owned(),
-            written.to_owned(),
-        );
-        let undone: u32 = parts.next().map_or(Ok(0), str::parse).ok()?;
-        parts.next().is_none().then_some((of, undone))
-    };
-    match (read(found), read(mark)) {
-        (Some((of, before)), Some((event, undone))) => of == event && before != undone,
-        _ => false,
-    }
-}
 
 /// The hooks of a revision that have run to their end. A Job that has run may be gone, by its policy or by its time to live, so
 /// that only the revision tells.
@@ -59,18 +33,8 @@ impl<'a> HookJournal<'a> {
     /// number is used again where somebody has deleted it. `turn` is 0 for the first of these hooks.
     pub fn mark(&self, event: &str, turn: usize) -> String {
         let (revision, snapshot) = (self.stored.record.version, &self.stored.snapshot);
-        let event = match turn {
-            0 => event.to_owned(),
-            turn => format!("{event}+{turn}"),
-        };
-        let run = match snapshot.undone {
-            0 => format!("{revision}/{event}"),
-            undone => format!("{revision}/{event}/{undone}"),
-        };
-        match snapshot.written {
-            Some(written) => format!("{run} of {written}"),
-            None => run,
-        }
+        let undone = snapshot.undone;
+        hook_mark(revision, (event, turn), undone, snapshot.written)
     }
 
     /// How many of the hooks that make this object for the event have run, as the revision says.

@@ -10,6 +10,7 @@
 
 mod codec;
 mod history;
+mod hook_mark;
 mod index;
 mod journal;
 mod locate;
@@ -21,8 +22,9 @@ mod stored;
 
 pub use codec::{CodecError, MAX_DECODED_BYTES};
 pub use history::{History, HistoryError, surplus};
+pub use hook_mark::{has_come_to, is_of_undone};
 pub use index::ReleaseIndex;
-pub use journal::{HookJournal, is_of_undone};
+pub use journal::HookJournal;
 pub use locate::namespace_of;
 pub use parts::Parts;
 pub(crate) use record::never_run;

@@ -17,11 +17,10 @@ use order::{FAILED, SUCCEEDED, has_policy};
 pub use order::{hooks_in_order, is_ours_to_run};
 use run::{Run, Terms};
 use steersman_chart::HookEvent;
-use steersman_cluster::Owner;
-use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::{ObjectId, objects_of_text};
+use steersman_cluster::discovery::{DiscoveryError, unavailable};
+use steersman_cluster::{Owner, RequestError};
+use steersman_model::{ApiKind, ObjectId, objects_of_text};
 pub use under_way::HooksLeft;
-use under_way::NextRun;
 pub use wait::HookWait;
 
 use super::applier::Applier;
@@ -53,8 +52,6 @@ pub struct HookRun<'a> {
     pub resumed: Option<&'a HookWait>,
     /// Whether the hooks have failed before: the time of one that is still running begins anew then, and else with its start.
     pub is_retry: bool,
-    /// Whether a former process may have come some way, and none has failed.
-    pub is_recovery: bool,
 }
 
 /// Counts the hooks of an event that make the same object, one after the other.
@@ -76,7 +73,8 @@ impl Applier {
     /// A Job or Pod that has run for this revision and event, as the revision says, does not run again, and one that was
     /// started and has not failed is not started again, whatever its policy: the release was left while it ran, or the
     /// process was stopped. Any other one that is there and not to be deleted first is in the way, as it can't run again.
-    /// What is no Job or Pod is made what the chart says.
+    /// What is no Job or Pod is made what the chart says, once: what was made for this revision and event stays as it is, as
+    /// others may use it by now.
     ///
     /// # Errors
     /// The first hook that is to be waited for, fails or takes longer than the timeout, if there is one. Hooks before one
@@ -88,6 +86,11 @@ impl Applier {
         }
         let step = step("hooks").event(event_name(run.event));
         let outcome = step.of(self.run_due(owner, &due, run)).await;
+        let is_gone = |error: &HookError| RequestError::behind(error).is_some_and(RequestError::is_not_found);
+        if outcome.as_ref().is_err_and(is_gone) {
+            // The definition of its kind may be gone.
+            self.discovery.forget();
+        }
         // What the watch has told of a hook is all that is known of it while it can't be looked at.
         let goes_on = |error: &HookError| matches!(error, HookError::Waiting(_)) || error.is_unanswered();
         if !outcome.as_ref().is_err_and(goes_on) {
@@ -106,7 +109,6 @@ impl Applier {
             journal,
             resumed,
             is_retry,
-            is_recovery,
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
@@ -114,23 +116,21 @@ impl Applier {
         let resumed = resumed.filter(is_of_event);
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
-        let first = if is_recovery || resumed.is_some() {
-            self.place_reached(owner, due, (event, journal), resumed).await?
-        } else {
-            0
-        };
-        let mut place = 0;
+        let mut awaited = resumed;
         let mut turns = Turns::default();
         for hook in due {
             for run in self.prepare(owner, hook, event_name(event)).await? {
-                place += 1;
                 let turn = turns.next(&run.id);
-                // Policies may have taken it away, and those behind it need it.
-                if place <= first && !run.has_an_end() && self.is_there(owner, &run).await? {
+                let mark = journal.mark(run.event, turn);
+                let resumed = awaited.filter(|wait| wait.mark == mark && wait.id == run.id);
+                if resumed.is_some() {
+                    awaited = None;
+                }
+                // Nothing has taken it away since it was made.
+                if !run.has_an_end() && awaited.is_some_and(|wait| !wait.is_uncertain) {
                     done.push(run);
                     continue;
                 }
-                let mark = journal.mark(run.event, turn);
                 if journal.times_run(run.event, &run.id) > turn {
                     // What is left of it goes with the others. A later event may have one of the same name under way.
                     if self.is_left(owner, &run, &mark).await? {
@@ -141,8 +141,9 @@ impl Applier {
                 let terms = Terms {
                     mark: &mark,
                     timeout,
-                    resumed: resumed.filter(|wait| wait.mark == mark && wait.id == run.id),
+                    resumed,
                     is_retry,
+                    was_made: awaited.is_some(),
                 };
                 let step = step("hook").object(&run.id);
                 outcome = step.of(self.run_one(owner, &run, terms)).await;
@@ -155,7 +156,6 @@ impl Applier {
                     Err(HookError::Waiting(wait)) => {
                         wait.mark = mark;
                         wait.turn = turn;
-                        wait.place = place - 1;
                         return outcome;
                     }
                     Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {
@@ -178,26 +178,26 @@ impl Applier {
         outcome
     }
 
-    /// How many objects of the event's hooks were made: those before the last Job or Pod that has run or was started, as each
-    /// waited for the one before it, and those before what is `resumed`. That this was started needs no look.
-    async fn place_reached(
+    /// Those of `hooks` whose kinds are served, and why the others can't run.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn served_hooks(
         &self,
         owner: &Owner,
-        due: &[&HookRecord],
-        (event, journal): (HookEvent, &HookJournal<'_>),
-        resumed: Option<&HookWait>,
-    ) -> Result<usize, HookError> {
-        let reached = self.reached(owner, due, event, journal).await?;
-        let is_resumed = |next: &NextRun<'_>| {
-            resumed.is_some_and(|wait| wait.has_started && wait.mark == next.mark && wait.id == next.run.id)
-        };
-        let place = match reached.next {
-            Some(next) if is_resumed(&next) || self.is_left(owner, &next.run, &next.mark).await? => {
-                next.place
+        hooks: Vec<HookRecord>,
+        event: HookEvent,
+    ) -> Result<(Vec<HookRecord>, Vec<HookError>), DiscoveryError> {
+        let (mut served, mut gone) = (Vec::new(), Vec::new());
+        for hook in hooks {
+            match self.prepare(owner, &hook, event_name(event)).await {
+                Err(HookError::Discovery(error)) => return Err(error),
+                Err(error @ HookError::UnknownKind { .. }) => gone.push(error),
+                // What else is wrong with it is said when it runs.
+                _ => served.push(hook),
             }
-            _ => reached.place,
-        };
-        Ok(resumed.map_or(place, |wait| place.max(wait.place)))
+        }
+        Ok((served, gone))
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives
@@ -331,14 +331,17 @@ impl Applier {
             .served_with(objects.iter().map(|object| &object.api))
             .await?;
         let prepared = objects.into_iter().map(|object| {
-            let resource = served
-                .resource(&object.api)
-                .cloned()
-                .ok_or_else(|| HookError::UnknownKind {
+            let Some(resource) = served.resource(&object.api).cloned() else {
+                let ApiKind { group, kind, .. } = &object.api;
+                if served.is_unavailable(group, kind) {
+                    return Err(unavailable(group).into());
+                }
+                return Err(HookError::UnknownKind {
                     event,
                     path: hook.path.clone(),
                     kind: object.api.to_string(),
-                })?;
+                });
+            };
             let id = identify(&object, &resource, &owner.release_namespace);
             Ok(Run {
                 event,

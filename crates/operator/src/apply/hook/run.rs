@@ -20,19 +20,19 @@ use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new};
 use crate::dependents::Until;
-use crate::release::{HistoryError, HookRecord, is_of_undone};
+use crate::release::{HistoryError, HookRecord, has_come_to, is_of_undone};
 
 /// How many pods of a failed job are asked for what they said: others may have given many its label.
 const PODS: u32 = 50;
-/// The annotation of a hook's object that says for what it was started.
+/// The annotation of a hook's object that says for what it was made.
 const RUN: &str = "steersman.dev/hook-run";
 
-/// For what the object of a hook was started, as it says itself.
+/// For what the object of a hook was made, as it says itself.
 fn mark_of(metadata: &ObjectMeta) -> Option<&String> {
     metadata.annotations.as_ref()?.get(RUN)
 }
 
-/// Whether an object is the release's, and was started for what `mark` says.
+/// Whether an object is the release's, and was made for what `mark` says.
 pub(super) fn is_marked(owner: &Owner, metadata: &ObjectMeta, mark: &str) -> bool {
     mark_of(metadata).is_some_and(|found| found == mark) && owner.ownership(metadata) == Ownership::Ours
 }
@@ -49,24 +49,28 @@ pub(in crate::apply) struct Run<'a> {
 /// How a hook is run, as far as that is not the hook's own.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
-    /// What its object carries: one that does, and has not failed, was started before.
+    /// What its object carries: one that does, and has not failed, was made before.
     pub(super) mark: &'a str,
     pub(super) timeout: Option<Duration>,
     /// That the hook was waited for when the release was left.
     pub(super) resumed: Option<&'a HookWait>,
     /// Whether it has failed before, so that its time begins anew.
     pub(super) is_retry: bool,
+    /// Whether it comes before the hook that was waited for.
+    pub(super) was_made: bool,
 }
 
 /// What an object is to a run of the hook that makes it.
 enum Before {
-    /// It was started by this run, and has not failed.
+    /// It was made by this run, and has not failed.
     UnderWay(Box<ObjectMeta>),
     /// It is to go before this run: what it was started for was undone, or it has ended and is still there although its policy
     /// says otherwise, as nobody ran then, or its deletion was refused.
     Left,
-    /// It is another one, or none.
+    /// It is another one.
     Other,
+    /// No object has its name.
+    Absent,
 }
 
 impl Applier {
@@ -91,12 +95,17 @@ impl Applier {
                 return self.wait_done(owner, &api, run, term, started).await;
             }
         }
-        let before = if is_waited_for(&run.id) {
-            self.started_before(owner, &api, run, terms).await?
-        } else {
-            Before::Other
+        let found = match api.get_opt(&run.id.name).await.map_err(RequestError::from) {
+            Ok(found) => found,
+            // It may not be looked at any longer.
+            Err(error) if terms.was_made && !run.has_an_end() && !error.is_transient() => return Ok(()),
+            Err(error) => return Err(run.failed("read", error)),
         };
+        let before = made_before(owner, run, terms, found);
         if let Before::UnderWay(started) = before {
+            if !run.has_an_end() {
+                return Ok(());
+            }
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             if !terms.is_retry && resumed.is_none() {
                 term = term.of(&started);
@@ -104,8 +113,10 @@ impl Applier {
             return self.wait_done(owner, &api, run, term, *started).await;
         }
         let is_left = matches!(before, Before::Left);
+        let is_absent = matches!(before, Before::Absent);
+        let is_to_go = is_left || (!is_absent && has_policy(run.hook, BEFORE_CREATION));
         let mut is_kept = false;
-        if (is_left || has_policy(run.hook, BEFORE_CREATION)) && !run.is_definition() {
+        if is_to_go && !run.is_definition() {
             let deletion = self.delete(owner, &run.id).await;
             is_kept = deletion.map_err(|source| run.delete_failed(source))? == Deletion::Kept;
             if !is_kept {
@@ -115,13 +126,15 @@ impl Applier {
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
         let namespace = run.id.namespace.as_deref();
         let mut value = owner.mark(&run.object.value, namespace, run.object.is_kept());
-        if is_waited_for(&run.id)
-            && let Some(annotations) = value.pointer_mut("/metadata/annotations")
-        {
+        if let Some(annotations) = value.pointer_mut("/metadata/annotations") {
             annotations[RUN] = mark.into();
         }
-        let found = api.get_opt(&run.id.name).await;
-        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        let found = if is_absent {
+            None
+        } else {
+            let found = api.get_opt(&run.id.name).await;
+            found.map_err(|error| run.failed("read", error.into()))?
+        };
         let judged = found.map(|found| (owner.ownership(&found.metadata), found));
         let written = match judged {
             None => self.write(&api, run, value, None).await?,
@@ -139,24 +152,6 @@ impl Applier {
             Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
         };
         self.wait_done(owner, &api, run, term, written).await
-    }
-
-    /// Whether the release's object of a hook is there, and stays.
-    pub(super) async fn is_there(&self, owner: &Owner, run: &Run<'_>) -> Result<bool, HookError> {
-        let api = self.api(&run.resource, run.id.namespace.as_deref());
-        let found = match api
-            .get_metadata_opt(&run.id.name)
-            .await
-            .map_err(RequestError::from)
-        {
-            Ok(found) => found,
-            Err(error) if error.is_transient() => return Err(run.failed("read", error)),
-            // It was made, and may not be looked at any longer.
-            Err(_) => return Ok(true),
-        };
-        Ok(found.is_some_and(|found| {
-            found.metadata.deletion_timestamp.is_none() && owner.ownership(&found.metadata) == Ownership::Ours
-        }))
     }
 
     /// Whether the object is there that carries `mark`.
@@ -217,42 +212,6 @@ impl Applier {
             id: Box::new(run.id.clone()),
             state,
         }
-    }
-
-    /// Whether this run of the hook has made the object that is there, or an earlier one has left it.
-    async fn started_before(
-        &self,
-        owner: &Owner,
-        api: &Api<DynamicObject>,
-        run: &Run<'_>,
-        terms: Terms<'_>,
-    ) -> Result<Before, HookError> {
-        let found = api.get_opt(&run.id.name).await;
-        let found = found.map_err(|error| run.failed("read", error.into()))?;
-        let Some(object) = found.filter(|object| owner.ownership(&object.metadata) == Ownership::Ours) else {
-            return Ok(Before::Other);
-        };
-        let metadata = object.metadata;
-        let Some(found) = mark_of(&metadata) else {
-            return Ok(Before::Other);
-        };
-        if is_of_undone(found, terms.mark) {
-            return Ok(Before::Left);
-        }
-        let progress = progress(&run.id.kind, &metadata, &object.data);
-        let is_failed = matches!(progress, Progress::Failed(_));
-        if found == terms.mark && !is_failed && metadata.deletion_timestamp.is_none() {
-            return Ok(Before::UnderWay(Box::new(metadata)));
-        }
-        let is_to_go = match progress {
-            Progress::Done => has_policy(run.hook, SUCCEEDED),
-            Progress::Failed(_) => has_policy(run.hook, FAILED),
-            Progress::Running(_) => {
-                let is_over = Term::new(terms.timeout).of(&metadata).exceeded().is_some();
-                is_over && has_policy(run.hook, FAILED)
-            }
-        };
-        Ok(if is_to_go { Before::Left } else { Before::Other })
     }
 
     /// Goes on when the object that is being deleted is gone; else there is something to wait for.
@@ -346,7 +305,6 @@ impl Applier {
             has_started,
             mark: String::new(),
             turn: 0,
-            place: 0,
             is_uncertain: false,
             term,
             next_look: (!is_watched).then(|| HookWait::next_look(term)),
@@ -462,6 +420,42 @@ impl Run<'_> {
             state,
         }
     }
+}
+
+/// Whether this run of the hook has made the object that is there, or an earlier one has left it.
+fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<DynamicObject>) -> Before {
+    let Some(object) = found else {
+        return Before::Absent;
+    };
+    let metadata = object.metadata;
+    let Some(found) = mark_of(&metadata).filter(|_| owner.ownership(&metadata) == Ownership::Ours) else {
+        return Before::Other;
+    };
+    let stays = metadata.deletion_timestamp.is_none();
+    if !run.has_an_end() {
+        return if stays && has_come_to(found, terms.mark) {
+            Before::UnderWay(Box::new(metadata))
+        } else {
+            Before::Other
+        };
+    }
+    if is_of_undone(found, terms.mark) {
+        return Before::Left;
+    }
+    let progress = progress(&run.id.kind, &metadata, &object.data);
+    let is_failed = matches!(progress, Progress::Failed(_));
+    if found == terms.mark && !is_failed && stays {
+        return Before::UnderWay(Box::new(metadata));
+    }
+    let is_to_go = match progress {
+        Progress::Done => has_policy(run.hook, SUCCEEDED),
+        Progress::Failed(_) => has_policy(run.hook, FAILED),
+        Progress::Running(_) => {
+            let is_over = Term::new(terms.timeout).of(&metadata).exceeded().is_some();
+            is_over && has_policy(run.hook, FAILED)
+        }
+    };
+    if is_to_go { Before::Left } else { Before::Other }
 }
 
 /// Whether a hook of this kind has an end.

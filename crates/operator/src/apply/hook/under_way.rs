@@ -5,7 +5,6 @@ use std::time::Duration;
 use kube::api::DynamicObject;
 use steersman_chart::HookEvent;
 use steersman_cluster::{Owner, RequestError};
-use steersman_model::objects_of_text;
 
 use super::Turns;
 use super::error::HookError;
@@ -29,23 +28,13 @@ pub struct HooksLeft<'a> {
     pub timeout: Option<Duration>,
 }
 
-/// How far the hooks of an event have come.
-pub(super) struct Reached<'a> {
-    /// How many objects come before the last Job or Pod that has run.
-    pub(super) place: usize,
-    /// The first Job or Pod of which the revision does not say that it has run.
-    pub(super) next: Option<NextRun<'a>>,
-}
-
 /// A Job or Pod that comes next, or was started already.
-pub(super) struct NextRun<'a> {
-    pub(super) run: Run<'a>,
+struct NextRun<'a> {
+    run: Run<'a>,
     /// What its object carries.
-    pub(super) mark: String,
+    mark: String,
     /// How many hooks of the event before it make the same object.
     turn: usize,
-    /// How many objects come before it.
-    pub(super) place: usize,
 }
 
 impl Applier {
@@ -62,8 +51,8 @@ impl Applier {
     ) -> Result<Option<HookWait>, HookError> {
         for (event, hooks) in left.hooks {
             let due = hooks_in_order(hooks, *event);
-            let reached = self.reached(owner, &due, *event, left.journal).await?;
-            if let Some(next) = reached.next
+            let next = self.next_run(owner, &due, *event, left.journal).await?;
+            if let Some(next) = next
                 && let Some(wait) = self.left_running(owner, next, left.timeout).await?
             {
                 return Ok(Some(wait));
@@ -84,54 +73,37 @@ impl Applier {
         journal: &HookJournal<'_>,
     ) -> Result<bool, HookError> {
         let due = hooks_in_order(hooks, event);
-        let reached = self.reached(owner, &due, event, journal).await?;
-        match reached.next {
+        match self.next_run(owner, &due, event, journal).await? {
             Some(next) => self.is_left(owner, &next.run, &next.mark).await,
             None => Ok(journal.has_begun(event_name(event))),
         }
     }
 
-    /// How far the hooks of an event have come, as the revision says. What can't be read of them, or is of a kind that is gone,
-    /// is passed over.
-    pub(super) async fn reached<'a>(
+    /// The first Job or Pod of an event of which the revision does not say that it has run. What can't be read of the hooks, or
+    /// is of a kind that is gone, is passed over.
+    async fn next_run<'a>(
         &self,
         owner: &Owner,
         due: &[&'a HookRecord],
         event: HookEvent,
         journal: &HookJournal<'_>,
-    ) -> Result<Reached<'a>, HookError> {
-        let (mut place, mut reached, mut turns) = (0, 0, Turns::default());
+    ) -> Result<Option<NextRun<'a>>, HookError> {
+        let mut turns = Turns::default();
         for hook in due {
             let runs = match self.prepare(owner, hook, event_name(event)).await {
                 Ok(runs) => runs,
                 Err(error @ HookError::Discovery(_)) => return Err(error),
-                Err(_) => {
-                    place += objects_of_text(&hook.path, &hook.manifest).map_or(0, |objects| objects.len());
-                    continue;
-                }
+                Err(_) => continue,
             };
             for run in runs {
                 let turn = turns.next(&run.id);
-                if run.has_an_end() {
-                    if journal.times_run(run.event, &run.id) <= turn {
-                        let mark = journal.mark(run.event, turn);
-                        let next = Some(NextRun {
-                            run,
-                            mark,
-                            turn,
-                            place,
-                        });
-                        return Ok(Reached { place: reached, next });
-                    }
-                    reached = place;
+                if run.has_an_end() && journal.times_run(run.event, &run.id) <= turn {
+                    let mark = journal.mark(run.event, turn);
+                    return Ok(Some(NextRun { run, mark, turn }));
                 }
-                place += 1;
             }
         }
-        Ok(Reached {
-            place: reached,
-            next: None,
-        })
+        Ok(None)
     }
 
     async fn left_running(
@@ -140,7 +112,7 @@ impl Applier {
         next: NextRun<'_>,
         timeout: Option<Duration>,
     ) -> Result<Option<HookWait>, HookError> {
-        let NextRun { run, mark, turn, .. } = next;
+        let NextRun { run, mark, turn } = next;
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = match api.get_opt(&run.id.name).await.map_err(RequestError::from) {
             Ok(found) => found,

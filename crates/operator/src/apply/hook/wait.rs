@@ -32,8 +32,6 @@ pub struct HookWait {
     pub(in crate::apply) mark: String,
     /// How many hooks of the event before it make the same object.
     pub(in crate::apply) turn: usize,
-    /// How many objects of the event's hooks come before it, all of which were made; 0 where that is not known.
-    pub(in crate::apply) place: usize,
     /// Whether it is not known how far its revision has come: another process has started it, or what came after it had no
     /// answer.
     pub(in crate::apply) is_uncertain: bool,
@@ -151,7 +149,6 @@ impl HookWait {
             has_started: true,
             mark: String::new(),
             turn: 0,
-            place: 0,
             is_uncertain: false,
             term: Term::new(None),
             next_look: None,

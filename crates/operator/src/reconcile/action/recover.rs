@@ -1,7 +1,5 @@
 //! A revision that was written down and is not in effect: after a crash, after a failure, or as it had to wait for a hook.
 
-use steersman_model::ReleaseStatus;
-
 use super::deploy::{Deploy, Pending, Undoing};
 use crate::apply::HookWait;
 use crate::reconcile::error::ReconcileError;
@@ -74,13 +72,11 @@ impl Recover<'_> {
             };
             (left.failure.map(|failure| *failure), stage)
         } else {
-            let failure = session.failure_of(&stored);
-            // A revision that has failed is tried from its begin.
             let stage = Stage {
-                is_recovery: failure.is_some() || stored.record.info.status != ReleaseStatus::Failed,
+                is_recovery: true,
                 ..Stage::default()
             };
-            (failure, stage)
+            (session.failure_of(&stored), stage)
         };
         let executor = self.deploy.executor;
         if let Some(error) = failure {

@@ -362,8 +362,18 @@ impl Uninstall<'_> {
             return Ok(journal.into_finished());
         }
         let due = hooks_in_order(last.hooks(), event);
-        let (hooks, refused) = self.executor.admitted_hooks(session, due).await?;
-        let refused: Vec<String> = refused.iter().map(|error| chain(error)).collect();
+        let (mut hooks, refused) = self.executor.admitted_hooks(session, due).await?;
+        let mut refused: Vec<String> = refused.iter().map(|error| chain(error)).collect();
+        if event == HookEvent::PostDelete {
+            // Their kinds may have gone with what was deleted. What comes before that, a backup say, is needed.
+            let applier = &self.executor.applier;
+            let (served, gone) = applier
+                .served_hooks(&session.owner, hooks, event)
+                .await
+                .map_err(HookError::from)?;
+            hooks = served;
+            refused.extend(gone.iter().map(|error| chain(error)));
+        }
         for reason in session.redactor.mask_all(&refused) {
             // A deletion does not wait for what was made before the watch had bounds.
             let message = format!("left out: {reason}");
@@ -377,7 +387,6 @@ impl Uninstall<'_> {
             journal: &journal,
             resumed: stage.wait.as_ref(),
             is_retry: stage.is_retry,
-            is_recovery: stage.is_recovery,
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
         unless_terminating(session, ran)?;
