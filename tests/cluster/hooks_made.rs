@@ -1,11 +1,15 @@
 //! What hooks make that has no end, such as a claim: it is made once for a revision, as pods may use it by now.
 
+use std::time::{Duration, Instant};
+
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use steersman_testkit::cluster::Fault;
 
-use crate::bench::{Bench, condition, wait_for_line};
+use crate::bench::{Bench, condition, wait_for_line, wait_until};
 use crate::faults::lane::Lane;
 use crate::hooks::finish_job_of;
+use crate::hooks_under_way::{wait_started, wait_started_anew};
 use crate::while_waiting::{JOBS, job, wait_awaited};
 
 const CLAIM: &str = "apiVersion: v1
@@ -29,7 +33,7 @@ data: {turn: {{ . }}}
 ";
 
 /// How often what a hook has made was written, and deleted.
-fn written_and_deleted(lane: &Lane, name: &str) -> (usize, usize) {
+pub(crate) fn written_and_deleted(lane: &Lane, name: &str) -> (usize, usize) {
     let trace = lane.proxy.trace();
     let count = |verb: &str| {
         let calls = trace.iter();
@@ -144,43 +148,165 @@ async fn a_job_past_its_time_goes_on_while_its_revision_is_tried_again() {
     operator.stop().await.unwrap();
 }
 
-/// The kind may have gone with the release. What comes before a deletion is needed, and is waited for.
+/// A claim, a `ConfigMap`, a Secret: what `made` lists, each plain or a hook, and a Job for each event of `jobs`.
+const MADE: &str = "{{- range .Values.made }}
+---
+apiVersion: v1
+kind: {{ .kind | default \"ConfigMap\" }}
+metadata:
+  name: {{ $.Release.Name }}-{{ .name }}
+  annotations:
+    {{- with .on }}
+    helm.sh/hook: {{ . | quote }}
+    {{- end }}
+    helm.sh/hook-weight: {{ .weight | default \"-1\" | quote }}
+    {{- with .policy }}
+    helm.sh/hook-delete-policy: {{ . | quote }}
+    {{- end }}
+{{- if eq (.kind | default \"\") \"PersistentVolumeClaim\" }}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+{{- else }}
+data: { {{ .key | default \"key\" | quote }}: {{ .value | default \"value\" | quote }} }
+{{- end }}
+{{- end }}
+";
+
+/// An operator behind a proxy whose chart makes what the values list.
+pub(crate) async fn making(test: &str) -> Option<Lane> {
+    let lane = Lane::new(test).await?;
+    lane.bench.add_template("jobs.yaml", JOBS);
+    lane.bench.add_template("made.yaml", MADE);
+    lane.start().await;
+    Some(lane)
+}
+
+/// What the server refuses: such a key can't be.
+fn refused(on: &str) -> Value {
+    json!({"name": "refused", "on": on, "weight": "0", "key": "no key"})
+}
+
+/// Waits until it was tried so often to make `shop-refused`.
+async fn wait_tried(lane: &Lane, times: usize) {
+    let tried = || written_and_deleted(lane, "shop-refused").0 >= times;
+    wait_until("the next try", tried).await;
+}
+
+/// The revision before had it as an object of its own.
 #[tokio::test]
-async fn one_after_a_deletion_is_left_out_when_its_kind_is_gone() {
-    let Some(bench) = Bench::with_kind("a_hook_of_a_kind_that_is_gone").await else {
+async fn what_a_hook_has_taken_over_is_not_pruned() {
+    let Some(lane) = making("what_a_hook_has_taken_over").await else {
         return;
     };
-    bench.define("Note", "notes").await;
-    let note = |on: &str| {
-        format!(
-            "{{{{- if eq .Values.note \"{on}\" }}}}\napiVersion: {}/v1\nkind: Note\nmetadata:\n  name: {{{{ .Release.Name }}}}-note\n  \
-             annotations: {{helm.sh/hook: {on}}}\n{{{{- end }}}}\n",
-            bench.group
-        )
-    };
-    for on in ["pre-delete", "post-delete"] {
-        bench.add_template(&format!("{on}.yaml"), &note(on));
-    }
-    let operator = bench.ready_operator().await;
-    for (name, on) in [("before", "pre-delete"), ("after", "post-delete")] {
-        bench.apply_web(name, json!({ "note": on })).await;
-        bench.wait_revision(name, 1).await;
-    }
-    bench.delete_definition(&format!("notes.{}", bench.group)).await;
-    bench.delete_web("after").await;
-    bench.wait_gone(&bench.webs(), "after").await;
-    let told = bench.wait_event("HookLeftOut").await;
-    assert!(told.contains("post-delete.yaml: no matches for kind"), "{told}");
+    let bench = &lane.bench;
+    let map = |on: &str| json!({"name": "map", "on": on});
+    bench
+        .apply_web("shop", json!({"made": [{"name": "map"}, {"name": "plain"}]}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    bench
+        .apply_web("shop", json!({"made": [map("pre-upgrade")]}))
+        .await;
+    bench.wait_revision("shop", 2).await;
+    let made = bench.config_maps().get("shop-map").await.unwrap().metadata.uid;
+    bench.wait_gone(&bench.config_maps(), "shop-plain").await;
 
-    bench.delete_web("before").await;
-    let held = |web: &Value| {
-        let conditions = web.pointer("/status/conditions")?.to_string();
-        conditions
-            .contains("pre-delete.yaml: no matches for kind")
-            .then_some(())
+    bench.apply_web("shop", json!({"made": [{"name": "map"}]})).await;
+    bench.wait_revision("shop", 3).await;
+    assert_eq!(
+        bench.config_maps().get("shop-map").await.unwrap().metadata.uid,
+        made
+    );
+    let before = written_and_deleted(&lane, "shop-map");
+    bench
+        .apply_web(
+            "shop",
+            json!({"made": [map("post-upgrade"), refused("post-upgrade")]}),
+        )
+        .await;
+    wait_tried(&lane, 3).await;
+    let after = written_and_deleted(&lane, "shop-map");
+    assert_eq!((after.0 - before.0, after.1 - before.1), (1, 1));
+    lane.stop().await;
+}
+
+#[tokio::test]
+async fn what_goes_by_its_policy_does_not_hasten_the_next_try() {
+    let Some(lane) = making("a_policy_and_the_next_try").await else {
+        return;
     };
-    bench.wait("the reason", &bench.webs(), "before", held).await;
-    bench.define("Note", "notes").await;
-    bench.wait_gone(&bench.webs(), "before").await;
-    operator.stop().await.unwrap();
+    let bench = &lane.bench;
+    bench
+        .apply_web("shop", json!({"made": [{"name": "plain"}]}))
+        .await;
+    bench.wait_revision("shop", 1).await;
+    let read = json!({"name": "read", "on": "post-upgrade", "policy": "hook-succeeded"});
+    let made = json!([{"name": "plain"}, read, refused("post-upgrade")]);
+    bench.apply_web("shop", json!({ "made": made })).await;
+    wait_tried(&lane, 2).await;
+    let begun = Instant::now();
+    wait_tried(&lane, 4).await;
+    assert!(begun.elapsed() > Duration::from_secs(2), "{:?}", begun.elapsed());
+    lane.stop().await;
+}
+
+/// What is written to it goes with it.
+#[tokio::test]
+async fn what_is_going_is_not_made_but_waited_for() {
+    let Some(lane) = making("what_is_going").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let map = |value: &str| json!({"made": [{"name": "map", "on": "pre-install,pre-upgrade", "policy": "hook-failed", "value": value}]});
+    bench.apply_web("shop", map("one")).await;
+    bench.wait_revision("shop", 1).await;
+    let maps = bench.config_maps();
+    let hold = |names: Value| Patch::Merge(json!({"metadata": {"finalizers": names}}));
+    let parameters = PatchParams::default();
+    maps.patch("shop-map", &parameters, &hold(json!(["example.com/hold"])))
+        .await
+        .unwrap();
+    maps.delete("shop-map", &DeleteParams::default()).await.unwrap();
+    let former = maps.get("shop-map").await.unwrap();
+    bench.apply_web("shop", map("two")).await;
+    let waits = |web: &Value| {
+        let told = web.pointer("/status/conditions")?.to_string();
+        told.contains("shop-map is being deleted").then_some(())
+    };
+    bench.wait("the wait", &bench.webs(), "shop", waits).await;
+    assert_eq!(maps.get("shop-map").await.unwrap().data["data"]["key"], "one");
+    maps.patch("shop-map", &parameters, &hold(json!([])))
+        .await
+        .unwrap();
+    bench.wait_revision("shop", 2).await;
+    let made = maps.get("shop-map").await.unwrap();
+    assert_eq!(made.data["data"]["key"], "two");
+    assert_ne!(made.metadata.uid, former.metadata.uid);
+    lane.stop().await;
+}
+
+/// A hook makes it before the objects, to be deleted then, and another one after them, to stay.
+#[tokio::test]
+async fn what_a_later_hook_has_made_goes_by_no_earlier_one_s_policy() {
+    let Some(lane) = making("made_by_a_later_hook").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    let map = |on: &str, policy: &str| json!({"name": "map", "on": on, "policy": policy});
+    let up = json!({"name": "up", "on": "post-install", "policy": "before-hook-creation,hook-failed"});
+    let made = [
+        map("pre-install", "hook-succeeded"),
+        map("post-install", "before-hook-creation"),
+    ];
+    bench.apply_web("shop", json!({"made": made, "jobs": [up]})).await;
+    let first = wait_started(bench, "shop-up").await;
+    let made = bench.config_maps().get("shop-map").await.unwrap().metadata.uid;
+    finish_job_of(bench, "shop-up", "Failed").await;
+    wait_started_anew(bench, "shop-up", &first).await;
+    finish_job_of(bench, "shop-up", "Complete").await;
+    bench.wait_revision("shop", 1).await;
+    assert_eq!(
+        bench.config_maps().get("shop-map").await.unwrap().metadata.uid,
+        made
+    );
+    lane.stop().await;
 }

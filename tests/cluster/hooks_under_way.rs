@@ -38,12 +38,12 @@ async fn with_hooks(test: &str) -> Option<Bench> {
 }
 
 /// Waits until a Job has started, and gives its UID.
-async fn wait_started(bench: &Bench, name: &str) -> String {
+pub(crate) async fn wait_started(bench: &Bench, name: &str) -> String {
     wait_started_anew(bench, name, "").await
 }
 
 /// The same of one that is not the Job with this UID.
-async fn wait_started_anew(bench: &Bench, name: &str, before: &str) -> String {
+pub(crate) async fn wait_started_anew(bench: &Bench, name: &str, before: &str) -> String {
     let jobs = bench.api("batch", "v1", "Job", "jobs");
     let started = |job: &Value| {
         let uid = job.pointer("/metadata/uid")?.as_str()?;

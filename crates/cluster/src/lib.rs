@@ -41,7 +41,7 @@ mod too_large;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
-pub use mark::{CHART_LABEL, Owner, Ownership, is_named, orphan_patch, owner_kind, without_marks};
+pub use mark::{CHART_LABEL, HOOK_RUN, Owner, Ownership, is_named, orphan_patch, owner_kind, without_marks};
 pub use proof::{OWNER_UID_LABEL, is_kept, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};

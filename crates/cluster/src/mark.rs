@@ -11,6 +11,9 @@ use crate::proof::{OWNER_UID_LABEL, owner_uid};
 /// The chart's name; helm-operator's label.
 pub const CHART_LABEL: &str = "helm.sdk.operatorframework.io/chart";
 
+/// The annotation of what a hook makes: for what it was made.
+pub const HOOK_RUN: &str = "steersman.dev/hook-run";
+
 const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 const RELEASE_NAME: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
@@ -109,6 +112,16 @@ impl Owner {
                 annotations.insert(PRIMARY_RESOURCE.to_owned(), self.primary().into());
                 annotations.insert(PRIMARY_RESOURCE_TYPE.to_owned(), self.resource_type().into());
             }
+        }
+        object
+    }
+
+    /// The same of what a hook makes, which says for what it was made, too.
+    pub fn mark_hook(&self, object: &Value, namespace: Option<&str>, kept: bool, run: &str) -> Value {
+        let mut object = self.mark(object, namespace, kept);
+        if let Some(map) = object.as_object_mut() {
+            let annotations = entry_map(entry_map(map, "metadata"), "annotations");
+            annotations.insert(HOOK_RUN.to_owned(), run.into());
         }
         object
     }
@@ -226,7 +239,7 @@ pub fn orphan_patch(existing: &ObjectMeta, uid: &str) -> Option<Value> {
         "uid": existing.uid, "resourceVersion": existing.resource_version,
         "ownerReferences": others,
         "labels": { OWNER_UID_LABEL: null },
-        "annotations": { PRIMARY_RESOURCE: null, PRIMARY_RESOURCE_TYPE: null },
+        "annotations": { PRIMARY_RESOURCE: null, PRIMARY_RESOURCE_TYPE: null, HOOK_RUN: null },
     }}))
 }
 
@@ -254,6 +267,7 @@ pub fn without_marks(mut object: Value) -> Value {
                 RELEASE_NAMESPACE,
                 PRIMARY_RESOURCE,
                 PRIMARY_RESOURCE_TYPE,
+                HOOK_RUN,
             ][..],
         ),
     ] {

@@ -201,7 +201,7 @@ impl Applier {
                 (Err(error), _) if error.is_about_the_schema() => {
                     let fitting = mend(&api, &value, error).await;
                     let fitting = fitting.map_err(|error| refused(id, error))?;
-                    tracing::warn!(object = %id, "the chart's object is mended: {}", fitting.notes.join("; "));
+                    tracing::warn!(object = %id, notes = fitting.notes.join("; "), "the chart's object is mended");
                     value = fitting.value;
                     mended.extend(fitting.notes);
                 }

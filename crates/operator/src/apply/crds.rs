@@ -216,11 +216,8 @@ async fn mend_definition(
     refusal: RequestError,
 ) -> Result<Value, RequestError> {
     let mended = mend(api, value, refusal).await?;
-    tracing::warn!(
-        definition = name,
-        "the chart's definition is mended: {}",
-        mended.notes.join("; ")
-    );
+    let notes = mended.notes.join("; ");
+    tracing::warn!(definition = name, notes, "the chart's definition is mended");
     Ok(mended.value)
 }
 

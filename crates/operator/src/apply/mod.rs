@@ -20,5 +20,7 @@ pub use applier::{Applier, ApplyOptions};
 pub use crds::{CrdError, DryRunDefined, ESTABLISH_TIMEOUT, established};
 pub use dry_run::{DryRunApplied, DryRunApply};
 pub use error::ApplyError;
-pub use hook::{HookError, HookRun, HookWait, HooksLeft, event_name, hooks_in_order, is_ours_to_run};
+pub use hook::{
+    HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end, hooks_in_order, is_ours_to_run,
+};
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};

@@ -10,7 +10,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use steersman_cluster::client::PAGE;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{OWNER_UID_LABEL, owner_uid, watch_error};
+use steersman_cluster::{HOOK_RUN, OWNER_UID_LABEL, owner_uid, watch_error};
 use steersman_model::ObjectId;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -125,6 +125,8 @@ impl Dependents {
         let before = known.show((&owner, &id), scope, &new, list);
         let pause = match &before {
             Before::Unwanted | Before::Newer => None,
+            // The event may be ahead of the answer to the request that has made it.
+            Before::Unknown if is_of_hook(metadata) => None,
             Before::Known(old) if is_same_object(old, &new) && old.health == new.health => None,
             Before::Known(old) if is_same_object(old, &new) => Some(HEALTH_PAUSE),
             Before::Known(_) | Before::Unknown => Some(Duration::ZERO),
@@ -169,6 +171,12 @@ pub(super) fn judged(scope: &Scope, object: DynamicObject) -> (ObjectMeta, Said)
         has_ended: has_ended(group, kind, &object.data),
     };
     (object.metadata, said)
+}
+
+/// Whether a hook has made it, as it says.
+fn is_of_hook(metadata: &ObjectMeta) -> bool {
+    let annotations = metadata.annotations.as_ref();
+    annotations.is_some_and(|annotations| annotations.contains_key(HOOK_RUN))
 }
 
 /// The object, if something proves that it is ours.

@@ -58,6 +58,8 @@ struct Entry {
     judged: Option<u64>,
     /// Which list was the last one to begin when it was seen.
     list: u64,
+    /// Whether we are about to delete it.
+    goes: bool,
 }
 
 /// What an object was before a change.
@@ -229,7 +231,14 @@ impl Known {
                 let judged = before.and_then(|entry| entry.judged);
                 let health = before.and_then(|entry| entry.live.health.clone());
                 let live = LiveObject { health, ..live };
-                let before = known.objects.insert(id.clone(), Entry { live, judged, list });
+                let goes = false;
+                let entry = Entry {
+                    live,
+                    judged,
+                    list,
+                    goes,
+                };
+                let before = known.objects.insert(id.clone(), entry);
                 self.objects += usize::from(before.is_none());
             }
             None => self.missed.note(owner, &id.group, &id.kind),
@@ -286,6 +295,7 @@ impl Known {
                     judged: live.version,
                     live,
                     list: self.lists,
+                    goes: false,
                 },
             );
             self.objects += 1;
@@ -303,6 +313,7 @@ impl Known {
             return Before::Newer;
         }
         entry.judged = new.version;
+        entry.goes &= entry.live.uid == new.uid;
         Before::Known(std::mem::replace(&mut entry.live, new.clone()))
     }
 
@@ -333,6 +344,14 @@ impl Known {
         had.map(|(owner, _)| owner.clone()).collect()
     }
 
+    /// The object that `owner` has is about to be deleted by us.
+    pub(super) fn note_going(&mut self, owner: &str, id: &ObjectId) {
+        let known = self.owners.get_mut(owner);
+        if let Some(entry) = known.and_then(|known| known.objects.get_mut(id)) {
+            entry.goes = true;
+        }
+    }
+
     /// The object that `owner` had is, as `seen`, not there or not its own, and who has it is told.
     pub(super) fn lose(&mut self, owner: &str, id: &ObjectId, version: Option<u64>) {
         let Some(known) = self.owners.get_mut(owner) else {
@@ -344,9 +363,11 @@ impl Known {
         if known.objects.get(id).is_some_and(is_newer) {
             return;
         }
-        if known.objects.remove(id).is_some() {
+        if let Some(entry) = known.objects.remove(id) {
             self.objects -= 1;
-            known.wake(Duration::ZERO);
+            if !entry.goes {
+                known.wake(Duration::ZERO);
+            }
         }
     }
 }

@@ -251,6 +251,20 @@ impl Dependents {
         fields
     }
 
+    /// The same of what a hook has made, where that is watched: nobody is woken by that.
+    pub fn note_made(&self, owner: &str, id: &ObjectId, metadata: &ObjectMeta) {
+        let reduced = self.reduce(id, metadata, None);
+        let mut state = self.lock();
+        if state.watches.keys().any(|scope| scope.contains(id)) {
+            state.known.note_applied(owner, id, reduced);
+        }
+    }
+
+    /// What a hook has made goes by its policy: nobody is woken by that.
+    pub fn note_going(&self, owner: &str, id: &ObjectId) {
+        self.lock().known.note_going(owner, id);
+    }
+
     /// Watches the kind of `id` where `id` is, if that is not done already. `true` once everything
     /// there is known, so that what is not known does not exist.
     pub async fn ensure(self: &Arc<Self>, id: &ObjectId, resource: &Resource) -> bool {

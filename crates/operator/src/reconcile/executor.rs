@@ -176,20 +176,20 @@ impl Executor {
         // Webhooks may be slow. What is there of the plan is there as text, too, and packed.
         session.share.keep(plan.weight().saturating_mul(3));
         if stage.applied.is_none() {
-            let (hooks, after) = (&plan.hooks.records, plan.hooks.after);
-            let is_past = self.has_reached(session, (after, hooks), journal, stage);
-            let mut running = BTreeSet::new();
-            if is_past.await? {
-                let after = hooks_in_order(hooks, after);
-                let objects = self.applier.objects_of_hooks(owner, &after).await;
-                running = objects.map_err(HookError::from)?;
-            } else {
-                let before = plan.hooks.before;
+            let (hooks, before, after) = (&plan.hooks.records, plan.hooks.before, plan.hooks.after);
+            let is_past = self.has_reached(session, (after, hooks), journal, stage).await?;
+            if !is_past {
                 self.run_hooks(session, plan, before, journal, stage).await?;
             }
             let objects = self.left_to_others(session, plan).await?;
             let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
-            self.prune(session, &plan.prune, &changes, &running).await?;
+            let mut taken = BTreeSet::new();
+            if journal.is_some() && !plan.prune.is_empty() {
+                let [before, after] = [before, after].map(|event| hooks_in_order(hooks, event));
+                let by_hooks = self.applier.taken_by_hooks(owner, (&before, &after), is_past);
+                taken = by_hooks.await.map_err(HookError::from)?;
+            }
+            self.prune(session, &plan.prune, &changes, &taken).await?;
             stage.applied = Some(changes);
         }
         let after = plan.hooks.after;
@@ -237,6 +237,8 @@ impl Executor {
             journal,
             resumed: stage.wait.as_ref(),
             is_retry: stage.is_retry,
+            is_recovery: stage.is_recovery && !stage.is_retry,
+            left_out: None,
         };
         let ran = self.applier.run_hooks(&session.owner, run).await;
         let ran = ran.map_err(ReconcileError::from);
@@ -264,13 +266,13 @@ impl Executor {
     }
 
     /// Deletes what of `scope` was not applied. What is to be kept stays without our marks, and what was applied under
-    /// another API group of its kind stays as it is, and so do the objects of hooks that are `running` already after this.
+    /// another API group of its kind stays as it is, and so does what hooks have `taken`.
     async fn prune(
         &self,
         session: &Session,
         scope: &PruneScope,
         applied: &ChangeSet,
-        running: &BTreeSet<ObjectId>,
+        taken: &BTreeSet<ObjectId>,
     ) -> Result<(), ReconcileError> {
         if scope.is_empty() {
             return Ok(());
@@ -281,7 +283,7 @@ impl Executor {
         let (kept, gone): (Vec<PruneCandidate>, Vec<PruneCandidate>) =
             prune_candidates(named, &scope.abandoned, &desired)
                 .into_iter()
-                .filter(|candidate| !running.contains(&candidate.id))
+                .filter(|candidate| !taken.contains(&candidate.id))
                 .partition(|candidate| candidate.kept);
         for PruneCandidate { id, .. } in kept {
             let orphaning = self.applier.orphan_unless_applied(&session.owner, &id, &applied);

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use jiff::Timestamp;
 use steersman_model::ObjectId;
 
 use super::history::{History, HistoryError};
@@ -35,6 +36,11 @@ impl<'a> HookJournal<'a> {
         let (revision, snapshot) = (self.stored.record.version, &self.stored.snapshot);
         let undone = snapshot.undone;
         hook_mark(revision, (event, turn), undone, snapshot.written)
+    }
+
+    /// When the revision was written.
+    pub fn written(&self) -> Option<Timestamp> {
+        self.stored.snapshot.written
     }
 
     /// How many of the hooks that make this object for the event have run, as the revision says.

@@ -6,6 +6,7 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{DocumentsError, ObjectId, RESOURCE_POLICY};
 
+use super::run::has_an_end;
 use super::wait::HookWait;
 use crate::apply::ownership::PruneError;
 use crate::release::HistoryError;
@@ -107,8 +108,10 @@ pub enum HookError {
         event: &'static str,
         /// Its template.
         path: String,
+        /// The one that is there, such as `Job default/migrate`.
+        id: Box<ObjectId>,
         /// Why.
-        source: PruneError,
+        source: Box<PruneError>,
     },
     /// The hook ran and failed.
     #[error("{event} hook {path}: {id} failed: {reason}")]
@@ -129,6 +132,8 @@ pub enum HookError {
         event: &'static str,
         /// Its template.
         path: String,
+        /// The one that ran, such as `Job default/migrate`.
+        id: Box<ObjectId>,
         /// Why.
         source: Box<HistoryError>,
     },
@@ -160,13 +165,24 @@ impl HookError {
 
     /// Whether it is about the hook that is waited for: nothing is known of what comes after that.
     pub(crate) fn is_of(&self, wait: &HookWait) -> bool {
-        let (Self::Request { event, path, .. }
-        | Self::Unseen { event, path, .. }
-        | Self::Delete { event, path, .. }
-        | Self::Journal { event, path, .. }) = self
+        let (Self::Request { event, id, .. }
+        | Self::Unseen { event, id, .. }
+        | Self::Delete { event, id, .. }
+        | Self::Journal { event, id, .. }) = self
         else {
             return false;
         };
-        *event == wait.event && *path == wait.path
+        *event == wait.event && **id == wait.id
+    }
+
+    /// Whether a Job or Pod that may have been started can't be read.
+    pub(super) fn is_of_unread(&self) -> bool {
+        let Self::Request {
+            attempt: "read", id, ..
+        } = self
+        else {
+            return false;
+        };
+        has_an_end(id)
     }
 }

@@ -9,13 +9,15 @@ mod under_way;
 mod wait;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 pub use error::HookError;
 pub use event::event_name;
-use order::{FAILED, SUCCEEDED, has_policy};
+use order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
 pub use order::{hooks_in_order, is_ours_to_run};
-use run::{Run, Terms};
+pub use run::has_an_end;
+use run::{Run, Terms, is_definition};
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::{DiscoveryError, unavailable};
 use steersman_cluster::{Owner, RequestError};
@@ -52,6 +54,26 @@ pub struct HookRun<'a> {
     pub resumed: Option<&'a HookWait>,
     /// Whether the hooks have failed before: the time of one that is still running begins anew then, and else with its start.
     pub is_retry: bool,
+    /// Whether a former process may have come some way with the revision, and none has failed: one that can't be looked at may
+    /// be running.
+    pub is_recovery: bool,
+    /// What is of a kind that is gone is left out, and said here; it fails where there is none.
+    pub left_out: Option<&'a LeftOut>,
+}
+
+/// Why objects of hooks were left out.
+#[derive(Debug, Default)]
+pub struct LeftOut(Mutex<Vec<HookError>>);
+
+impl LeftOut {
+    fn note(&self, error: HookError) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+    }
+
+    /// All of them, in order.
+    pub fn into_reasons(self) -> Vec<HookError> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Counts the hooks of an event that make the same object, one after the other.
@@ -109,6 +131,8 @@ impl Applier {
             journal,
             resumed,
             is_retry,
+            is_recovery,
+            left_out,
             ..
         }: HookRun<'_>,
     ) -> Result<(), HookError> {
@@ -117,9 +141,25 @@ impl Applier {
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         let mut awaited = resumed;
+        // What one of them defines may not be served yet.
+        let left_out = left_out.filter(|_| !due.iter().any(|hook| is_definition(&hook.kind)));
         let mut turns = Turns::default();
         for hook in due {
-            for run in self.prepare(owner, hook, event_name(event)).await? {
+            let prepared = match left_out {
+                Some(left_out) => {
+                    self.prepare_served(owner, hook, event_name(event), left_out)
+                        .await
+                }
+                None => self.prepare(owner, hook, event_name(event)).await,
+            };
+            let runs = match prepared {
+                Ok(runs) => runs,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            };
+            for run in runs {
                 let turn = turns.next(&run.id);
                 let mark = journal.mark(run.event, turn);
                 let resumed = awaited.filter(|wait| wait.mark == mark && wait.id == run.id);
@@ -133,8 +173,13 @@ impl Applier {
                 }
                 if journal.times_run(run.event, &run.id) > turn {
                     // What is left of it goes with the others. A later event may have one of the same name under way.
-                    if self.is_left(owner, &run, &mark).await? {
-                        done.push(run);
+                    match self.is_left(owner, &run, &mark).await {
+                        Ok(true) => done.push(run),
+                        Ok(false) => {}
+                        Err(error) => outcome = Err(error),
+                    }
+                    if outcome.is_err() {
+                        break;
                     }
                     continue;
                 }
@@ -143,16 +188,21 @@ impl Applier {
                     timeout,
                     resumed,
                     is_retry,
-                    was_made: awaited.is_some(),
+                    is_recovery,
+                    written: journal.written(),
+                    is_before_awaited: awaited.is_some(),
                 };
                 let step = step("hook").object(&run.id);
-                outcome = step.of(self.run_one(owner, &run, terms)).await;
+                let ran = step.of(self.run_one(owner, &run, terms)).await;
+                let is_by_this = !matches!(ran, Ok(false));
+                outcome = ran.map(drop);
                 if outcome.is_ok() && run.has_an_end() {
                     let noted = journal.note(run.event, &run.id).await;
                     outcome = noted.map_err(|source| run.not_noted(source));
                 }
                 match &mut outcome {
-                    Ok(()) => done.push(run),
+                    Ok(()) if is_by_this => done.push(run),
+                    Ok(()) => {}
                     Err(HookError::Waiting(wait)) => {
                         wait.mark = mark;
                         wait.turn = turn;
@@ -170,34 +220,13 @@ impl Applier {
             }
         }
         // Without an answer nobody knows whether the event is over: those that run may need what is there.
-        if !outcome.as_ref().is_err_and(HookError::is_unanswered) {
+        let is_unknown = |error: &HookError| error.is_unanswered() || error.is_of_unread();
+        if !outcome.as_ref().is_err_and(is_unknown) {
             for run in done.iter().rev() {
                 self.clean_up(owner, run, SUCCEEDED).await;
             }
         }
         outcome
-    }
-
-    /// Those of `hooks` whose kinds are served, and why the others can't run.
-    ///
-    /// # Errors
-    /// The server does not say what it serves.
-    pub async fn served_hooks(
-        &self,
-        owner: &Owner,
-        hooks: Vec<HookRecord>,
-        event: HookEvent,
-    ) -> Result<(Vec<HookRecord>, Vec<HookError>), DiscoveryError> {
-        let (mut served, mut gone) = (Vec::new(), Vec::new());
-        for hook in hooks {
-            match self.prepare(owner, &hook, event_name(event)).await {
-                Err(HookError::Discovery(error)) => return Err(error),
-                Err(error @ HookError::UnknownKind { .. }) => gone.push(error),
-                // What else is wrong with it is said when it runs.
-                _ => served.push(hook),
-            }
-        }
-        Ok((served, gone))
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives
@@ -286,6 +315,24 @@ impl Applier {
         Ok(runs.into_iter().map(|run| run.id).collect())
     }
 
+    /// The objects of hooks that are no longer to be pruned, although the revision before had them itself: those of `before`,
+    /// which have run, and those of `after`. Where these have not run, and one would be in the way of its own, that is pruned.
+    ///
+    /// # Errors
+    /// The server does not say what it serves.
+    pub async fn taken_by_hooks(
+        &self,
+        owner: &Owner,
+        (before, after): (&[&HookRecord], &[&HookRecord]),
+        have_run: bool,
+    ) -> Result<BTreeSet<ObjectId>, DiscoveryError> {
+        let mut taken = self.objects_of_hooks(owner, before).await?;
+        let after = self.readable(owner, after).await?.into_iter();
+        let is_taken = |run: &Run<'_>| have_run || !run.has_an_end() || has_policy(run.hook, BEFORE_CREATION);
+        taken.extend(after.filter(is_taken).map(|run| run.id));
+        Ok(taken)
+    }
+
     /// Those objects of `hooks` that are to go with the release.
     ///
     /// # Errors
@@ -324,6 +371,40 @@ impl Applier {
         hook: &'a HookRecord,
         event: &'static str,
     ) -> Result<Vec<Run<'a>>, HookError> {
+        let prepared = self.prepare_each(owner, hook, event).await?;
+        prepared.into_iter().collect()
+    }
+
+    /// The same, but that objects of kinds that are gone are left out.
+    async fn prepare_served<'a>(
+        &self,
+        owner: &Owner,
+        hook: &'a HookRecord,
+        event: &'static str,
+        left_out: &LeftOut,
+    ) -> Result<Vec<Run<'a>>, HookError> {
+        let mut prepared = self.prepare_each(owner, hook, event).await?;
+        if prepared.iter().any(Result::is_err) {
+            self.discovery.refresh().await?;
+            prepared = self.prepare_each(owner, hook, event).await?;
+        }
+        let mut runs = Vec::with_capacity(prepared.len());
+        for run in prepared {
+            match run {
+                Ok(run) => runs.push(run),
+                Err(error @ HookError::UnknownKind { .. }) => left_out.note(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(runs)
+    }
+
+    async fn prepare_each<'a>(
+        &self,
+        owner: &Owner,
+        hook: &'a HookRecord,
+        event: &'static str,
+    ) -> Result<Vec<Result<Run<'a>, HookError>>, HookError> {
         let objects = objects_of_text(&hook.path, &hook.manifest)
             .map_err(|source| HookError::Document { event, source })?;
         let served = self
@@ -351,7 +432,7 @@ impl Applier {
                 resource,
             })
         });
-        prepared.collect()
+        Ok(prepared.collect())
     }
 
     /// What a policy leaves behind when it can't be carried out is no failure of the release.
@@ -359,6 +440,7 @@ impl Applier {
         if !has_policy(run.hook, policy) || run.is_definition() {
             return;
         }
+        self.dependents.note_going(&owner.uid, &run.id);
         for pause in CLEAN_UP_PAUSES.map(Some).into_iter().chain([None]) {
             let error = match self.delete(owner, &run.id).await {
                 Ok(Deletion::NotOurs(reason)) => {

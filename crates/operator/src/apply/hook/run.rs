@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{Owner, Ownership, RequestError};
+use steersman_cluster::{HOOK_RUN, Owner, Ownership, RequestError};
 use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 
@@ -24,12 +25,10 @@ use crate::release::{HistoryError, HookRecord, has_come_to, is_of_undone};
 
 /// How many pods of a failed job are asked for what they said: others may have given many its label.
 const PODS: u32 = 50;
-/// The annotation of a hook's object that says for what it was made.
-const RUN: &str = "steersman.dev/hook-run";
 
 /// For what the object of a hook was made, as it says itself.
 fn mark_of(metadata: &ObjectMeta) -> Option<&String> {
-    metadata.annotations.as_ref()?.get(RUN)
+    metadata.annotations.as_ref()?.get(HOOK_RUN)
 }
 
 /// Whether an object is the release's, and was made for what `mark` says.
@@ -56,16 +55,22 @@ pub(super) struct Terms<'a> {
     pub(super) resumed: Option<&'a HookWait>,
     /// Whether it has failed before, so that its time begins anew.
     pub(super) is_retry: bool,
+    /// Whether a former process may have started it.
+    pub(super) is_recovery: bool,
+    /// When the revision was written.
+    pub(super) written: Option<Timestamp>,
     /// Whether it comes before the hook that was waited for.
-    pub(super) was_made: bool,
+    pub(super) is_before_awaited: bool,
 }
 
 /// What an object is to a run of the hook that makes it.
 enum Before {
-    /// It was made by this run, and has not failed.
+    /// It was started by this run, and has not failed.
     UnderWay(Box<ObjectMeta>),
-    /// It is to go before this run: what it was started for was undone, or it has ended and is still there although its policy
-    /// says otherwise, as nobody ran then, or its deletion was refused.
+    /// It has no end, and was made by this run, or by a hook that makes it later.
+    Made { is_by_this: bool },
+    /// It is to go before this run: it is going, what it was started for was undone, or it has ended and is still there although
+    /// its policy says otherwise, as nobody ran then, or its deletion was refused.
     Left,
     /// It is another one.
     Other,
@@ -74,14 +79,24 @@ enum Before {
 }
 
 impl Applier {
-    /// Runs one hook, up to where there is something to wait for.
+    /// Runs one hook, up to where there is something to wait for. Whether its object is this run's is the answer: a hook that
+    /// makes the same one later may have come to it already.
     pub(super) async fn run_one(
         &self,
         owner: &Owner,
         run: &Run<'_>,
         terms: Terms<'_>,
-    ) -> Result<(), HookError> {
-        let mark = terms.mark;
+    ) -> Result<bool, HookError> {
+        match self.try_once(owner, run, terms).await {
+            // A request of a process before this one has come in between.
+            Err(HookError::Request { source, .. }) if source.is_conflict() || source.is_other_uid() => {
+                self.try_once(owner, run, terms).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn try_once(&self, owner: &Owner, run: &Run<'_>, terms: Terms<'_>) -> Result<bool, HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let resumed = terms.resumed;
         let mut term = Term::new(terms.timeout);
@@ -92,29 +107,49 @@ impl Applier {
                     uid: wait.uid.clone(),
                     ..ObjectMeta::default()
                 };
-                return self.wait_done(owner, &api, run, term, started).await;
+                self.wait_done(owner, &api, run, term, started).await?;
+                return Ok(true);
             }
         }
         let found = match api.get_opt(&run.id.name).await.map_err(RequestError::from) {
             Ok(found) => found,
             // It may not be looked at any longer.
-            Err(error) if terms.was_made && !run.has_an_end() && !error.is_transient() => return Ok(()),
-            Err(error) => return Err(run.failed("read", error)),
+            Err(error) if terms.is_before_awaited && !run.has_an_end() && !error.is_transient() => {
+                return Ok(true);
+            }
+            Err(error) => return Err(run.unread(terms, error)),
         };
         let before = made_before(owner, run, terms, found);
+        if let Before::Made { is_by_this } = before {
+            return Ok(is_by_this);
+        }
         if let Before::UnderWay(started) = before {
-            if !run.has_an_end() {
-                return Ok(());
-            }
             tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Hook was started before");
             if !terms.is_retry && resumed.is_none() {
                 term = term.of(&started);
             }
-            return self.wait_done(owner, &api, run, term, *started).await;
+            self.wait_done(owner, &api, run, term, *started).await?;
+            return Ok(true);
         }
-        let is_left = matches!(before, Before::Left);
+        self.make(owner, &api, run, (terms.mark, term), &before).await?;
+        Ok(true)
+    }
+
+    /// Makes the object of a hook in the place of what was there `before`, and goes on when it has ended.
+    async fn make(
+        &self,
+        owner: &Owner,
+        api: &Api<DynamicObject>,
+        run: &Run<'_>,
+        (mark, term): (&str, Term),
+        before: &Before,
+    ) -> Result<(), HookError> {
         let is_absent = matches!(before, Before::Absent);
-        let is_to_go = is_left || (!is_absent && has_policy(run.hook, BEFORE_CREATION));
+        let is_to_go = match before {
+            Before::Left => true,
+            Before::Absent => false,
+            _ => has_policy(run.hook, BEFORE_CREATION),
+        };
         let mut is_kept = false;
         if is_to_go && !run.is_definition() {
             let deletion = self.delete(owner, &run.id).await;
@@ -125,10 +160,7 @@ impl Applier {
         }
         tracing::info!(hook = %run.hook.path, object = %run.id, moment = run.event, "Running hook");
         let namespace = run.id.namespace.as_deref();
-        let mut value = owner.mark(&run.object.value, namespace, run.object.is_kept());
-        if let Some(annotations) = value.pointer_mut("/metadata/annotations") {
-            annotations[RUN] = mark.into();
-        }
+        let value = owner.mark_hook(&run.object.value, namespace, run.object.is_kept(), mark);
         let found = if is_absent {
             None
         } else {
@@ -137,7 +169,7 @@ impl Applier {
         };
         let judged = found.map(|found| (owner.ownership(&found.metadata), found));
         let written = match judged {
-            None => self.write(&api, run, value, None).await?,
+            None => self.write((&owner.uid, api), run, value, None).await?,
             Some((Ownership::Foreign(reason), _)) => {
                 return Err(HookError::Foreign {
                     event: run.event,
@@ -146,15 +178,18 @@ impl Applier {
                     reason,
                 });
             }
-            Some(_) if is_waited_for(&run.id) && is_kept => return Err(run.kept()),
-            Some((_, found)) if is_waited_for(&run.id) => return Err(self.in_the_way(run, &found).await),
+            Some(_) if run.has_an_end() && is_kept => return Err(run.kept()),
+            Some((_, found)) if run.has_an_end() => return Err(self.in_the_way(run, &found).await),
             Some(_) if run.is_definition() => return Ok(()),
-            Some((_, found)) => self.write(&api, run, value, found.metadata.uid).await?,
+            Some((_, found)) => {
+                self.write((&owner.uid, api), run, value, found.metadata.uid)
+                    .await?
+            }
         };
-        self.wait_done(owner, &api, run, term, written).await
+        self.wait_done(owner, api, run, term, written).await
     }
 
-    /// Whether the object is there that carries `mark`.
+    /// Whether the object is there that carries `mark`. What may not be looked at is not known to be.
     pub(in crate::apply) async fn is_left(
         &self,
         owner: &Owner,
@@ -163,14 +198,17 @@ impl Applier {
     ) -> Result<bool, HookError> {
         let api = self.api(&run.resource, run.id.namespace.as_deref());
         let found = api.get_metadata_opt(&run.id.name).await;
-        let found = found.map_err(|error| run.failed("read", error.into()))?;
+        let found = match found.map_err(RequestError::from) {
+            Err(error) if error.is_transient() => return Err(run.failed("read", error)),
+            found => found.ok().flatten(),
+        };
         Ok(found.is_some_and(|found| is_marked(owner, &found.metadata, mark)))
     }
 
-    /// Makes the object of a hook what `value` says: a new one, or the one with this UID.
+    /// Makes the object of a hook of an owner what `value` says: a new one, or the one with this UID.
     async fn write(
         &self,
-        api: &Api<DynamicObject>,
+        (owner, api): (&str, &Api<DynamicObject>),
         run: &Run<'_>,
         mut value: Value,
         uid: Option<String>,
@@ -186,11 +224,15 @@ impl Applier {
                 None => apply_new(api, name, &value).await,
             };
             match answer {
-                Ok(written) => return Ok(written),
+                Ok(written) => {
+                    self.dependents.note_made(owner, &run.id, &written);
+                    return Ok(written);
+                }
                 Err(error) if error.is_about_the_schema() && !is_mended => {
                     let mended = mend(api, &value, error).await;
                     let mended = mended.map_err(|source| run.failed("create", source))?;
-                    tracing::warn!(object = %run.id, "the chart's hook is mended: {}", mended.notes.join("; "));
+                    let notes = mended.notes.join("; ");
+                    tracing::warn!(object = %run.id, notes, "the chart's hook is mended");
                     value = mended.value;
                     is_mended = true;
                 }
@@ -247,7 +289,7 @@ impl Applier {
         term: Term,
         mut seen: ObjectMeta,
     ) -> Result<(), HookError> {
-        if !is_waited_for(&run.id) {
+        if !run.has_an_end() {
             return Ok(());
         }
         loop {
@@ -356,7 +398,7 @@ impl Run<'_> {
 
     /// Whether it defines a kind, whose objects would go with it.
     pub(in crate::apply) fn is_definition(&self) -> bool {
-        self.id.kind == "CustomResourceDefinition"
+        is_definition(&self.id.kind)
     }
 
     fn kept(&self) -> HookError {
@@ -364,6 +406,16 @@ impl Run<'_> {
             event: self.event,
             path: self.hook.path.clone(),
             id: Box::new(self.id.clone()),
+        }
+    }
+
+    /// It can't be read before it is started; a former process may have started it, and it may still be running.
+    fn unread(&self, terms: Terms<'_>, source: RequestError) -> HookError {
+        let begun = terms.written.filter(|_| terms.is_recovery && self.has_an_end());
+        let term = begun.map(|begun| Term::new(terms.timeout).begun(begun));
+        match term.filter(|term| term.exceeded().is_none()) {
+            Some(term) => self.unseen(term, source),
+            None => self.failed("read", source),
         }
     }
 
@@ -392,13 +444,14 @@ impl Run<'_> {
 
     /// Whether its kind is waited for: a Job or a Pod.
     pub(in crate::apply) fn has_an_end(&self) -> bool {
-        is_waited_for(&self.id)
+        has_an_end(&self.id)
     }
 
     pub(in crate::apply) fn not_noted(&self, source: HistoryError) -> HookError {
         HookError::Journal {
             event: self.event,
             path: self.hook.path.clone(),
+            id: Box::new(self.id.clone()),
             source: Box::new(source),
         }
     }
@@ -407,7 +460,8 @@ impl Run<'_> {
         HookError::Delete {
             event: self.event,
             path: self.hook.path.clone(),
-            source,
+            id: Box::new(self.id.clone()),
+            source: Box::new(source),
         }
     }
 
@@ -428,13 +482,20 @@ fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<Dyn
         return Before::Absent;
     };
     let metadata = object.metadata;
-    let Some(found) = mark_of(&metadata).filter(|_| owner.ownership(&metadata) == Ownership::Ours) else {
+    if owner.ownership(&metadata) != Ownership::Ours {
+        return Before::Other;
+    }
+    // What is written to it now goes with it.
+    if metadata.deletion_timestamp.is_some() {
+        return Before::Left;
+    }
+    let Some(found) = mark_of(&metadata) else {
         return Before::Other;
     };
-    let stays = metadata.deletion_timestamp.is_none();
     if !run.has_an_end() {
-        return if stays && has_come_to(found, terms.mark) {
-            Before::UnderWay(Box::new(metadata))
+        let is_by_this = found == terms.mark;
+        return if has_come_to(found, terms.mark) {
+            Before::Made { is_by_this }
         } else {
             Before::Other
         };
@@ -444,7 +505,7 @@ fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<Dyn
     }
     let progress = progress(&run.id.kind, &metadata, &object.data);
     let is_failed = matches!(progress, Progress::Failed(_));
-    if found == terms.mark && !is_failed && stays {
+    if found == terms.mark && !is_failed {
         return Before::UnderWay(Box::new(metadata));
     }
     let is_to_go = match progress {
@@ -458,8 +519,13 @@ fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<Dyn
     if is_to_go { Before::Left } else { Before::Other }
 }
 
+/// Whether an object of this kind defines a kind.
+pub(super) fn is_definition(kind: &str) -> bool {
+    kind == "CustomResourceDefinition"
+}
+
 /// Whether a hook of this kind has an end.
-fn is_waited_for(id: &ObjectId) -> bool {
+pub fn has_an_end(id: &ObjectId) -> bool {
     matches!(
         (id.group.as_str(), id.kind.as_str()),
         ("batch", "Job") | ("", "Pod")

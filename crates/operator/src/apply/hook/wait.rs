@@ -57,8 +57,12 @@ impl Term {
     /// The same of one whose object is there since it was started, by whichever process.
     pub(super) fn of(self, object: &ObjectMeta) -> Self {
         let created = object.creation_timestamp.as_ref();
-        let age =
-            created.and_then(|created| Duration::try_from(Timestamp::now().duration_since(created.0)).ok());
+        self.begun(created.map_or_else(Timestamp::now, |created| created.0))
+    }
+
+    /// Counted from this moment on.
+    pub(super) fn begun(self, begun: Timestamp) -> Self {
+        let age = Duration::try_from(Timestamp::now().duration_since(begun));
         let since = Instant::now().checked_sub(age.unwrap_or_default());
         Self {
             since: since.unwrap_or(self.since),

@@ -175,11 +175,16 @@ impl RollBack<'_> {
         let before = uninstall.run_hooks(session, Some(failed), HookEvent::PreDelete, stage);
         self.executor.say_awaited(session, doing, before.await).await?;
         let revisions = earlier.iter().chain(std::iter::once(failed));
+        let of_hooks = uninstall
+            .made_by_hooks(session, &revisions.clone().collect::<Vec<_>>())
+            .await?;
         let named = objects_named_by(revisions.clone());
         let named = self.executor.identities(session, named).await?;
         let abandoned = revisions.flat_map(|stored| stored.snapshot.abandoned.iter().cloned());
         let objects = inventory(named, &abandoned.collect::<Vec<_>>());
-        let gone = objects.into_iter().filter(|(_, kept)| !kept);
+        let gone = objects
+            .into_iter()
+            .filter(|(id, kept)| !kept && !of_hooks.contains(id));
         let deleted = uninstall
             .delete_all(session, gone.map(|(id, _)| id).collect(), &BTreeSet::new())
             .await?;

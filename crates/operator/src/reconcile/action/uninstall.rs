@@ -8,7 +8,7 @@ use steersman_chart::HookEvent;
 use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
 
 use super::leaving::LeavingRelease;
-use crate::apply::{Deletion, HookError, HookRun, PruneError, hooks_in_order};
+use crate::apply::{Deletion, HookError, HookRun, LeftOut, PruneError, has_an_end, hooks_in_order};
 use crate::dependents::{Dependents, LiveObject};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
@@ -155,7 +155,8 @@ impl Uninstall<'_> {
         reached.await
     }
 
-    /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept. What may still be there
+    /// Deletes what the revisions name and what is `marked` as the release's, but what is to be kept, and what hooks have made:
+    /// those of the end may need it. What may still be there
     /// is the answer, and whether any of what is only marked was not being deleted before.
     async fn delete_objects(
         &self,
@@ -179,6 +180,10 @@ impl Uninstall<'_> {
         let abandoned = revisions.iter().flat_map(|stored| &stored.snapshot.abandoned);
         let unnamed = abandoned.chain(marked.iter().map(|(id, _)| id)).cloned();
         let mut objects = inventory(named, &unnamed.collect::<Vec<_>>());
+        let of_hooks = self
+            .made_by_hooks(session, &revisions.iter().collect::<Vec<_>>())
+            .await?;
+        objects.retain(|id, _| !of_hooks.contains(id));
         let labelled = objects.keys().filter(|id| !proven.contains(*id)).cloned();
         let mut labelled: BTreeSet<ObjectId> = labelled.collect();
         self.executor.retain_within_bounds(session, &mut labelled);
@@ -208,10 +213,16 @@ impl Uninstall<'_> {
         let ran = self.run_hooks(session, last, HookEvent::PostDelete, stage).await;
         self.told(session, ran).await?;
         self.remove_hooks(session, revisions).await?;
-        for stored in revisions.iter().filter(|stored| stored.parts.is_some()) {
+        // Only the last one says that the deletion is over: without it an earlier one's would begin.
+        let is_last = |stored: &Stored| last.is_some_and(|last| std::ptr::eq(last, stored));
+        let earlier = revisions.iter().filter(|stored| !is_last(stored));
+        for stored in earlier.filter(|stored| stored.parts.is_some()) {
             session.history.delete(stored).await?;
         }
-        session.history.purge(is_taken_over).await?;
+        session.history.purge(is_taken_over, last).await?;
+        if let Some(last) = last {
+            session.history.delete(last).await?;
+        }
         if !revisions.is_empty() {
             session.log("Uninstalled release");
         }
@@ -362,24 +373,11 @@ impl Uninstall<'_> {
             return Ok(journal.into_finished());
         }
         let due = hooks_in_order(last.hooks(), event);
-        let (mut hooks, refused) = self.executor.admitted_hooks(session, due).await?;
-        let mut refused: Vec<String> = refused.iter().map(|error| chain(error)).collect();
-        if event == HookEvent::PostDelete {
-            // Their kinds may have gone with what was deleted. What comes before that, a backup say, is needed.
-            let applier = &self.executor.applier;
-            let (served, gone) = applier
-                .served_hooks(&session.owner, hooks, event)
-                .await
-                .map_err(HookError::from)?;
-            hooks = served;
-            refused.extend(gone.iter().map(|error| chain(error)));
-        }
-        for reason in session.redactor.mask_all(&refused) {
-            // A deletion does not wait for what was made before the watch had bounds.
-            let message = format!("left out: {reason}");
-            tracing::warn!(release = %session.release, "{message}");
-            self.recorder.event(session, EventReason::HookLeftOut, &message);
-        }
+        let (hooks, refused) = self.executor.admitted_hooks(session, due).await?;
+        // A deletion does not wait for what was made before the watch had bounds.
+        self.say_left_out(session, refused.iter().map(|error| chain(error)).collect());
+        // The kind may have gone with what was deleted. What comes before that, a backup say, is needed.
+        let left_out = LeftOut::default();
         let hooks = HookRun {
             hooks: &hooks,
             event,
@@ -387,10 +385,47 @@ impl Uninstall<'_> {
             journal: &journal,
             resumed: stage.wait.as_ref(),
             is_retry: stage.is_retry,
+            is_recovery: false,
+            left_out: (event == HookEvent::PostDelete).then_some(&left_out),
         };
         let ran = self.executor.applier.run_hooks(&session.owner, hooks).await;
+        let gone = left_out.into_reasons();
+        self.say_left_out(session, gone.iter().map(|error| chain(error)).collect());
         unless_terminating(session, ran)?;
         Ok(journal.into_finished())
+    }
+
+    fn say_left_out(&self, session: &Session, reasons: Vec<String>) {
+        for reason in session.redactor.mask_all(&reasons) {
+            let message = format!("left out: {reason}");
+            tracing::warn!(release = %session.release, "{message}");
+            self.recorder.event(session, EventReason::HookLeftOut, &message);
+        }
+    }
+
+    /// Which objects without an end hooks have made, as the newest revision says that names them: those go when all hooks have
+    /// run, as these may need them. A Job that has ended would be in the way of its next run.
+    pub(super) async fn made_by_hooks(
+        &self,
+        session: &Session,
+        revisions: &[&Stored],
+    ) -> Result<BTreeSet<ObjectId>, ReconcileError> {
+        let (executor, owner) = (self.executor, &session.owner);
+        let mut made = BTreeSet::new();
+        for &stored in revisions {
+            if !stored.is_signed() {
+                continue;
+            }
+            let hooks: Vec<_> = stored.hooks().iter().collect();
+            let objects = executor.applier.objects_of_hooks(owner, &hooks).await;
+            made.extend(stored.snapshot.hook_objects.iter().cloned());
+            made.extend(objects.map_err(HookError::from)?);
+            for (id, _) in executor.identities(session, objects_named_by([stored])).await? {
+                made.remove(&id);
+            }
+        }
+        made.retain(|id| !has_an_end(id));
+        Ok(made)
     }
 
     /// Deletes objects in Helm's order; those that may still be there are the answer. What says itself that it is to be

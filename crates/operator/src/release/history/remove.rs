@@ -46,14 +46,15 @@ impl History {
         }
     }
 
-    /// Deletes all revisions, the oldest first, so that the inventory is there until the end. Parts
+    /// Deletes all revisions but `last`, the oldest first. Parts
     /// of revisions that can't be read go with their owner. Revisions without an owner, as Helm writes them, go if the release
     /// `is_taken_over`; else they are somebody else's.
     ///
     /// # Errors
     /// The server refuses a request. Secrets that are no releases are deleted too when they
     /// belong to nobody else.
-    pub async fn purge(&self, is_taken_over: bool) -> Result<(), HistoryError> {
+    pub async fn purge(&self, is_taken_over: bool, last: Option<&Stored>) -> Result<(), HistoryError> {
+        let last = last.map(|last| self.key(last.record.version));
         // Helm's own command line writes no owner. Labels alone make no release: anybody writes them.
         let prefix = name_prefix(self.release.as_str());
         let is_ours = |metadata: &ObjectMeta| {
@@ -73,6 +74,9 @@ impl History {
             // Somebody's finalizer may hold it for ever.
             let is_going = metadata.deletion_timestamp.is_some();
             let name = metadata.name.clone().filter(|_| !is_going && is_ours(metadata))?;
+            if last.as_ref() == Some(&name) {
+                return None;
+            }
             Some((version, name, metadata.uid.clone()))
         };
         for _ in 0..MOST_TIMES {
