@@ -23,6 +23,9 @@ items:
 - apiVersion: v1
   kind: ConfigMap
   metadata: {name: {{ .Release.Name }}-kept, annotations: {helm.sh/resource-policy: keep}}
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: ClusterRole
+  metadata: {name: {{ .Release.Name }}-{{ .Release.Namespace }}}
 {{- end }}
 ";
 
@@ -49,6 +52,8 @@ async fn one_after_a_deletion_is_left_out_when_its_kind_is_gone() {
     assert!(told.contains("post-delete.yaml: no matches for kind"), "{told}");
     // What is of a kind that is served runs.
     bench.config_maps().get("after-kept").await.unwrap();
+    let role = format!("after-{}", bench.namespace);
+    bench.wait_gone(&bench.cluster_roles(), &role).await;
 
     bench.delete_web("before").await;
     let held = |web: &Value| {
@@ -141,10 +146,21 @@ kind: Late
 metadata:
   name: {{ .Release.Name }}-late
   annotations: {helm.sh/hook: post-delete}
+---
+apiVersion: GROUP/v1
+kind: Never
+metadata:
+  name: {{ .Release.Name }}-never
+  annotations: {helm.sh/hook: post-delete}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  annotations: {helm.sh/hook: pre-rollback}
 ";
 
 #[tokio::test]
-async fn one_after_a_deletion_waits_for_the_kind_that_another_defines() {
+async fn those_of_kinds_that_are_gone_and_without_a_name_hold_no_deletion_up() {
     let Some(lane) = Lane::new("a_hook_defines_a_kind").await else {
         return;
     };

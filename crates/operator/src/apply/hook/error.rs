@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
-use steersman_model::{DocumentsError, ObjectId, RESOURCE_POLICY};
+use steersman_model::{ApiKind, DocumentsError, ObjectId, RESOURCE_POLICY};
 
 use super::run::has_an_end;
 use super::wait::HookWait;
@@ -26,14 +26,14 @@ pub enum HookError {
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
     /// No such kind is served.
-    #[error("{event} hook {path}: no matches for kind `{kind}`")]
+    #[error("{event} hook {path}: no matches for kind `{api}`")]
     UnknownKind {
         /// When it was to run.
         event: &'static str,
         /// Its template.
         path: String,
-        /// With its version: `acme.com/v1, Kind=Widget`.
-        kind: String,
+        /// The kind, with its version: `acme.com/v1, Kind=Widget`.
+        api: Box<ApiKind>,
     },
     /// An object of that name is not the release's.
     #[error("{event} hook {path}: {id} exists and is not of this release; {reason}")]

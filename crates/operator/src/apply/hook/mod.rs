@@ -18,10 +18,11 @@ use order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
 pub use order::{hooks_in_order, is_ours_to_run};
 pub use run::has_an_end;
 use run::{Run, Terms, is_definition};
+use serde_json::Value;
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::{DiscoveryError, unavailable};
 use steersman_cluster::{Owner, RequestError};
-use steersman_model::{ApiKind, ObjectId, objects_of_text};
+use steersman_model::{ApiKind, ObjectId, RenderedObject, objects_of_text};
 pub use under_way::HooksLeft;
 pub use wait::HookWait;
 
@@ -74,6 +75,18 @@ impl LeftOut {
     pub fn into_reasons(self) -> Vec<HookError> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether one of `hooks` defines a kind.
+fn is_defined_by(hooks: &[&HookRecord], api: &ApiKind) -> bool {
+    let objects = hooks
+        .iter()
+        .filter_map(|hook| objects_of_text(&hook.path, &hook.manifest).ok());
+    objects.flatten().any(|object| {
+        let field = |path| object.value.pointer(path).and_then(Value::as_str);
+        let defined = (field("/spec/group"), field("/spec/names/kind"));
+        is_definition(&object.api.kind) && defined == (Some(api.group.as_str()), Some(api.kind.as_str()))
+    })
 }
 
 /// Counts the hooks of an event that make the same object, one after the other.
@@ -141,13 +154,11 @@ impl Applier {
         let mut done: Vec<Run<'_>> = Vec::new();
         let mut outcome = Ok(());
         let mut awaited = resumed;
-        // What one of them defines may not be served yet.
-        let left_out = left_out.filter(|_| !due.iter().any(|hook| is_definition(&hook.kind)));
         let mut turns = Turns::default();
         for hook in due {
             let prepared = match left_out {
                 Some(left_out) => {
-                    self.prepare_served(owner, hook, event_name(event), left_out)
+                    self.prepare_served(owner, (hook, due), event_name(event), left_out)
                         .await
                 }
                 None => self.prepare(owner, hook, event_name(event)).await,
@@ -244,12 +255,7 @@ impl Applier {
     ) -> Result<BTreeSet<ObjectId>, HookError> {
         let mut decided = BTreeSet::new();
         for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
-            let left = match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
-                // The objects of a kind went with its definition, which may have been the release's own.
-                Err(HookError::UnknownKind { .. }) => continue,
-                prepared => prepared?,
-            };
-            for run in left {
+            for run in self.readable(owner, &[hook]).await? {
                 if decided.insert(run.id.clone()) {
                     self.remove_hook(owner, &run).await?;
                 }
@@ -346,7 +352,8 @@ impl Applier {
         Ok(runs.into_iter().filter(Run::is_to_go).map(|run| run.id).collect())
     }
 
-    /// What `hooks` make, but for those that can't be read or whose kind is gone.
+    /// What `hooks` make, but for what can't be read, and so was never made, and for objects whose kind is gone: they went with
+    /// its definition.
     async fn readable<'a>(
         &self,
         owner: &Owner,
@@ -354,8 +361,11 @@ impl Applier {
     ) -> Result<Vec<Run<'a>>, DiscoveryError> {
         let mut runs = Vec::new();
         for hook in hooks.iter().copied().filter(|hook| is_ours_to_run(hook)) {
-            match self.prepare(owner, hook, event_name(HookEvent::PostDelete)).await {
-                Ok(prepared) => runs.extend(prepared),
+            match self
+                .prepare_each(owner, hook, event_name(HookEvent::PostDelete))
+                .await
+            {
+                Ok(prepared) => runs.extend(prepared.into_iter().flatten()),
                 Err(HookError::Discovery(error)) => return Err(error),
                 Err(error) => {
                     tracing::debug!(hook = %hook.path, error = %steersman_model::chain(&error), "a stored hook can't be read");
@@ -375,11 +385,12 @@ impl Applier {
         prepared.into_iter().collect()
     }
 
-    /// The same, but that objects of kinds that are gone are left out.
+    /// The same, but that objects of kinds that are gone are left out. What one of those that are `due` defines may not be served
+    /// yet.
     async fn prepare_served<'a>(
         &self,
         owner: &Owner,
-        hook: &'a HookRecord,
+        (hook, due): (&'a HookRecord, &[&HookRecord]),
         event: &'static str,
         left_out: &LeftOut,
     ) -> Result<Vec<Run<'a>>, HookError> {
@@ -392,7 +403,9 @@ impl Applier {
         for run in prepared {
             match run {
                 Ok(run) => runs.push(run),
-                Err(error @ HookError::UnknownKind { .. }) => left_out.note(error),
+                Err(HookError::UnknownKind { event, path, api }) if !is_defined_by(due, &api) => {
+                    left_out.note(HookError::UnknownKind { event, path, api });
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -411,16 +424,19 @@ impl Applier {
             .discovery
             .served_with(objects.iter().map(|object| &object.api))
             .await?;
+        let is_unavailable = |object: &RenderedObject| {
+            let ApiKind { group, kind, .. } = &object.api;
+            served.resource(&object.api).is_none() && served.is_unavailable(group, kind)
+        };
+        if let Some(object) = objects.iter().find(|object| is_unavailable(object)) {
+            return Err(unavailable(&object.api.group).into());
+        }
         let prepared = objects.into_iter().map(|object| {
             let Some(resource) = served.resource(&object.api).cloned() else {
-                let ApiKind { group, kind, .. } = &object.api;
-                if served.is_unavailable(group, kind) {
-                    return Err(unavailable(group).into());
-                }
                 return Err(HookError::UnknownKind {
                     event,
                     path: hook.path.clone(),
-                    kind: object.api.to_string(),
+                    api: Box::new(object.api.clone()),
                 });
             };
             let id = identify(&object, &resource, &owner.release_namespace);

@@ -485,11 +485,15 @@ fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<Dyn
     if owner.ownership(&metadata) != Ownership::Ours {
         return Before::Other;
     }
+    let is_going = metadata.deletion_timestamp.is_some();
+    let progress = progress(&run.id.kind, &metadata, &object.data);
+    let found = mark_of(&metadata);
+    let has_run = run.has_an_end() && matches!(progress, Progress::Done);
     // What is written to it now goes with it.
-    if metadata.deletion_timestamp.is_some() {
+    if is_going && !(has_run && found.is_some_and(|found| found == terms.mark)) {
         return Before::Left;
     }
-    let Some(found) = mark_of(&metadata) else {
+    let Some(found) = found else {
         return Before::Other;
     };
     if !run.has_an_end() {
@@ -503,7 +507,6 @@ fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<Dyn
     if is_of_undone(found, terms.mark) {
         return Before::Left;
     }
-    let progress = progress(&run.id.kind, &metadata, &object.data);
     let is_failed = matches!(progress, Progress::Failed(_));
     if found == terms.mark && !is_failed {
         return Before::UnderWay(Box::new(metadata));
