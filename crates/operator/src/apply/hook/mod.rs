@@ -77,7 +77,6 @@ impl LeftOut {
     }
 }
 
-/// Whether one of `hooks` defines a kind.
 fn is_defined_by(hooks: &[&HookRecord], api: &ApiKind) -> bool {
     let objects = hooks
         .iter()
