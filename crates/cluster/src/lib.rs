@@ -34,6 +34,7 @@ pub mod lookup;
 mod managed_fields;
 mod mark;
 pub mod permissions;
+mod primary;
 mod proof;
 mod request;
 mod schema_fault;
@@ -41,7 +42,8 @@ mod too_large;
 mod watch_error;
 
 pub use managed_fields::{own_entry, owned_fields};
-pub use mark::{CHART_LABEL, HOOK_RUN, Owner, Ownership, is_named, orphan_patch, owner_kind, without_marks};
+pub use mark::{CHART_LABEL, HOOK_RUN, Owner, Ownership, orphan_patch, owner_kind, without_marks};
+pub use primary::{PRIMARY_RESOURCE, PRIMARY_RESOURCE_TYPE, PrimaryResource, is_named};
 pub use proof::{OWNER_UID_LABEL, is_kept, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};

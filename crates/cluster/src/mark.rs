@@ -3,9 +3,12 @@
 //! Every object carries the custom resource's UID as a label, by which dependent watches select. Helm's own marks and
 //! helm-operator's come on top, so that both recognise the object too. [`owner_uid`] says where the label counts.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Map, Value, json};
 
+use crate::primary::{
+    PRIMARY_RESOURCE, PRIMARY_RESOURCE_TYPE, group_of, is_named, may_own, primary, resource_type,
+};
 use crate::proof::{OWNER_UID_LABEL, owner_uid};
 
 /// The chart's name; helm-operator's label.
@@ -17,8 +20,6 @@ pub const HOOK_RUN: &str = "steersman.dev/hook-run";
 const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 const RELEASE_NAME: &str = "meta.helm.sh/release-name";
 const RELEASE_NAMESPACE: &str = "meta.helm.sh/release-namespace";
-const PRIMARY_RESOURCE: &str = "operator-sdk/primary-resource";
-const PRIMARY_RESOURCE_TYPE: &str = "operator-sdk/primary-resource-type";
 
 /// Whose objects: the custom resource and its release.
 ///
@@ -128,7 +129,7 @@ impl Owner {
 
     /// Whether Kubernetes lets the custom resource be an owner of objects in `namespace`, or of those in none.
     pub fn may_own(&self, namespace: Option<&str>) -> bool {
-        self.namespace.is_none() || self.namespace.as_deref() == namespace
+        may_own(self.namespace.as_deref(), namespace)
     }
 
     /// The owner reference to the custom resource.
@@ -140,10 +141,7 @@ impl Owner {
     }
 
     fn resource_type(&self) -> String {
-        match group_of(&self.api_version) {
-            "" => self.kind.clone(),
-            group => format!("{}.{group}", self.kind),
-        }
+        resource_type(&self.api_version, &self.kind)
     }
 
     /// By its marks, whether an object is ours, can be taken over, or belongs to somebody else. A copied label counts as
@@ -205,10 +203,7 @@ impl Owner {
 
     /// The custom resource as helm-operator names it in annotations.
     fn primary(&self) -> String {
-        match &self.namespace {
-            Some(namespace) => format!("{namespace}/{}", self.name),
-            None => self.name.clone(),
-        }
+        primary(self.namespace.as_deref(), &self.name)
     }
 }
 
@@ -280,18 +275,6 @@ pub fn without_marks(mut object: Value) -> Value {
         }
     }
     object
-}
-
-/// Whether an owner reference is to the resource of this `apiVersion`, kind and name, in any version and incarnation.
-pub fn is_named(reference: &OwnerReference, (api_version, kind, name): (&str, &str, &str)) -> bool {
-    reference.kind == kind
-        && reference.name == name
-        && group_of(&reference.api_version) == group_of(api_version)
-}
-
-/// The group in an `apiVersion`; empty for the core group.
-fn group_of(api_version: &str) -> &str {
-    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Group and kind of the custom resource whose UID an object carries; `None` where neither an owner reference nor an

@@ -145,6 +145,18 @@ pub async fn connect(
     open(source.load().await?, options).await
 }
 
+/// The configuration that [`connect`] connects by, for who makes a client of another kind. The server is not asked.
+///
+/// # Errors
+/// There is no configuration, or it can't be read.
+pub async fn configuration(
+    kubeconfig: Option<&Path>,
+    environment: &Environment,
+) -> Result<kube::Config, ConnectError> {
+    let source = Source::find(kubeconfig, environment).ok_or(ConnectError::NoConfiguration)?;
+    Ok(source.load().await?.config)
+}
+
 /// A client that the API server has answered once.
 async fn open(login: Login, options: Option<ClientOptions>) -> Result<Client, ConnectError> {
     let (plugin, certificate) = (login.plugin(), login.certificate());
