@@ -27,6 +27,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
         "cluster",
         &["chart", "gotemplate", "model", "project", "watches", "yaml"],
     ),
+    ("proxy", &["cluster", "model", "yaml"]),
     (
         "operator",
         &[
@@ -62,13 +63,16 @@ const DIRECTION: &[(&str, &[&str])] = &[
 const PROHIBITED: &[(&[&str], &[&str])] = &[
     (
         &["kube", "kube-client", "kube-runtime"],
-        &["cluster", "operator", "testkit", ""],
+        &["cluster", "operator", "proxy", "testkit", ""],
     ),
     (
         &["k8s-openapi", "kube-core"],
-        &["cluster", "operator", "testkit", "watches", ""],
+        &["cluster", "operator", "proxy", "testkit", "watches", ""],
     ),
-    (&["tokio", "hyper"], &["cluster", "operator", "testkit", ""]),
+    (
+        &["tokio", "hyper"],
+        &["cluster", "operator", "proxy", "testkit", ""],
+    ),
     (&["reqwest"], &["operator", "registry"]),
     (&["clap"], &["testkit", ""]),
     (&["anyhow", "indicatif"], &[""]),

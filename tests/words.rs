@@ -21,6 +21,7 @@ const ROOTS: &[&str] = &[
     "crates/model/src",
     "crates/operator/src",
     "crates/project/src",
+    "crates/proxy/src",
     "crates/registry/src",
     "crates/sprig/src",
     "crates/testkit/src",
