@@ -145,7 +145,10 @@ impl Runs {
 
     /// The run whose credential a request shows.
     pub(crate) fn of(&self, headers: &HeaderMap) -> Option<Arc<ActiveRun>> {
-        self.registry().active.get(&presented(headers)?).cloned()
+        let registry = self.registry();
+        presented(headers)
+            .iter()
+            .find_map(|digest| registry.active.get(digest).cloned())
     }
 
     /// Ends a run: its credential is unknown from here on, and what is open for it is closed.
