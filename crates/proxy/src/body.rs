@@ -147,6 +147,13 @@ impl Budget {
     }
 }
 
+/// As much of a room as is needed. What the API server sends in pieces could be as long as it may.
+fn shrunk(room: Room, bytes: usize) -> Room {
+    let mut room = room?;
+    let needed = bytes.div_ceil(1024).max(1).min(room.num_permits());
+    room.split(needed)
+}
+
 /// Why the body of a request is not there as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
@@ -171,6 +178,7 @@ pub(crate) async fn read(mut body: Incoming, most: usize, budget: &Budget) -> Re
                 return Err(Unread::TooLarge);
             }
         }
+        let room = shrunk(room, bytes.len());
         Ok((bytes.into(), room))
     };
     let read = tokio::time::timeout(PATIENCE, reading)
@@ -190,6 +198,7 @@ pub(crate) async fn read_answer(body: Incoming, most: usize, budget: &Budget) ->
     let room = budget.room(&body, most).await;
     match head_of(passing(body), most).await {
         Head::Whole(bytes) => {
+            let room = shrunk(room, bytes.len());
             let body = Parts {
                 head: Some(bytes.clone()),
                 rest: None,
@@ -339,7 +348,9 @@ mod tests {
                 .await
                 .is_err()
         );
-        drop((first, second));
+        let first = shrunk(first, 1);
+        assert_eq!(first.as_ref().map(OwnedSemaphorePermit::num_permits), Some(1));
         assert!(budget.room(&third, 1).await.is_some());
+        drop(second);
     }
 }

@@ -56,7 +56,7 @@ pub enum Origin {
 /// A request and its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// Whose it was.
+    /// Which of those that are let in.
     pub run: RunId,
     /// For whom the run is.
     pub owner: &'a PrimaryResource,
@@ -89,7 +89,7 @@ pub struct SeenObject {
     pub kind: String,
     /// Without `managedFields`.
     pub metadata: ObjectMeta,
-    /// Whose it is.
+    /// What it is to the owner of the run.
     pub standing: Standing,
 }
 

@@ -57,7 +57,7 @@ impl Port {
         Ok(Self { listener, number })
     }
 
-    /// Which one it is, for [`kubeconfig`](crate::kubeconfig).
+    /// Which one it is, for [`kubeconfig`](crate::kubeconfig()).
     pub fn number(&self) -> u16 {
         self.number
     }
@@ -133,8 +133,10 @@ async fn answer_connection(stream: TcpStream, proxy: Proxy, activity: Activity) 
         }
     };
     let outcome: Result<(), BoxError> = tokio::select! {
-        outcome = work => outcome,
+        // What has ended does nothing more.
+        biased;
         () = end_of_run(ended) => Ok(()),
+        outcome = work => outcome,
     };
     if let Err(error) = outcome {
         tracing::debug!(

@@ -53,7 +53,7 @@ pub enum AdmitError {
     /// No account can have this name.
     #[error("failed to admit a run as {account}: no header can have the name")]
     Name {
-        /// As the run names it.
+        /// The one that was to be impersonated.
         account: ServiceAccount,
     },
     /// The operator acts as another user itself.
@@ -61,7 +61,7 @@ pub enum AdmitError {
         "failed to admit a run as {account}: the operator's own configuration acts as another user already"
     )]
     TwoUsers {
-        /// As the run names it.
+        /// The one that was to be impersonated.
         account: ServiceAccount,
     },
 }

@@ -20,7 +20,7 @@ const DEEPEST: usize = 4;
 pub(crate) struct SecretScanner {
     /// Maps and lists around the place, outermost first, no more than can lead to a value.
     around: Vec<Level>,
-    /// How many more there are.
+    /// Levels below those, which are only counted.
     deeper: usize,
     text: Option<Text>,
 }

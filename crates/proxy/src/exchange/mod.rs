@@ -107,7 +107,7 @@ impl Exchange {
         // The room for the body is held until it is sent.
         let (body, _room) = self.prepare(run, &call, &mut headers, body).await?;
         let request = self.request(&call, head.method, headers, body)?;
-        self.ask_fence(&call)?;
+        self.ask(run, &call)?;
         let patience = if call.is_open_ended() {
             Patience::Endless
         } else {
@@ -133,6 +133,14 @@ impl Exchange {
         *request.uri_mut() = Uri::from(path);
         *request.headers_mut() = headers;
         Ok(request)
+    }
+
+    /// Whether a request may be sent at all, right before it is.
+    fn ask(&self, run: &ActiveRun, call: &Call) -> Result<(), Refusal> {
+        if run.end.is_cancelled() {
+            return Err(Refusal::Unauthorized);
+        }
+        self.ask_fence(call)
     }
 
     fn ask_fence(&self, call: &Call) -> Result<(), Refusal> {

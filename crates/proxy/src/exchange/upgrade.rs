@@ -51,7 +51,7 @@ impl Exchange {
         let mut headers = to_server(&head.headers);
         set_upgrade(&mut headers, protocol);
         let request = self.request(call, head.method, headers, from_client(body))?;
-        self.ask_fence(call)?;
+        self.ask(run, call)?;
         let mut answer = self
             .upstream
             .send(request, run.impersonated.as_ref(), Patience::Endless)

@@ -210,11 +210,11 @@ async fn nothing_is_written_without_the_lease() {
     world.gate.close();
     world.log.take();
     let path = format!("/api/v1/namespaces/{}/configmaps", world.namespace);
-    let patch = "Content-Type: application/merge-patch+json";
+    let merge = "Content-Type: application/merge-patch+json";
     for (request, headers) in [
         (format!("POST {path}"), &[][..]),
         (format!("PUT {path}/a"), &[]),
-        (format!("PATCH {path}/a"), &[patch]),
+        (format!("PATCH {path}/a"), &[merge]),
         (format!("DELETE {path}/a"), &[]),
         (
             format!("GET /api/v1/namespaces/{}/pods/p/exec?command=a", world.namespace),

@@ -449,9 +449,9 @@ async fn yaml_is_marked_and_what_cannot_be_marked_is_refused() {
         )
         .await;
     assert!(made.starts_with("HTTP/1.1 201"), "{made}");
-    let patch = ["Content-Type: application/apply-patch+yaml"];
+    let apply = ["Content-Type: application/apply-patch+yaml"];
     let made = client
-        .raw(&format!("PATCH {path}/b"), &patch, &yaml.replace("NAME", "b"))
+        .raw(&format!("PATCH {path}/b"), &apply, &yaml.replace("NAME", "b"))
         .await;
     assert!(made.starts_with("HTTP/1.1 201"), "{made}");
     for name in ["a", "b"] {

@@ -201,7 +201,7 @@ impl World {
         self.cluster.apply_object(&object).await.unwrap();
     }
 
-    /// A ConfigMap in the namespace, with this much more in its metadata.
+    /// A `ConfigMap` in the namespace, with this much more in its metadata.
     pub(crate) fn map(&self, name: &str, more: Value) -> Value {
         let mut map = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
             "metadata": {"name": name, "namespace": self.namespace}});

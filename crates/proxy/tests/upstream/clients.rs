@@ -74,25 +74,26 @@ async fn what_is_no_request_is_refused() {
 
 #[tokio::test]
 async fn a_client_that_goes_ends_its_request() {
-    let server = Server::serving(|mut stream, _| async move {
-        let _ = stream
-            .write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
-            .await;
-        let mut rest = Vec::new();
-        // Returns when the proxy has closed its side.
-        let _ = stream.read_to_end(&mut rest).await;
-        let _ = CLOSED.send(());
+    let (closed, mut closings) = tokio::sync::mpsc::unbounded_channel();
+    let server = Server::serving(move |mut stream, _| {
+        let closed = closed.clone();
+        async move {
+            let _ = stream
+                .write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+                .await;
+            let mut rest = Vec::new();
+            // Returns when the proxy has closed its side.
+            let _ = stream.read_to_end(&mut rest).await;
+            let _ = closed.send(());
+        }
     })
     .await;
-    static CLOSED: std::sync::LazyLock<tokio::sync::broadcast::Sender<()>> =
-        std::sync::LazyLock::new(|| tokio::sync::broadcast::channel(1).0);
-    let mut closed = CLOSED.subscribe();
     let client = Client::of(&server.address).await;
     let mut watch = client.send(&format!("GET {MAPS}?watch=true"), &[], b"").await;
     let mut begin = [0; 12];
     watch.read_exact(&mut begin).await.unwrap();
     drop(watch);
-    timeout(SOON, closed.recv())
+    timeout(SOON, closings.recv())
         .await
         .expect("the server sees the end")
         .unwrap();

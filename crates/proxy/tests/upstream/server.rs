@@ -137,7 +137,8 @@ impl Client {
         let secret = self.secret();
         let mut head = format!("{request_line} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {secret}\r\n");
         for header in headers {
-            head.push_str(&format!("{header}\r\n"));
+            head.push_str(header);
+            head.push_str("\r\n");
         }
         stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
         // The proxy may have answered, and closed, before it has all of it.
