@@ -22,8 +22,8 @@ const PAUSE: Duration = Duration::from_mins(1);
 /// How long it may take for a body that is read as a whole.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How many bytes of bodies are in memory at a time, in kibibytes; who needs more waits.
-const BUDGET: u32 = 48 << 10;
+/// How many bytes of bodies are in memory at a time, in kibibytes, in each direction; who needs more waits.
+const BUDGET: u32 = 32 << 10;
 
 pub(crate) fn empty() -> Body {
     Empty::new().map_err(|never| match never {}).boxed_unsync()

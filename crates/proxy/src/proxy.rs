@@ -82,7 +82,8 @@ impl Proxy {
         let exchange = Exchange {
             upstream,
             kinds: Kinds::default(),
-            budget: Budget::default(),
+            bodies: Budget::default(),
+            answers: Budget::default(),
             field_manager: settings.field_manager,
             fence: settings.fence,
             observer: settings.observer,

@@ -39,7 +39,7 @@ impl Exchange {
         let (mut head, body) = answer.into_parts();
         let is_read = head.status.is_success() && is_json(&head.headers);
         let (text, mut body) = if is_read && (call.has_one_object() || call.is_of_token()) {
-            read_answer(body, MAX_READ, &self.budget).await
+            read_answer(body, MAX_READ, &self.answers).await
         } else {
             (None, passing(body))
         };

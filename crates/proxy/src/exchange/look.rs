@@ -37,7 +37,7 @@ impl Exchange {
         self.tell(run, Origin::Proxy, &call.look(), status.as_u16(), None);
         match status {
             StatusCode::OK => {
-                let (text, _) = read_answer(answer.into_body(), MAX_OBJECT, &self.budget).await;
+                let (text, _) = read_answer(answer.into_body(), MAX_OBJECT, &self.answers).await;
                 let read = |text| serde_json::from_slice::<Looked>(text).map_err(|error| error.to_string());
                 let looked = text
                     .as_deref()

@@ -54,7 +54,10 @@ impl Fence for () {
 pub(crate) struct Exchange {
     pub(crate) upstream: Upstream,
     pub(crate) kinds: Kinds,
-    pub(crate) budget: Budget,
+    /// For bodies of requests.
+    pub(crate) bodies: Budget,
+    /// For answers. They have their own: who has room for a body waits for that of its answer.
+    pub(crate) answers: Budget,
     pub(crate) field_manager: String,
     pub(crate) fence: Arc<dyn Fence>,
     pub(crate) observer: Arc<dyn Observer>,
@@ -104,8 +107,7 @@ impl Exchange {
         {
             return Err(Refusal::NotAsJson.into());
         }
-        // The room for the body is held until it is sent.
-        let (body, _room) = self.prepare(run, &call, &mut headers, body).await?;
+        let (body, room) = self.prepare(run, &call, &mut headers, body).await?;
         let request = self.request(&call, head.method, headers, body)?;
         self.ask(run, &call)?;
         let patience = if call.is_open_ended() {
@@ -117,6 +119,7 @@ impl Exchange {
             .upstream
             .send(request, run.impersonated.as_ref(), patience)
             .await?;
+        drop(room);
         Ok((self.learn(run, &call, answer).await, None))
     }
 

@@ -59,7 +59,7 @@ impl Exchange {
                 return Err(Refusal::Unmarkable(name).into());
             }
         };
-        let (bytes, room) = read(body, MAX_BODY, &self.budget).await.map_err(Refusal::from)?;
+        let (bytes, room) = read(body, MAX_BODY, &self.bodies).await.map_err(Refusal::from)?;
         let live = match way {
             Way::Create => None,
             Way::Replace | Way::Apply => self.look(run, call).await?,

@@ -127,6 +127,24 @@ async fn the_server_sees_the_operator_and_nothing_of_the_client() {
 }
 
 #[tokio::test]
+async fn answers_of_any_size_pass() {
+    // Longer than what is read of an object, in two chunks.
+    const HALF: usize = 2 << 20;
+    let server = Server::serving(|mut stream, _| async move {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let chunk = format!("{HALF:x}\r\n{}\r\n", "x".repeat(HALF));
+        let _ = stream
+            .write_all(format!("{head}{chunk}{chunk}0\r\n\r\n").as_bytes())
+            .await;
+    })
+    .await;
+    let client = Client::of(&server.address).await;
+    let answer = client.ask(&format!("GET {MAP}"), &[], b"").await;
+    assert_eq!(answer.matches('x').count(), 2 * HALF);
+    assert!(answer.ends_with("0\r\n\r\n"));
+}
+
+#[tokio::test]
 async fn bodies_are_not_waited_for() {
     // An echo, piece by piece: it sends nothing before it has got something.
     let server = Server::serving(|mut stream, _| async move {
