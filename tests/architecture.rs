@@ -21,6 +21,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("kustomize", &["yaml"]),
     ("project", &["chart", "yaml"]),
     ("model", &["sprig", "yaml"]),
+    ("ansible", &["model"]),
     ("registry", &["chart", "image", "model", "sprig", "yaml"]),
     ("watches", &["chart", "gotemplate", "model", "sprig", "yaml"]),
     (
@@ -68,7 +69,10 @@ const PROHIBITED: &[(&[&str], &[&str])] = &[
         &["k8s-openapi", "kube-core"],
         &["cluster", "operator", "testkit", "watches", ""],
     ),
-    (&["tokio", "hyper"], &["cluster", "operator", "testkit", ""]),
+    (
+        &["tokio", "hyper"],
+        &["ansible", "cluster", "operator", "testkit", ""],
+    ),
     (&["reqwest"], &["operator", "registry"]),
     (&["clap"], &["testkit", ""]),
     (&["anyhow", "indicatif"], &[""]),

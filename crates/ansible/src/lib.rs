@@ -1,0 +1,7 @@
+//! Runs of ansible-runner.
+
+mod extra_vars;
+mod snake_case;
+
+pub use extra_vars::ExtraVars;
+pub use snake_case::snake_case;
