@@ -267,9 +267,9 @@ mod tests {
                 .await,
             "204"
         );
-        // Forty megabytes of facts, a text of ten, and what is to be known behind them.
-        let facts = std::iter::repeat_n(br#"{"a": [1, "fact"]}, "#.repeat(50_000), 40);
-        let text = std::iter::repeat_n(b"x".repeat(1 << 20), 10);
+        // Eight megabytes of facts, a text of two, and what is to be known behind them.
+        let facts = std::iter::repeat_n(br#"{"a": [1, "fact"]}, "#.repeat(50_000), 8);
+        let text = std::iter::repeat_n(b"x".repeat(1 << 20), 2);
         let body = std::iter::once(br#"{"uuid": "2", "event_data": {"res": {"facts": {"a": ["#.to_vec())
             .chain(facts)
             .chain([br#"0]}, "stdout": ""#.to_vec()])
