@@ -1,17 +1,19 @@
 //! Starting a run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+use tokio::process::Child;
 
 use super::arguments::arguments;
 use super::output::Tail;
 use super::wait::Parts;
 use super::{Content, Run, RunError, RunSpec, Runner};
-use crate::events::{Events, Receiver, channel};
+use crate::events::{Counters, Detail, Event, Events, Receiver, channel};
 use crate::folder::{self, Inputs, Inventory, RunFolder};
 use crate::outcome::Summary;
 
@@ -27,7 +29,7 @@ impl Runner {
     /// [`Run::wait`].
     ///
     /// # Cancellation
-    /// A run whose start or [`Run`] is dropped is killed.
+    /// A [`Run`] that is dropped is killed. Where this is dropped nothing was started, but inputs may be written for a moment.
     pub async fn start(&self, spec: &RunSpec) -> Result<(Run, Events), RunError> {
         let (this, spec) = (self.clone(), spec.clone());
         let folder = RunFolder::of(&absolute(&self.root)?, &spec.resource)?;
@@ -102,35 +104,9 @@ impl Runner {
             spec,
             scratch,
         } = prepared;
-        let (queue, events) = channel();
-        let (summary, counters) = (Arc::new(Mutex::new(Summary::default())), Arc::default());
-        let socket = socket(&scratch);
-        let receiver = Receiver::listen(
-            &socket,
-            spec.detail,
-            Arc::clone(&counters),
-            {
-                let summary = Arc::clone(&summary);
-                move |event| {
-                    summary.lock().unwrap_or_else(PoisonError::into_inner).note(event);
-                }
-            },
-            queue,
-        )
-        .map_err(|source| RunError::Events { socket, source })?;
-
-        let arguments = arguments(folder.path(), &spec);
-        let mut command = self.supervisor.command(self.grace, &self.program, &arguments);
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // They would win over our settings.
-            .env_remove("RUNNER_HTTP_URL")
-            .env_remove("RUNNER_HTTP_PATH");
-        let mut child = command.spawn().map_err(|source| RunError::Start {
-            program: self.supervisor.program().to_path_buf(),
-            source,
-        })?;
+        let (summary, counters) = (Arc::default(), Arc::default());
+        let (receiver, events) = listen(socket(&scratch), spec.detail, &summary, &counters)?;
+        let mut child = self.supervised(&arguments(folder.path(), &spec))?;
         let tail = Tail::default();
         let readers = [
             child.stdout.take().map(|output| tail.read(output)),
@@ -151,6 +127,39 @@ impl Runner {
             grace: self.grace,
         });
         Ok((run, events))
+    }
+
+    /// ansible-runner under a new supervisor.
+    fn supervised(&self, arguments: &[OsString]) -> Result<Child, RunError> {
+        let mut command = self.supervisor.command(self.grace, &self.program, arguments);
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // They would win over our settings.
+            .env_remove("RUNNER_HTTP_URL")
+            .env_remove("RUNNER_HTTP_PATH");
+        command.spawn().map_err(|source| RunError::Start {
+            program: self.supervisor.program().to_path_buf(),
+            source,
+        })
+    }
+}
+
+/// Receives the events of a run: the summary takes note of each, and a log may read them.
+fn listen(
+    socket: PathBuf,
+    detail: Detail,
+    summary: &Arc<Mutex<Summary>>,
+    counters: &Arc<Counters>,
+) -> Result<(Receiver, Events), RunError> {
+    let (queue, events) = channel();
+    let (summary, counters) = (Arc::clone(summary), Arc::clone(counters));
+    let note = move |event: &Event| {
+        summary.lock().unwrap_or_else(PoisonError::into_inner).note(event);
+    };
+    match Receiver::listen(&socket, detail, counters, note, queue) {
+        Ok(receiver) => Ok((receiver, events)),
+        Err(source) => Err(RunError::Events { socket, source }),
     }
 }
 
@@ -173,7 +182,7 @@ fn absolute(path: &Path) -> Result<PathBuf, RunError> {
 
 fn settings(socket: &Path) -> Map<String, Value> {
     let settings = json!({
-        "runner_http_url": socket,
+        "runner_http_url": socket.display().to_string(),
         "runner_http_path": crate::events::PATH,
         // How often ansible-runner looks whether it is to end, in seconds.
         "pexpect_timeout": 1,
@@ -185,7 +194,9 @@ fn settings(socket: &Path) -> Map<String, Value> {
 /// module is found by another run, as their sockets are there.
 fn environment(spec: &RunSpec, scratch: &Path) -> Map<String, Value> {
     let mut environment = Map::new();
-    let mut insert = |name: &str, path: &Path| environment.insert(name.to_owned(), json!(path));
+    let mut insert = |name: &str, path: &Path| {
+        environment.insert(name.to_owned(), Value::String(path.display().to_string()))
+    };
     insert("ANSIBLE_LOCAL_TEMP", &scratch.join("local"));
     if matches!(spec.inventory, Inventory::Localhost { .. }) {
         // Other hosts have other folders.

@@ -43,7 +43,10 @@ impl Children {
     pub(super) fn reap(&mut self) -> Rest {
         loop {
             match wait(WaitOptions::NOHANG) {
-                Ok(Some((process, status))) if process == self.program => self.status = Some(status),
+                // Once it is reaped its number may be somebody else's.
+                Ok(Some((process, status))) if process == self.program && self.status.is_none() => {
+                    self.status = Some(status);
+                }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => return Rest::Some,
                 // ECHILD: there is nobody to wait for.

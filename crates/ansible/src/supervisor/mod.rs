@@ -11,8 +11,7 @@
 //! | the supervisor gets SIGTERM, SIGINT or SIGHUP | sends SIGTERM to the program, and kills what is left when the grace is over |
 //! | its standard input ends: who started it is dead | kills at once |
 //!
-//! What was killed although the program had ended are `async:` jobs that nobody waits for, too: a run that is over does
-//! nothing more.
+//! An `async:` job that nobody waits for ends with its run, too: a run that is over does nothing more.
 
 mod children;
 mod process;
@@ -36,8 +35,9 @@ pub const SUPERVISOR_FAILED: u8 = 125;
 /// ```
 /// use steersman_ansible::Supervisor;
 ///
-/// let supervisor = Supervisor::new("/usr/local/bin/operator", ["supervise-run"]);
-/// assert_eq!(supervisor.program().to_str(), Some("/usr/local/bin/operator"));
+/// let supervisor = Supervisor::of_this_process("supervise-run")?;
+/// assert!(supervisor.program().exists());
+/// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Supervisor {
