@@ -70,7 +70,7 @@ pub struct FailedTask {
     pub role: Option<String>,
     /// The play that it belongs to.
     pub play: Option<String>,
-    /// Where it has failed.
+    /// As the inventory calls it.
     pub host: Option<String>,
     /// Where it is written.
     pub place: Option<Place>,

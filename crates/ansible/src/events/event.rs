@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// What an event is about.
+/// What has happened, as far as it makes a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// A play begins.
@@ -69,7 +69,7 @@ impl EventKind {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What it is about.
+    /// What has happened.
     pub kind: EventKind,
     /// The same in Ansible's words, such as `runner_on_ok`.
     pub name: String,
@@ -110,7 +110,7 @@ pub struct Event {
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file.
+    /// Its path, absolute as a rule.
     pub file: String,
     /// From 1.
     pub line: u32,

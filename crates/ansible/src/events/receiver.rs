@@ -33,7 +33,7 @@ const DEEPEST_OF_EVERYTHING: usize = 32;
 const MOST_CONNECTIONS: usize = 8;
 const HEADERS: Duration = Duration::from_secs(5);
 
-/// What was not received.
+/// How much of what was posted has got lost on its way.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Events that were too large, even cut, or no JSON.

@@ -32,7 +32,7 @@ pub enum FolderError {
     Name {
         /// What it was to be, such as `namespace`.
         what: &'static str,
-        /// What it is.
+        /// The text that it can't be.
         part: String,
     },
     /// Something in it can't be made, read or removed.
@@ -40,7 +40,7 @@ pub enum FolderError {
     Io {
         /// What was tried.
         attempt: &'static str,
-        /// With what.
+        /// The file, folder or link.
         path: PathBuf,
         /// What the operating system says.
         source: io::Error,
@@ -66,7 +66,7 @@ pub struct ResourceId {
     pub kind: String,
     /// Empty for what has none.
     pub namespace: String,
-    /// Its name.
+    /// `metadata.name`
     pub name: String,
 }
 

@@ -57,7 +57,7 @@ pub enum RunError {
     /// The time limit of the run.
     #[error("the run took longer than {limit:?} and was ended: {output}")]
     TimedOut {
-        /// The limit.
+        /// As the spec of the run has it.
         limit: Duration,
         /// The last lines that ansible-runner has printed.
         output: String,

@@ -67,7 +67,7 @@ impl Runner {
     }
 }
 
-/// What is run.
+/// A playbook or a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A file.
@@ -76,14 +76,14 @@ pub enum Content {
     Role(PathBuf),
 }
 
-/// One run.
+/// What one execution of a playbook or role gets, and may take.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
     /// For whom it is. Two runs of one resource at once would write into one folder; the caller starts only one.
     pub resource: ResourceId,
     /// The name of the run and of the folder of its artifacts, drawn by the caller.
     pub ident: String,
-    /// What is run.
+    /// A playbook or a role.
     pub content: Content,
     /// `ANSIBLE_GATHERING` is not `explicit`: whether a role begins with facts about its host.
     pub gathers_facts: bool,

@@ -34,7 +34,7 @@ pub enum SuperviseError {
     /// The program does not start.
     #[error("failed to run `{}`", program.display())]
     Start {
-        /// The program.
+        /// As the arguments name it.
         program: PathBuf,
         /// What the operating system says.
         source: io::Error,
