@@ -21,6 +21,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("kustomize", &["yaml"]),
     ("project", &["chart", "yaml"]),
     ("model", &["sprig", "yaml"]),
+    ("ansible", &["model"]),
     ("registry", &["chart", "image", "model", "sprig", "yaml"]),
     ("watches", &["chart", "gotemplate", "model", "sprig", "yaml"]),
     (
@@ -71,7 +72,7 @@ const PROHIBITED: &[(&[&str], &[&str])] = &[
     ),
     (
         &["tokio", "hyper"],
-        &["cluster", "operator", "proxy", "testkit", ""],
+        &["ansible", "cluster", "operator", "proxy", "testkit", ""],
     ),
     (&["reqwest"], &["operator", "registry"]),
     (&["clap"], &["testkit", ""]),

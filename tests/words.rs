@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders that are looked at; code that comes into one of them is held to this.
 const ROOTS: &[&str] = &[
+    "crates/ansible/src",
     "crates/chart/src",
     "crates/cluster/src",
     "crates/gotemplate/src",

@@ -4,6 +4,7 @@
 //! - [`functions`]: template snippets and what Helm's engine makes of them.
 //! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
 //! - [`kstatus_judge`]: what kstatus says about objects.
+//! - [`ansible`]: a Python environment with ansible-runner.
 //! - [`program`]: programs of others that judge.
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
@@ -12,6 +13,7 @@
 //! exception: nothing here builds it, so what it would judge is left out wherever `HELM_OPERATOR` names no binary. So is operator-sdk, and
 //! `OPERATOR_SDK`.
 
+pub mod ansible;
 pub mod bundle_judge;
 #[cfg(feature = "cluster")]
 pub mod cluster;

@@ -1,0 +1,185 @@
+//! The end of a run.
+
+use std::io;
+use std::process::ExitStatus;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStdin};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::RunError;
+use super::output::Tail;
+use crate::events::{Counters, Receiver};
+use crate::folder::RunFolder;
+use crate::outcome::{Outcome, Summary};
+use crate::supervisor::SUPERVISOR_FAILED;
+
+/// How long a supervisor has to kill a run, on top of its grace; it gives up by itself before.
+const KILLING: Duration = Duration::from_secs(15);
+/// How long is read what ansible-runner has printed when it has ended.
+const READING: Duration = Duration::from_secs(1);
+
+/// A run that was started. Dropping it kills all of it, at once.
+#[derive(Debug)]
+pub struct Run {
+    parts: Parts,
+    cancel: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) child: Child,
+    /// The supervisor's standard input; its end is the end of the run.
+    pub(super) lifeline: Option<ChildStdin>,
+    pub(super) tail: Tail,
+    pub(super) readers: Vec<JoinHandle<()>>,
+    pub(super) receiver: Receiver,
+    pub(super) summary: Arc<Mutex<Summary>>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) folder: RunFolder,
+    pub(super) scratch: TempDir,
+    pub(super) ident: String,
+    pub(super) time_limit: Option<Duration>,
+    pub(super) grace: Duration,
+}
+
+/// Ends a run from somewhere else.
+#[derive(Clone, Debug)]
+pub struct Canceller(watch::Sender<bool>);
+
+impl Canceller {
+    /// Makes the run end; its [`Run::wait`] gives [`RunError::Cancelled`] when nothing of it is left. A run that has ended is
+    /// not changed by it.
+    pub fn cancel(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// Why a run ends.
+enum End {
+    ByItself(io::Result<ExitStatus>),
+    TimedOut(Duration),
+    Cancelled,
+}
+
+impl Run {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            cancel: watch::Sender::new(false),
+        }
+    }
+
+    /// What ends this run while it is waited for.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.cancel.clone())
+    }
+
+    /// Waits until the run has ended, and nothing of it is left.
+    ///
+    /// A run that is to end, by its time limit or a [`Canceller`], is asked to, and killed after the grace of its
+    /// [`Runner`](super::Runner).
+    ///
+    /// # Errors
+    /// The playbook was not finished: see [`RunError`]. That tasks have failed is no error, but part of the outcome.
+    ///
+    /// # Cancellation
+    /// Dropped at any await, all of the run is killed.
+    pub async fn wait(mut self) -> Result<Outcome, RunError> {
+        let end = self.end().await;
+        let status = match &end {
+            End::ByItself(Ok(status)) => Ok(*status),
+            End::ByItself(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
+            End::TimedOut(_) | End::Cancelled => self.parts.stop().await,
+        };
+        self.parts.finish(end, status).await
+    }
+
+    async fn end(&mut self) -> End {
+        let mut cancelled = self.cancel.subscribe();
+        let limit = self.parts.time_limit;
+        let time_out = async {
+            match limit {
+                Some(limit) => {
+                    tokio::time::sleep(limit).await;
+                    limit
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            status = self.parts.child.wait() => End::ByItself(status),
+            limit = time_out => End::TimedOut(limit),
+            _ = cancelled.wait_for(|is_cancelled| *is_cancelled) => End::Cancelled,
+        }
+    }
+}
+
+impl Parts {
+    /// Makes the supervisor end the run, and waits for it.
+    async fn stop(&mut self) -> io::Result<ExitStatus> {
+        let supervisor = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(supervisor) = supervisor {
+            // It was not waited for, so the number is its own.
+            let _ = kill_process(supervisor, Signal::TERM);
+        }
+        let ended = tokio::time::timeout(self.grace + KILLING, self.child.wait()).await;
+        if let Ok(status) = ended {
+            return status;
+        }
+        // It was stopped, or waits for a device.
+        self.lifeline = None;
+        self.child.kill().await?;
+        Err(io::Error::other("it did not end, and was killed"))
+    }
+
+    /// The outcome of a run whose supervisor has ended.
+    async fn finish(mut self, end: End, status: io::Result<ExitStatus>) -> Result<Outcome, RunError> {
+        self.lifeline = None;
+        for reader in &mut self.readers {
+            if tokio::time::timeout(READING, &mut *reader).await.is_err() {
+                reader.abort();
+            }
+        }
+        drop(self.receiver);
+        let (folder, ident, scratch) = (self.folder, self.ident, self.scratch);
+        let tidied = tokio::task::spawn_blocking(move || {
+            // What is left of it is left to the next start of the container.
+            let _ = scratch.close();
+            folder.link_latest(&ident)
+        });
+        let linked = tidied.await.unwrap_or(Ok(()));
+
+        let status = code(status.map_err(RunError::Supervisor)?)?;
+        let output = self.tail.text();
+        if status == i32::from(SUPERVISOR_FAILED) {
+            return Err(RunError::Supervise { said: output });
+        }
+        match end {
+            End::TimedOut(limit) => return Err(RunError::TimedOut { limit, output }),
+            End::Cancelled => return Err(RunError::Cancelled),
+            End::ByItself(_) => {}
+        }
+        linked?;
+        let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
+        let Some(mut outcome) = summary.finish() else {
+            return Err(RunError::Unfinished { status, output });
+        };
+        outcome.exit_status = Some(status);
+        outcome.unreadable = self.counters.unreadable.load(Ordering::Relaxed);
+        outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);
+        Ok(outcome)
+    }
+}
+
+/// The exit status of a supervisor, which is that of its program.
+fn code(status: ExitStatus) -> Result<i32, RunError> {
+    status
+        .code()
+        .ok_or_else(|| RunError::Supervisor(io::Error::other(status.to_string())))
+}
