@@ -1,7 +1,6 @@
-//! watches.yaml: which custom resources are released from which chart, or made by which role or playbook.
+//! watches.yaml: which custom resources are released from which chart.
 //!
-//! The file is the one of operator-sdk's helm-operator and of ansible-operator: the same fields, read as YAML 1.1, keys in any
-//! case. Entries of both may stand in one file.
+//! The file is the one of operator-sdk's helm-operator: the same fields, read as YAML 1.1, keys in any case.
 //! Unlike there, everything in it is checked before the operator starts, and every problem is reported at once
 //! with its line. Nothing behind this module checks again.
 //!
@@ -32,7 +31,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod ansible;
 mod confinement;
 pub mod controls;
 pub mod drift;
@@ -45,7 +43,6 @@ pub mod values;
 mod watch;
 pub mod world;
 
-pub use ansible::{AnsibleContent, AnsibleFinalizer, AnsibleWatch};
 pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
 pub use error::{Notice, Problem, WatchesError};
 pub use names::is_service_account;

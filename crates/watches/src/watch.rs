@@ -1,4 +1,4 @@
-//! What a watches.yaml says of charts, checked.
+//! What a watches.yaml says, checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,7 +7,6 @@ use std::time::Duration;
 use kube_core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
-use crate::ansible::AnsibleWatch;
 use crate::confinement::Confinement;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
@@ -66,11 +65,10 @@ pub struct HelmOperatorCompat {
     pub manifest_in_status: bool,
 }
 
-/// The checked watches, at least one of either sort, each for another kind, in the order of the file.
+/// The checked watches, at least one, each for another kind, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Watches {
-    pub(crate) charts: Vec<Watch>,
-    pub(crate) ansible: Vec<AnsibleWatch>,
+    pub(crate) watches: Vec<Watch>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -86,9 +84,9 @@ impl Watch {
 }
 
 impl Watches {
-    /// The entry with a chart for a kind.
+    /// The entry for a kind.
     pub fn get(&self, gvk: &GroupVersionKind) -> Option<&Watch> {
-        self.charts.iter().find(|watch| watch.gvk == *gvk)
+        self.watches.iter().find(|watch| watch.gvk == *gvk)
     }
 
     /// Whether `other` has the same entries, in whatever order.
@@ -98,24 +96,12 @@ impl Watches {
                 .get(&watch.gvk)
                 .is_some_and(|other| watch.says_the_same(other))
         };
-        let known_ansible = |watch: &AnsibleWatch| {
-            let mut others = other.ansible.iter();
-            others.any(|other| watch.says_the_same(other))
-        };
-        self.charts.len() == other.charts.len()
-            && self.charts.iter().all(known)
-            && self.ansible.len() == other.ansible.len()
-            && self.ansible.iter().all(known_ansible)
+        self.watches.len() == other.watches.len() && self.watches.iter().all(known)
     }
 
-    /// The entries with a role or a playbook.
-    pub fn ansible(&self) -> &[AnsibleWatch] {
-        &self.ansible
-    }
-
-    /// The entries with a chart.
+    /// The entries in the order of the file.
     pub fn iter(&self) -> std::slice::Iter<'_, Watch> {
-        self.charts.iter()
+        self.watches.iter()
     }
 
     /// What the file's author should know although the operator can start: unknown fields, unset variables.
@@ -129,7 +115,7 @@ impl IntoIterator for Watches {
     type IntoIter = std::vec::IntoIter<Watch>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.charts.into_iter()
+        self.watches.into_iter()
     }
 }
 

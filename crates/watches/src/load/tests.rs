@@ -1,5 +1,3 @@
-mod ansible;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
