@@ -8,9 +8,9 @@ use steersman_cluster::RequestError;
 use steersman_model::Digest;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::adapter::Followed;
 use super::period::{period_annotation, period_of};
 use crate::budget::Budget;
-use crate::reconcile::has_finalizer;
 
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
 /// reconciled.
@@ -38,7 +38,7 @@ struct Text {
 
 impl CachedResource {
     /// The resource without what it says of its managers, which nothing here needs. Its text is kept where `budget` has room.
-    pub(super) fn new(mut object: DynamicObject, budget: &Budget) -> Self {
+    pub(super) fn new(mut object: DynamicObject, followed: &Followed, budget: &Budget) -> Self {
         object.metadata.managed_fields = None;
         // What was read as JSON can be written as JSON.
         let json: Arc<[u8]> = serde_json::to_vec(&object).unwrap_or_default().into();
@@ -46,11 +46,11 @@ impl CachedResource {
         Self {
             uid: object.metadata.uid.clone(),
             version: version(&object),
-            matter: matter(&object),
-            has_finalizer: has_finalizer(&object.metadata),
+            matter: matter(&object, followed.heeds_annotations),
+            has_finalizer: followed.has_finalizer(&object.metadata),
             is_gone: object.metadata.deletion_timestamp.is_some()
                 && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty),
-            period: period_annotation(&object.metadata).map(Into::into),
+            period: period_annotation(&object.metadata, followed).map(Into::into),
             text: room.map(|room| Text { json, _room: room }),
         }
     }
@@ -85,8 +85,14 @@ impl CachedResource {
     }
 
     /// How often to look at it without a change; `name` is for the log.
-    pub(super) fn period(&self, name: &str, default: Option<Duration>) -> Option<Duration> {
-        period_of(self.period.as_deref(), name, default)
+    pub(super) fn period(
+        &self,
+        name: &str,
+        followed: &Followed,
+        default: Option<Duration>,
+    ) -> Option<Duration> {
+        let annotation = (followed.period_annotation, self.period.as_deref());
+        period_of(annotation, name, default)
     }
 }
 
@@ -113,13 +119,14 @@ fn version(object: &DynamicObject) -> Option<u64> {
     object.metadata.resource_version.as_ref()?.parse().ok()
 }
 
-fn matter(object: &DynamicObject) -> Digest {
+fn matter(object: &DynamicObject, heeds_annotations: bool) -> Digest {
     let metadata = &object.metadata;
+    let annotations = metadata.annotations.as_ref().filter(|_| heeds_annotations);
     let matter = (
         metadata.generation,
         &metadata.deletion_timestamp,
         &metadata.finalizers,
-        &metadata.annotations,
+        annotations,
         &metadata.labels,
         object.data.get("spec"),
     );
@@ -143,7 +150,7 @@ mod tests {
     }
 
     fn cached(object: DynamicObject) -> CachedResource {
-        CachedResource::new(object, &Budget::default())
+        CachedResource::new(object, &Followed::of_test(), &Budget::default())
     }
 
     #[test]
@@ -183,7 +190,7 @@ mod tests {
         let large = |name: &str| {
             let mut object = object("1", &"x".repeat(40_000), 1);
             object.metadata.name = Some(name.to_owned());
-            CachedResource::new(object, &budget)
+            CachedResource::new(object, &Followed::of_test(), &budget)
         };
         let first = large("a");
         assert!(first.text().is_some());

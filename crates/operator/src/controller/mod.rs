@@ -1,10 +1,12 @@
 //! The controller of one watch: it follows the custom resources and reconciles them.
 
+mod adapter;
 mod cached;
 mod kind;
 mod missing_permissions;
 mod period;
 mod reconciles;
+mod releases;
 mod resources;
 mod unselected;
 mod versions;
@@ -14,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use adapter::{Adapter, Followed};
 use futures::stream::StreamExt;
 use kind::wait_for_kind;
 use missing_permissions::warn_of_missing;
@@ -29,7 +32,7 @@ pub(crate) use versions::Versions;
 use workers::Workers;
 
 use crate::context::Context;
-use crate::dependents::ExpectedResources;
+use crate::dependents::{Dependents, ExpectedResources};
 use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
 use crate::schedule::Queue;
 
@@ -102,10 +105,10 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
     let workers = Workers::new(limit, context.workers_in_all.clone());
     let (wake, woken) = mpsc::unbounded_channel();
     let controller = Controller {
-        reconciler: Reconciler::new(shared.clone(), Arc::new(settings), resource.clone()),
+        dependents: Arc::clone(&shared.dependents),
+        adapter: Reconciler::new(shared, Arc::new(settings), resource.clone()),
         context,
-        shared,
-        watch,
+        followed: releases::followed(&watch),
         versions,
         former_selectors,
         resource,
@@ -128,27 +131,27 @@ struct Key {
     name: String,
 }
 
-struct Controller {
-    reconciler: Reconciler,
+struct Controller<A: Adapter> {
+    adapter: A,
     context: Context,
-    shared: Shared,
-    watch: Watch,
+    dependents: Arc<Dependents>,
+    followed: Followed,
     versions: Versions,
     former_selectors: BTreeSet<String>,
     resource: Resource,
     period: Option<Duration>,
     workers: Workers,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
-    known: BTreeMap<Key, KnownResource>,
+    known: BTreeMap<Key, KnownResource<A::Cache>>,
     /// Until all resources are known.
     expected: Option<ExpectedResources>,
     /// The scopes that are not listed yet.
     listing: BTreeSet<Option<String>>,
     queue: Queue<Key>,
-    tasks: JoinSet<Finished>,
+    tasks: JoinSet<Finished<A::Cache>>,
 }
 
-impl Controller {
+impl<A: Adapter> Controller<A> {
     async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
