@@ -38,6 +38,7 @@ pub mod metrics;
 pub mod reconcile;
 pub mod release;
 pub mod run;
+pub mod runs;
 pub mod schedule;
 pub mod server;
 pub mod status;

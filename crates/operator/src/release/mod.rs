@@ -29,5 +29,5 @@ pub use locate::namespace_of;
 pub use parts::Parts;
 pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
-pub use signature::{Signature, SignedContent, Signer, SignerError, SigningKeys};
+pub use signature::{Signable, Signature, SignedContent, Signer, SignerError, SigningKeys, feed_field};
 pub use stored::{FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, Verdict};

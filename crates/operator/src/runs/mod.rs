@@ -1,0 +1,12 @@
+//! The loop for one custom resource that a role or playbook is run for: observe, decide, run, report.
+//!
+//! What a run has left is known by what the API server has answered it: [`RunRecord`] is kept in the resource's status, signed,
+//! so that a restart runs nothing that is settled.
+
+mod decide;
+mod record;
+mod state;
+
+pub use decide::{next_action, run_state};
+pub use record::{LeftObject, RecordError, RunRecord};
+pub use state::{Action, Cause, LastRun, Observed, RunInputs, RunState};
