@@ -5,8 +5,10 @@
 
 mod decide;
 mod record;
+mod report;
 mod state;
 
 pub use decide::{next_action, run_state};
 pub use record::{LeftObject, RecordError, RunRecord};
+pub use report::{RECORD, RunReport, next_status};
 pub use state::{Action, Cause, LastRun, Observed, RunInputs, RunState};
