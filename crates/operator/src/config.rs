@@ -10,6 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::runs::RunDefaults;
 use crate::telemetry::LogOptions;
 
 /// How the operator is to run.
@@ -34,6 +35,8 @@ pub struct Config {
     pub leader_election: Option<LeaderElection>,
     /// What releases keep, wait for, and do when they fail.
     pub releases: ReleasePolicy,
+    /// What roles and playbooks are run with.
+    pub runs: RunDefaults,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// As which ServiceAccount, in the namespace of each, releases are made for which watches.yaml names none; `None` is the

@@ -89,6 +89,11 @@ impl Elector {
         &self.former
     }
 
+    /// Until when this process may act.
+    pub fn tenure(&self) -> Tenure {
+        self.tenure.clone()
+    }
+
     /// The same elector, which says in `tenure` until when this process may act.
     #[must_use]
     pub fn with_tenure(self, tenure: Tenure) -> Self {

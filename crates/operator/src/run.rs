@@ -5,10 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use steersman_ansible::{Runner, Supervisor};
 use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer, Tenure};
 use steersman_cluster::permissions::Permissions;
 use steersman_model::{Environment, chain};
+use steersman_proxy::Fence;
 use steersman_watches::{Selectors, Watches};
+
+use crate::runs::{RunTools, ToolsError};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +31,9 @@ const GRACE: Duration = Duration::from_secs(9);
 /// How soon the keys that sign releases are asked for again.
 const KEYS_PAUSE: Duration = Duration::from_secs(2);
 
+/// The subcommand by which this program ends runs.
+pub const SUPERVISE_RUN: &str = "supervise-run";
+
 /// Why the operator does not run, or runs no more.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -42,6 +49,12 @@ pub enum RunError {
     /// The keys that sign releases can't be had.
     #[error(transparent)]
     Signer(#[from] SignerError),
+    /// No role or playbook can be run.
+    #[error(transparent)]
+    Runs(#[from] ToolsError),
+    /// The program can't be found that ends runs.
+    #[error("failed to find this program, which ends runs of Ansible")]
+    Supervisor(#[source] std::io::Error),
     /// The lease's namespace is not known.
     #[error("found no namespace for the leader election's lease")]
     LeaseNamespace,
@@ -159,8 +172,10 @@ where
     let workers_in_all = config
         .max_concurrent_in_all
         .map(|most| Arc::new(Semaphore::new(most.get())));
+    let runs = run_tools(&config, environment, &watches, elector.as_ref()).await?;
     let context = Context {
         client,
+        runs,
         budget: Arc::new(budget),
         signer: Arc::new(signer),
         permissions: Arc::new(Permissions::new(config.namespaces.names())),
@@ -325,6 +340,27 @@ fn elector(
         &election.id,
         new_identity(host.as_deref().unwrap_or("steersman")),
     ))
+}
+
+/// What makes runs, where an entry names a role or playbook.
+async fn run_tools(
+    config: &Config,
+    environment: &Environment,
+    watches: &Watches,
+    elector: Option<&Elector>,
+) -> Result<Option<RunTools>, RunError> {
+    if watches.ansible().is_empty() {
+        return Ok(None);
+    }
+    let kube_config = client::configuration(config.kubeconfig.as_deref(), environment).await?;
+    let supervisor = Supervisor::of_this_process(SUPERVISE_RUN).map_err(RunError::Supervisor)?;
+    let fence: Arc<dyn Fence> = match elector {
+        Some(elector) => Arc::new(elector.tenure()),
+        None => Arc::new(()),
+    };
+    let runner = Runner::new(supervisor);
+    let tools = RunTools::new(&kube_config, 0, fence, runner, config.runs.clone());
+    Ok(Some(tools.await?))
 }
 
 fn all_wait(readiness: &Readiness, watches: &Watches, reason: &str) {

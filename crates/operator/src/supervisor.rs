@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
-use steersman_watches::{Selectors, Watch, Watches};
+use steersman_model::{Digest, digest_of_json};
+use steersman_watches::{AnsibleWatch, Selectors, Watch, Watches};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Namespaces;
 use crate::context::Context;
-use crate::controller::{self, Claim, Versions};
-use crate::dependents::Interests;
+use crate::controller::{self, Claim, RunClaim, Versions};
+use crate::dependents::{Dependents, Interests};
 use crate::follow::Updates;
 use crate::reconcile::Shared;
 
@@ -33,6 +34,7 @@ pub async fn run(context: Context, watches: Watches, updates: Option<Updates>) {
     for watch in &watches {
         supervisor.start(watch.clone(), &watches);
     }
+    supervisor.start_runs(&watches);
     supervisor.run(updates).await;
 }
 
@@ -135,6 +137,39 @@ impl Supervisor {
         });
     }
 
+    /// Starts a controller for each entry with a role or playbook.
+    fn start_runs(&mut self, watches: &Watches) {
+        let Some(tools) = self
+            .context
+            .runs
+            .clone()
+            .filter(|_| !watches.ansible().is_empty())
+        else {
+            return;
+        };
+        let namespaces = self.context.config.namespaces.names();
+        let stop = self.context.shutdown.child_token();
+        let dependents = Dependents::of_runs(self.context.client.clone(), namespaces, stop);
+        let dependents = Arc::new(dependents);
+        for watch in watches.ansible() {
+            let limit = watch.max_concurrent_reconciles;
+            let limit = limit.unwrap_or(self.context.config.max_concurrent_reconciles.get());
+            self.context
+                .readiness
+                .waiting(&watch.gvk, "its controller has not started yet");
+            self.context.metrics.start_controller(&watch.gvk, limit);
+            let claim = RunClaim {
+                content: content_of(watch),
+                watch: watch.clone(),
+                tools: tools.clone(),
+                dependents: Arc::clone(&dependents),
+                expected: dependents.expect_resources(),
+            };
+            self.controllers
+                .spawn(controller::control_runs(self.context.clone(), claim));
+        }
+    }
+
     /// Stops what is not wanted any longer, and starts what is new. Another entry for a kind is both.
     async fn replace(&mut self, watches: Watches) {
         let interests = interests(&watches);
@@ -217,6 +252,16 @@ fn interests(watches: &Watches) -> Interests {
         interests.ignore.entry(kind).or_default().extend(ignore);
     }
     interests
+}
+
+/// What a run is made of, besides its resource: where its role or playbook is, and the variables of the entry.
+fn content_of(watch: &AnsibleWatch) -> Digest {
+    let finalizer = watch.finalizer.as_ref().map(|finalizer| &finalizer.vars);
+    digest_of_json(&serde_json::json!([
+        watch.content.path().display().to_string(),
+        watch.vars,
+        finalizer
+    ]))
 }
 
 fn log_change(old: &Watch, new: &Watch) {

@@ -8,6 +8,7 @@ use steersman_operator::config::{
     Config, ConfigError, ConfigProblem, LeaderElection, MetricsAccess, Namespaces, Place, ReleasePolicy,
     parse_address,
 };
+use steersman_operator::runs::RunDefaults;
 use steersman_operator::telemetry::traces::{are_wanted, notice};
 use steersman_operator::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
 use steersman_watches::is_service_account;
@@ -38,6 +39,7 @@ impl Args {
                 .flatten(),
             leader_election: self.leader_election(environment, &mut problems, &mut notices),
             releases: self.releases(&mut problems),
+            runs: RunDefaults::default(),
             dry_run: self.dry_run,
             default_service_account: self.default_service_account(&mut problems),
             suppress_override_values: self.suppress_override_values,

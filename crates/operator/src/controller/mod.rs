@@ -8,6 +8,7 @@ mod period;
 mod reconciles;
 mod releases;
 mod resources;
+mod runs;
 mod unselected;
 mod versions;
 mod workers;
@@ -18,13 +19,15 @@ use std::time::Duration;
 
 use adapter::{Adapter, Followed};
 use futures::stream::StreamExt;
+use jiff::Timestamp;
 use kind::wait_for_kind;
 use missing_permissions::warn_of_missing;
 use period::default_period;
 use reconciles::Finished;
 use resources::KnownResource;
 use steersman_cluster::discovery::Resource;
-use steersman_watches::Watch;
+use steersman_model::Digest;
+use steersman_watches::{AnsibleWatch, Watch};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -34,11 +37,15 @@ use workers::Workers;
 use crate::context::Context;
 use crate::dependents::{Dependents, ExpectedResources};
 use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
+use crate::runs::{RunReconciler, RunTools};
 use crate::schedule::Queue;
 
 /// How long a reconcile in work may go on when the process is to stop. Projects of operator-sdk give a pod ten seconds,
 /// in which the lease must be given back, too.
 const GRACE: Duration = Duration::from_secs(8);
+
+/// How often runs are made without a change, where neither the entry nor an annotation says so; a run takes seconds to minutes.
+const RUN_PERIOD: Duration = Duration::from_hours(10);
 
 /// Which custom resources a controller reconciles.
 #[derive(Debug)]
@@ -69,7 +76,7 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
     }
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
-        .run_until_cancelled(wait_for_kind(&context, &watch, &mut expected))
+        .run_until_cancelled(wait_for_kind(&context, &watch.gvk, &mut expected))
         .await
     else {
         return;
@@ -99,29 +106,90 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         former_selectors: former_selectors.clone(),
         ..ReconcileSettings::new(&watch)
     };
-    let limit = watch
-        .max_concurrent_reconciles
-        .unwrap_or(context.config.max_concurrent_reconciles.get());
-    let workers = Workers::new(limit, context.workers_in_all.clone());
-    let (wake, woken) = mpsc::unbounded_channel();
-    let controller = Controller {
+    let subject = Subject {
         dependents: Arc::clone(&shared.dependents),
-        adapter: Reconciler::new(shared, Arc::new(settings), resource.clone()),
-        context,
         followed: releases::followed(&watch),
         versions,
         former_selectors,
+        resource: resource.clone(),
+        period,
+        limit: watch.max_concurrent_reconciles,
+        expected,
+    };
+    let reconciler = Reconciler::new(shared, Arc::new(settings), resource);
+    Controller::new(context, reconciler, subject).run().await;
+}
+
+/// Which custom resources runs are made for.
+#[derive(Debug)]
+pub(crate) struct RunClaim {
+    pub(crate) watch: AnsibleWatch,
+    /// What runs, as it is in the files now.
+    pub(crate) content: Digest,
+    pub(crate) tools: RunTools,
+    /// What is live of what runs have made.
+    pub(crate) dependents: Arc<Dependents>,
+    pub(crate) expected: ExpectedResources,
+}
+
+/// Follows the custom resources of an entry with a role or playbook, and makes runs for them, until the context's shutdown.
+pub(crate) async fn control_runs(context: Context, claim: RunClaim) {
+    let RunClaim {
+        watch,
+        content,
+        tools,
+        dependents,
+        expected,
+    } = claim;
+    let mut expected = Some(expected);
+    let shutdown = context.shutdown.clone();
+    let waiting = wait_for_kind(&context, &watch.gvk, &mut expected);
+    let Some(Some(resource)) = shutdown.run_until_cancelled(waiting).await else {
+        return;
+    };
+    context.readiness.ready(&watch.gvk);
+    let period = default_period(watch.reconcile_period, Some(RUN_PERIOD));
+    tracing::info!(
+        apiVersion = %resource.api.api_version,
+        kind = %resource.api.kind,
+        reconcilePeriod = ?period.unwrap_or_default(),
+        "Watching resource"
+    );
+    let subject = Subject {
+        dependents: Arc::clone(&dependents),
+        followed: runs::followed(&watch),
+        versions: Versions::alone(&watch.gvk),
+        former_selectors: BTreeSet::new(),
+        resource: resource.clone(),
+        period,
+        limit: watch.max_concurrent_reconciles,
+        expected,
+    };
+    let reconciler = RunReconciler {
+        client: context.client.clone(),
+        signer: Arc::clone(&context.signer),
+        dependents,
+        tools,
+        watch: Arc::new(watch),
+        content,
         resource,
         period,
-        workers,
-        wake,
-        known: BTreeMap::new(),
-        expected,
-        listing: BTreeSet::new(),
-        queue: Queue::default(),
-        tasks: JoinSet::new(),
+        now: Timestamp::now,
     };
-    controller.run(woken).await;
+    Controller::new(context, reconciler, subject).run().await;
+}
+
+/// What a controller looks after.
+struct Subject {
+    dependents: Arc<Dependents>,
+    followed: Followed,
+    versions: Versions,
+    former_selectors: BTreeSet<String>,
+    resource: Resource,
+    period: Option<Duration>,
+    /// How many of them are reconciled at a time, where the entry says so.
+    limit: Option<usize>,
+    expected: Option<ExpectedResources>,
 }
 
 /// Namespace and name of a custom resource.
@@ -142,6 +210,7 @@ struct Controller<A: Adapter> {
     period: Option<Duration>,
     workers: Workers,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
+    woken: Option<mpsc::UnboundedReceiver<(Key, Duration)>>,
     known: BTreeMap<Key, KnownResource<A::Cache>>,
     /// Until all resources are known.
     expected: Option<ExpectedResources>,
@@ -152,7 +221,34 @@ struct Controller<A: Adapter> {
 }
 
 impl<A: Adapter> Controller<A> {
-    async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
+    fn new(context: Context, adapter: A, subject: Subject) -> Self {
+        let default = context.config.max_concurrent_reconciles.get();
+        let workers = Workers::new(subject.limit.unwrap_or(default), context.workers_in_all.clone());
+        let (wake, woken) = mpsc::unbounded_channel();
+        Self {
+            adapter,
+            context,
+            dependents: subject.dependents,
+            followed: subject.followed,
+            versions: subject.versions,
+            former_selectors: subject.former_selectors,
+            resource: subject.resource,
+            period: subject.period,
+            workers,
+            wake,
+            woken: Some(woken),
+            known: BTreeMap::new(),
+            expected: subject.expected,
+            listing: BTreeSet::new(),
+            queue: Queue::default(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    async fn run(mut self) {
+        let Some(mut woken) = self.woken.take() else {
+            return;
+        };
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
         let mut unselected = self.unselected();

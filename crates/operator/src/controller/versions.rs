@@ -32,6 +32,14 @@ impl Versions {
         }
     }
 
+    /// Of a kind that is watched in one version alone.
+    pub(crate) fn alone(gvk: &GroupVersionKind) -> Self {
+        Self {
+            own: gvk.clone(),
+            all: Vec::new(),
+        }
+    }
+
     /// Whether the custom resource is released under the own version: of the versions whose
     /// selector it matches, the one in which its spec was written last, else the first of the file.
     pub(super) fn claims(&self, metadata: &ObjectMeta) -> bool {

@@ -26,7 +26,7 @@ use known::Known;
 use kube::Client;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{
-    CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind, owner_uid,
+    CHART_LABEL, OWNER_UID_LABEL, fields_of_all, is_kept, own_entry, owned_fields, owner_kind, owner_uid,
 };
 use steersman_model::{ObjectId, OwnedFields};
 use steersman_watches::drift::{Candidate, IgnoreRule};
@@ -90,6 +90,8 @@ pub struct Dependents {
     ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
     selector: String,
     charts: BTreeSet<String>,
+    /// Whether what any manager has in an object counts, and objects are of no chart.
+    heeds_all: bool,
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
     state: Mutex<State>,
@@ -188,10 +190,20 @@ impl Dependents {
             ignore: interests.ignore,
             selector,
             charts: interests.charts,
+            heeds_all: false,
             namespaces,
             stop,
             state: Mutex::default(),
             expected: watch::Sender::new(0),
+        }
+    }
+
+    /// The same for what runs have made: objects with an owner's UID that are of no chart. What all managers have in them counts.
+    pub fn of_runs(client: Client, namespaces: BTreeSet<String>, stop: CancellationToken) -> Self {
+        Self {
+            selector: format!("{OWNER_UID_LABEL},!{CHART_LABEL}"),
+            heeds_all: true,
+            ..Self::new(client, Interests::default(), namespaces, stop)
         }
     }
 
@@ -322,7 +334,12 @@ impl Dependents {
             .labels
             .as_ref()
             .and_then(|labels| labels.get(CHART_LABEL));
-        owner_uid(metadata).is_some() && chart.is_some_and(|chart| self.charts.contains(chart))
+        let is_of_interest = if self.heeds_all {
+            chart.is_none()
+        } else {
+            chart.is_some_and(|chart| self.charts.contains(chart))
+        };
+        owner_uid(metadata).is_some() && is_of_interest
     }
 
     /// By which the server tells our objects from others.
@@ -336,9 +353,17 @@ impl Dependents {
         let ignored = IgnoreRule::paths_of(rules, id, || {
             own_entry(metadata).map_or_else(Candidate::default, |entry| Candidate::live(metadata, entry))
         });
+        let fields = if self.heeds_all {
+            Some(OwnedFields {
+                digest: fields_of_all(metadata),
+                changed_at: None,
+            })
+        } else {
+            owned_fields(metadata, ignored.into_iter())
+        };
         LiveObject {
             uid: metadata.uid.clone().unwrap_or_default(),
-            fields: owned_fields(metadata, ignored.into_iter()),
+            fields,
             health,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),

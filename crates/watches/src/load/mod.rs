@@ -17,12 +17,12 @@ use std::path::Path;
 use steersman_model::Environment;
 use steersman_yaml::{Content, Node};
 
+use crate::Watches;
 use crate::error::{Problem, WatchesError};
 use crate::load::ansible::is_ansible;
 use crate::load::entry::Loader;
 use crate::load::expand::{Templates, expand_known};
 use crate::load::fields::Findings;
-use crate::{AnsibleWatch, Watches};
 
 /// The smallest file that works, for those who have none.
 const EXAMPLE: &str = "an entry looks like this:\n  - group: example.com\n    version: v1alpha1\n    kind: Memcached\n    \
@@ -39,31 +39,11 @@ impl Watches {
             path: path.to_owned(),
             source,
         })?;
-        let watches = Self::read(&bytes, environment).and_then(Self::with_charts_alone);
+        let watches = Self::read(&bytes, environment);
         watches.map_err(|problems| WatchesError::Invalid {
             path: path.to_owned(),
             problems,
         })
-    }
-
-    /// Nothing runs roles and playbooks: entries that name them are not passed over.
-    fn with_charts_alone(self) -> Result<Self, Vec<Problem>> {
-        let problem = |watch: &AnsibleWatch| Problem {
-            line: watch.line,
-            column: 0,
-            key: String::new(),
-            message: format!(
-                "{} has a role or playbook, and this version runs charts alone",
-                watch.gvk.kind
-            ),
-            hint: None,
-        };
-        let problems: Vec<_> = self.ansible.iter().map(problem).collect();
-        if problems.is_empty() {
-            Ok(self)
-        } else {
-            Err(problems)
-        }
     }
 
     /// Reads the text of a watches.yaml. The list of problems is not empty.
