@@ -61,6 +61,7 @@ mod refusals;
 mod requests;
 mod roles;
 mod rollback;
+mod runs;
 mod scaffold;
 mod secrets;
 mod selection;
