@@ -68,6 +68,47 @@ async fn one_after_a_deletion_is_left_out_when_its_kind_is_gone() {
     operator.stop().await.unwrap();
 }
 
+const LAST: &str = "apiVersion: v1
+kind: List
+metadata:
+  annotations: {helm.sh/hook: post-delete}
+items:
+- apiVersion: GROUP/v1
+  kind: Note
+  metadata: {name: {{ .Release.Name }}-note}
+- apiVersion: batch/v1
+  kind: Job
+  metadata: {name: {{ .Release.Name }}-bye-job}
+  spec:
+    template:
+      spec:
+        restartPolicy: Never
+        containers: [{name: bye, image: registry.example.com/bye:1}]
+";
+
+/// They stand in one document.
+#[tokio::test]
+async fn a_job_beside_an_object_of_a_kind_that_is_gone_is_waited_for_after_a_restart() {
+    let Some(lane) = Lane::new("a_job_beside_a_kind_that_is_gone").await else {
+        return;
+    };
+    let bench = &lane.bench;
+    bench.define("Note", "notes").await;
+    bench.add_template("last.yaml", &LAST.replace("GROUP", &bench.group));
+    lane.start().await;
+    bench.apply_web("shop", json!({})).await;
+    bench.wait_revision("shop", 1).await;
+    bench.delete_definition(&format!("notes.{}", bench.group)).await;
+    bench.delete_web("shop").await;
+    wait_started(bench, "shop-bye").await;
+    lane.kill().await;
+    lane.start().await;
+    finish_job_of(bench, "shop-bye", "Complete").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    assert_eq!(written_and_deleted(&lane, "shop-bye-job").0, 1);
+    lane.stop().await;
+}
+
 #[tokio::test]
 async fn what_hooks_have_made_goes_after_the_hooks_of_a_deletion() {
     let Some(lane) = making("what_hooks_made_goes_last").await else {

@@ -253,11 +253,9 @@ impl Applier {
         hooks: &[&HookRecord],
     ) -> Result<BTreeSet<ObjectId>, HookError> {
         let mut decided = BTreeSet::new();
-        for hook in hooks.iter().filter(|hook| is_ours_to_run(hook)) {
-            for run in self.readable(owner, &[hook]).await? {
-                if decided.insert(run.id.clone()) {
-                    self.remove_hook(owner, &run).await?;
-                }
+        for run in self.readable(owner, hooks).await? {
+            if decided.insert(run.id.clone()) {
+                self.remove_hook(owner, &run).await?;
             }
         }
         Ok(decided)

@@ -80,7 +80,7 @@ impl Applier {
     }
 
     /// The first Job or Pod of an event of which the revision does not say that it has run. What can't be read of the hooks, or
-    /// is of a kind that is gone, is passed over.
+    /// is of a kind that is gone, is passed over, object by object.
     async fn next_run<'a>(
         &self,
         owner: &Owner,
@@ -90,12 +90,12 @@ impl Applier {
     ) -> Result<Option<NextRun<'a>>, HookError> {
         let mut turns = Turns::default();
         for hook in due {
-            let runs = match self.prepare(owner, hook, event_name(event)).await {
-                Ok(runs) => runs,
+            let prepared = match self.prepare_each(owner, hook, event_name(event)).await {
+                Ok(prepared) => prepared,
                 Err(error @ HookError::Discovery(_)) => return Err(error),
                 Err(_) => continue,
             };
-            for run in runs {
+            for run in prepared.into_iter().flatten() {
                 let turn = turns.next(&run.id);
                 if run.has_an_end() && journal.times_run(run.event, &run.id) <= turn {
                     let mark = journal.mark(run.event, turn);
