@@ -23,6 +23,7 @@ mod events;
 mod extra_vars;
 mod folder;
 mod outcome;
+mod plain;
 mod run;
 mod snake_case;
 mod supervisor;

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 /// let environment: Environment = [("TAG".to_owned(), "v7".to_owned())].into_iter().collect();
 /// assert_eq!(environment.get("TAG"), Some("v7"));
 /// assert_eq!(environment.get("HOME"), None, "a test's environment has what it is given");
+/// assert_eq!(environment.with("TAG", "v8").get("TAG"), Some("v8"));
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
@@ -22,6 +23,13 @@ impl Environment {
         std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect()
+    }
+
+    /// The same with a variable that has this value, whatever it had before.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_owned(), value.to_owned());
+        self
     }
 
     /// The value of a variable, if it is set.

@@ -1,5 +1,7 @@
 //! Whether there is what runs need: Python, Ansible, and what ansible-runner sends its events with.
 
+mod interpreter;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -109,6 +111,11 @@ impl fmt::Display for Missing {
 }
 
 impl AnsibleEnvironment {
+    /// The interpreter to ask: that of the ansible-runner which is found by this `PATH`, else `python3`.
+    pub fn interpreter(path: &str) -> PathBuf {
+        interpreter::find(path)
+    }
+
     /// Asks an interpreter, such as `python3`, with variables on top of those of this process. That takes some tens of
     /// milliseconds.
     ///
@@ -145,6 +152,11 @@ impl AnsibleEnvironment {
     /// It is something else.
     pub fn parse(printed: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(printed)
+    }
+
+    /// Whether something is a collection. A role can do without, and may bring one of its own.
+    pub fn is_collection(missing: &Missing) -> bool {
+        COLLECTIONS.iter().any(|(name, ..)| *name == missing.what)
     }
 
     /// What runs need and lack, all of it.
@@ -242,6 +254,21 @@ mod tests {
             ansible-runner-http is missing (without it nothing is known of a run): pip install 'ansible-runner-http>=1.0'
             the program ansible-playbook is missing (runs are made with it): put the folder of its package's programs on PATH"]]
         .assert_eq(&lines.join("\n"));
+        assert!(!missing.iter().any(AnsibleEnvironment::is_collection));
+    }
+
+    #[test]
+    fn collections_are_told_from_what_no_run_can_do_without() {
+        let environment = AnsibleEnvironment::parse(
+            r#"{"python": "3.12.1", "packages": {}, "collections": {"kubernetes.core": null}, "programs": {}}"#,
+        );
+        let missing = environment.expect("JSON").missing();
+        let collections = missing
+            .iter()
+            .filter(|missing| AnsibleEnvironment::is_collection(missing));
+        let names: Vec<&str> = collections.map(|missing| missing.what.as_str()).collect();
+        assert_eq!(names, ["kubernetes.core"]);
+        assert!(missing.len() > 5);
     }
 
     #[test]

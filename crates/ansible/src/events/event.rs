@@ -205,6 +205,12 @@ impl Event {
         })
     }
 
+    /// What ansible-playbook has printed for it, as a log can have it: without colours, and without the lines around it that are
+    /// empty.
+    pub fn text(&self) -> String {
+        crate::plain::plain(&self.stdout).trim().to_owned()
+    }
+
     /// Whether its task calls a module, named with its collection or without.
     pub fn calls(&self, collection: &str, module: &str) -> bool {
         let full = |action: &str| {
@@ -324,6 +330,13 @@ mod tests {
         );
         assert_eq!(message(json!({"msg": ""})), None);
         assert_eq!(message(json!({})), None);
+    }
+
+    #[test]
+    fn a_log_gets_text_without_colours() {
+        let event =
+            Event::parse(json!({"uuid": "u", "stdout": "\r\n\u{1b}[0;32mok: [localhost]\u{1b}[0m\r\n"}));
+        assert_eq!(event.expect("an event").text(), "ok: [localhost]");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::task::JoinHandle;
 
+use crate::plain::plain;
+
 /// How much is kept, in bytes.
 const KEPT: usize = 8 << 10;
 
@@ -47,26 +49,9 @@ impl Tail {
     }
 }
 
-/// A text without ANSI's control sequences and control characters other than line breaks and tabs.
-fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        if letter == '\u{1b}' {
-            if letters.clone().next() == Some('[') {
-                letters.next();
-                letters.by_ref().find(|end| ('@'..='~').contains(end));
-            }
-        } else if !letter.is_control() || matches!(letter, '\n' | '\t') {
-            plain.push(letter);
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Tail, plain};
+    use super::{KEPT, Tail};
 
     #[test]
     fn the_last_whole_lines_are_kept() {
@@ -80,11 +65,5 @@ mod tests {
         assert!(text.len() <= KEPT && text.starts_with("line ") && text.ends_with("\nline 9999"));
         tail.push(&vec![b'x'; 3 * KEPT]);
         assert_eq!(tail.text().len(), KEPT);
-    }
-
-    #[test]
-    fn control_sequences_are_no_text() {
-        assert_eq!(plain("a\u{1b}[K\u{1b}[12;3Hb\u{1b}c\u{7}\td"), "abc\td");
-        assert_eq!(plain("end \u{1b}["), "end ");
     }
 }

@@ -17,7 +17,8 @@ use crate::events::{Counters, Detail, Event, Events, Receiver, channel};
 use crate::folder::{self, Inputs, Inventory, RunFolder};
 use crate::outcome::Summary;
 
-/// Starts the names of folders that go with a run. No API group starts with a point.
+/// Starts the names of folders that go with a run; the number of the process that has made it follows. No API group starts with
+/// a point.
 const SCRATCH: &str = ".run-";
 
 impl Runner {
@@ -41,8 +42,8 @@ impl Runner {
         self.spawn(prepared)
     }
 
-    /// Removes what runs of a process that was killed have left in the root; their artifacts stay. To be called once, before
-    /// the first run of this process.
+    /// Removes what runs of processes that were killed have left in the root; their artifacts stay, and so does what a process
+    /// has that is alive. To be called once, before the first run of this process.
     ///
     /// # Errors
     /// Something of it can't be removed.
@@ -53,7 +54,9 @@ impl Runner {
         };
         for entry in entries {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with(SCRATCH) {
+            let name = entry.file_name();
+            let maker = name.to_str().and_then(|name| name.strip_prefix(SCRATCH));
+            if maker.is_some_and(|maker| !is_of_another(maker)) {
                 std::fs::remove_dir_all(entry.path())?;
             }
         }
@@ -94,7 +97,8 @@ impl Runner {
     fn scratch(&self) -> Result<TempDir, RunError> {
         let root = absolute(&self.root)?;
         folder::make(&root)?;
-        let scratch = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(&root);
+        let prefix = format!("{SCRATCH}{}-", std::process::id());
+        let scratch = tempfile::Builder::new().prefix(&prefix).tempdir_in(&root);
         scratch.map_err(|source| RunError::Events { socket: root, source })
     }
 
@@ -167,6 +171,18 @@ struct Prepared {
     folder: RunFolder,
     spec: RunSpec,
     scratch: TempDir,
+}
+
+/// Whether the process that has made a folder is alive and not this one, by what follows [`SCRATCH`] in its name. In a container
+/// all of them have the same number.
+fn is_of_another(maker: &str) -> bool {
+    let number = maker
+        .split('-')
+        .next()
+        .and_then(|number| number.parse::<u32>().ok());
+    number.is_some_and(|number| {
+        number != std::process::id() && Path::new("/proc").join(number.to_string()).exists()
+    })
 }
 
 fn socket(scratch: &TempDir) -> PathBuf {
