@@ -41,10 +41,10 @@ mod schema_fault;
 mod too_large;
 mod watch_error;
 
-pub use managed_fields::{own_entry, owned_fields};
+pub use managed_fields::{fields_of_all, own_entry, owned_fields};
 pub use mark::{CHART_LABEL, HOOK_RUN, Owner, Ownership, orphan_patch, owner_kind, without_marks};
 pub use primary::{PRIMARY_RESOURCE, PRIMARY_RESOURCE_TYPE, PrimaryResource, is_named};
-pub use proof::{OWNER_UID_LABEL, is_kept, owner_uid};
+pub use proof::{OWNER_UID_LABEL, is_kept, marked_uid, owner_uid};
 pub use request::{Cause, RequestError, is_forbidden};
 pub use schema_fault::{FaultKind, SchemaFault};
 pub use too_large::is_too_large;

@@ -11,7 +11,7 @@
 //! when one does not.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, ObjectMeta};
-use steersman_model::{FIELD_MANAGER, OwnedFields, digest_of_json};
+use steersman_model::{Digest, FIELD_MANAGER, OwnedFields, digest_of_json};
 use steersman_watches::drift::{FieldPath, without_ignored};
 
 /// Our entry in the `managedFields` of an object.
@@ -61,6 +61,51 @@ pub fn owned_fields<'a>(
         digest: digest_of_json(&serde_json::json!([entry.api_version, fields])),
         changed_at: entry.time.as_ref().map(|time| time.0.as_second()),
     })
+}
+
+/// What writes into objects of others what follows from them, so that it is no drift.
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+
+/// A digest of what all managers have in an object: it changes when anybody changes a value, and not with what controllers say
+/// in subresources. Of entries of our own name the time counts, too.
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+/// use serde_json::json;
+/// use steersman_cluster::fields_of_all;
+///
+/// let metadata = |manager: &str, subresource: &str| -> Result<ObjectMeta, serde_json::Error> {
+///     let made = json!({"manager": "steersman", "operation": "Update", "fieldsV1": {"f:data": {}}});
+///     let other = json!({"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": {"f:x": {}}});
+///     serde_json::from_value(json!({"managedFields": [made, other]}))
+/// };
+/// let made = fields_of_all(&metadata("kubelet", "status")?);
+/// assert_eq!(fields_of_all(&metadata("kube-controller-manager", "")?), made);
+/// assert_ne!(fields_of_all(&metadata("kubectl-edit", "")?), made);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn fields_of_all(metadata: &ObjectMeta) -> Digest {
+    let entries = metadata.managed_fields.iter().flatten();
+    let counted = entries.filter(|entry| {
+        entry.subresource.as_deref().unwrap_or_default().is_empty()
+            && entry.manager.as_deref() != Some(CONTROLLER_MANAGER)
+    });
+    let mut fields: Vec<(Digest, Option<i64>)> = counted
+        .map(|entry| {
+            let is_own = entry.manager.as_deref() == Some(FIELD_MANAGER);
+            let time = entry.time.as_ref().filter(|_| is_own);
+            let fields = entry.fields_v1.as_ref().map(|fields| &fields.0);
+            let said = serde_json::json!([entry.manager, entry.operation, entry.api_version, fields]);
+            (digest_of_json(&said), time.map(|time| time.0.as_second()))
+        })
+        .collect();
+    // The server has them in the order of their times.
+    fields.sort_unstable();
+    let said: Vec<_> = fields
+        .into_iter()
+        .map(|(digest, time)| serde_json::json!([digest.to_string(), time]))
+        .collect();
+    digest_of_json(&said.into())
 }
 
 #[cfg(test)]

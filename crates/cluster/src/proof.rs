@@ -4,6 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use steersman_model::{RESOURCE_POLICY, is_keep};
 
 use crate::managed_fields::own_entry;
+use crate::primary::PRIMARY_RESOURCE;
 
 /// The custom resource's UID, on every object of its release.
 pub const OWNER_UID_LABEL: &str = "steersman.dev/owner-uid";
@@ -35,6 +36,17 @@ pub fn owner_uid(metadata: &ObjectMeta) -> Option<&String> {
     let uid = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?;
     let mut references = metadata.owner_references.iter().flatten();
     let is_proven = references.any(|owner| owner.uid == *uid) || is_label_applied(metadata);
+    is_proven.then_some(uid)
+}
+
+/// The same of an object that a run of a role may have made, whoever has applied the label: it counts unless others own the object
+/// and nothing says that the resource does. By this it is known whom a change concerns, never what may be deleted.
+pub fn marked_uid(metadata: &ObjectMeta) -> Option<&String> {
+    let uid = metadata.labels.as_ref()?.get(OWNER_UID_LABEL)?;
+    let annotations = metadata.annotations.as_ref();
+    let is_annotated = annotations.is_some_and(|annotations| annotations.contains_key(PRIMARY_RESOURCE));
+    let references = metadata.owner_references.as_deref().unwrap_or_default();
+    let is_proven = is_annotated || references.is_empty() || references.iter().any(|owner| owner.uid == *uid);
     is_proven.then_some(uid)
 }
 

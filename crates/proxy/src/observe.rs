@@ -2,8 +2,9 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
-use steersman_cluster::PrimaryResource;
 use steersman_cluster::client::ServiceAccount;
+use steersman_cluster::{PrimaryResource, fields_of_all};
+use steersman_model::Digest;
 
 use crate::mark::Standing;
 use crate::request::{ResourcePath, Verb};
@@ -89,6 +90,8 @@ pub struct SeenObject {
     pub kind: String,
     /// Without `managedFields`.
     pub metadata: ObjectMeta,
+    /// What all managers have in it: by this it is known whether others have changed it since.
+    pub fields: Digest,
     /// What it is to the owner of the run.
     pub standing: Standing,
 }
@@ -98,8 +101,10 @@ impl SeenObject {
     pub(crate) fn read(text: &[u8], owner: &PrimaryResource) -> Option<Self> {
         let mut head: Head = serde_json::from_slice(text).ok()?;
         head.metadata.uid.as_ref()?;
+        let fields = fields_of_all(&head.metadata);
         head.metadata.managed_fields = None;
         Some(Self {
+            fields,
             api_version: head.api_version,
             kind: head.kind,
             standing: Standing::of(&head.metadata, owner),

@@ -9,8 +9,9 @@ use serde_json::json;
 use steersman_cluster::OWNER_UID_LABEL;
 
 use super::Exchange;
-use crate::body::full;
-use crate::observe::Origin;
+use super::learn::{MAX_READ, is_json};
+use crate::body::{full, read_answer};
+use crate::observe::{Origin, SeenObject};
 use crate::refusal::Refusal;
 use crate::request::Call;
 use crate::run::ActiveRun;
@@ -54,8 +55,14 @@ impl Exchange {
             .upstream
             .send(request, run.impersonated.as_ref(), Patience::Usual)
             .await?;
-        let status = answer.status();
-        self.tell(run, Origin::Proxy, &call, status.as_u16(), None);
-        Ok(status.is_success())
+        let (head, body) = answer.into_parts();
+        let text = if head.status.is_success() && is_json(&head.headers) {
+            read_answer(body, MAX_READ, &self.answers).await.0
+        } else {
+            None
+        };
+        let object = text.and_then(|text| SeenObject::read(&text, &run.run.owner));
+        self.tell(run, Origin::Proxy, &call, head.status.as_u16(), object.as_ref());
+        Ok(head.status.is_success())
     }
 }

@@ -15,7 +15,7 @@ use crate::request::{Call, Verb, to_client};
 use crate::run::ActiveRun;
 
 /// How large an answer may be to be read. Objects are seldom larger than that, and those go on unread.
-const MAX_READ: usize = 2 << 20;
+pub(super) const MAX_READ: usize = 2 << 20;
 
 /// What of an answer to a request for a token counts.
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ fn named<'a>(call: &'a Call, object: &'a SeenObject) -> Option<(&'a crate::Resou
     ))
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }
