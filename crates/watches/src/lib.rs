@@ -1,6 +1,7 @@
-//! watches.yaml: which custom resources are released from which chart.
+//! watches.yaml: which custom resources are released from which chart, or made by which role or playbook.
 //!
-//! The file is the one of operator-sdk's helm-operator: the same fields, read as YAML 1.1, keys in any case.
+//! The file is the one of operator-sdk's helm-operator and of ansible-operator: the same fields, read as YAML 1.1, keys in any
+//! case. Entries of both may stand in one file.
 //! Unlike there, everything in it is checked before the operator starts, and every problem is reported at once
 //! with its line. Nothing behind this module checks again.
 //!
@@ -31,6 +32,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod ansible;
 mod confinement;
 pub mod controls;
 pub mod drift;
@@ -43,6 +45,7 @@ pub mod values;
 mod watch;
 pub mod world;
 
+pub use ansible::{AnsibleContent, AnsibleFinalizer, AnsibleSources, AnsibleWatch};
 pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
 pub use error::{Notice, Problem, WatchesError};
 pub use names::is_service_account;

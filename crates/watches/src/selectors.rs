@@ -30,9 +30,14 @@ impl Selectors {
     /// The selector that each of the watches has now.
     pub fn of(watches: &Watches) -> Self {
         let mut selectors = Self::default();
-        for watch in watches {
-            let of_kind = selectors.0.entry(key(&watch.gvk)).or_default();
-            of_kind.insert(watch.selector.to_string());
+        let charts = watches.iter().map(|watch| (&watch.gvk, &watch.selector));
+        let ansible = watches
+            .ansible()
+            .iter()
+            .map(|watch| (&watch.gvk, &watch.selector));
+        for (gvk, selector) in charts.chain(ansible) {
+            let of_kind = selectors.0.entry(key(gvk)).or_default();
+            of_kind.insert(selector.to_string());
         }
         selectors
     }

@@ -1,4 +1,4 @@
-//! What a watches.yaml says, checked.
+//! What a watches.yaml says of charts, checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use kube_core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 
+use crate::ansible::AnsibleWatch;
 use crate::confinement::Confinement;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
@@ -65,10 +66,11 @@ pub struct HelmOperatorCompat {
     pub manifest_in_status: bool,
 }
 
-/// The checked watches, at least one, each for another kind, in the order of the file.
+/// The checked watches, at least one of either sort, each for another kind, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Watches {
-    pub(crate) watches: Vec<Watch>,
+    pub(crate) charts: Vec<Watch>,
+    pub(crate) ansible: Vec<AnsibleWatch>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -84,9 +86,9 @@ impl Watch {
 }
 
 impl Watches {
-    /// The entry for a kind.
+    /// The entry with a chart for a kind.
     pub fn get(&self, gvk: &GroupVersionKind) -> Option<&Watch> {
-        self.watches.iter().find(|watch| watch.gvk == *gvk)
+        self.charts.iter().find(|watch| watch.gvk == *gvk)
     }
 
     /// Whether `other` has the same entries, in whatever order.
@@ -96,12 +98,24 @@ impl Watches {
                 .get(&watch.gvk)
                 .is_some_and(|other| watch.says_the_same(other))
         };
-        self.watches.len() == other.watches.len() && self.watches.iter().all(known)
+        let known_ansible = |watch: &AnsibleWatch| {
+            let mut others = other.ansible.iter();
+            others.any(|other| watch.says_the_same(other))
+        };
+        self.charts.len() == other.charts.len()
+            && self.charts.iter().all(known)
+            && self.ansible.len() == other.ansible.len()
+            && self.ansible.iter().all(known_ansible)
     }
 
-    /// The entries in the order of the file.
+    /// The entries with a role or a playbook.
+    pub fn ansible(&self) -> &[AnsibleWatch] {
+        &self.ansible
+    }
+
+    /// The entries with a chart.
     pub fn iter(&self) -> std::slice::Iter<'_, Watch> {
-        self.watches.iter()
+        self.charts.iter()
     }
 
     /// What the file's author should know although the operator can start: unknown fields, unset variables.
@@ -115,7 +129,7 @@ impl IntoIterator for Watches {
     type IntoIter = std::vec::IntoIter<Watch>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.watches.into_iter()
+        self.charts.into_iter()
     }
 }
 

@@ -1,10 +1,8 @@
 //! One entry of the file: the kind, its chart, and what is done with its resources.
 
+use kube_core::{GroupVersionKind, Selector};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
-
-use kube_core::{GroupVersionKind, Selector};
 use steersman_chart::Chart;
 use steersman_model::{Environment, chain};
 use steersman_yaml::{Content, Node};
@@ -13,11 +11,10 @@ use super::confine::read_confinement;
 use super::drift::read_drift_detection;
 use super::expand::Templates;
 use super::fields::{Fields, Findings};
-use super::overrides::OverrideValue;
 use super::selector::read_selector;
 use crate::drift::DriftDetection;
 use crate::names::{is_dns_subdomain, is_kind, is_namespace, is_service_account, is_version};
-use crate::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use crate::{HelmOperatorCompat, Watch};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -48,81 +45,16 @@ pub(super) struct Loader<'a> {
     pub(super) templates: Templates<'a>,
     /// What came of the charts that were loaded already: the chart, or the line of the problem.
     pub(super) charts: BTreeMap<PathBuf, Result<Chart, u32>>,
+    /// The kinds of the entries before, each with its line.
+    pub(super) kinds: Vec<(GroupVersionKind, u32)>,
     pub(super) findings: Findings,
 }
 
-/// An entry whose kind is known although other parts may be missing, so that duplicates show.
-pub(super) struct Draft {
-    gvk: Option<GroupVersionKind>,
-    line: u32,
-    rest: Option<Rest>,
-}
-
-struct Rest {
-    chart: Chart,
-    chart_path: PathBuf,
-    override_values: BTreeMap<String, OverrideValue>,
-    watch_dependents: bool,
-    selector: Selector,
-    release_namespace: Option<String>,
-    crds: CrdPolicy,
-    conflicts: ConflictPolicy,
-    compat: HelmOperatorCompat,
-    drift: DriftDetection,
-    reconcile_period: Option<Duration>,
-    max_concurrent_reconciles: Option<usize>,
-    service_account: Option<String>,
-    confinement: Option<Confinement>,
-}
-
-impl Draft {
-    pub(super) fn finish(self) -> Option<Watch> {
-        let (gvk, rest) = (self.gvk?, self.rest?);
-        Some(Watch {
-            gvk,
-            chart: rest.chart,
-            chart_path: rest.chart_path,
-            overrides_from_environment: rest
-                .override_values
-                .iter()
-                .filter(|(_, value)| value.from_environment)
-                .map(|(key, _)| key.clone())
-                .collect(),
-            override_values: rest
-                .override_values
-                .into_iter()
-                .map(|(key, value)| (key, value.text))
-                .collect(),
-            watch_dependents: rest.watch_dependents,
-            selector: rest.selector,
-            release_namespace: rest.release_namespace,
-            crds: rest.crds,
-            conflicts: rest.conflicts,
-            compat: rest.compat,
-            drift: rest.drift,
-            reconcile_period: rest.reconcile_period,
-            max_concurrent_reconciles: rest.max_concurrent_reconciles,
-            service_account: rest.service_account,
-            confinement: rest.confinement,
-            line: self.line,
-        })
-    }
-}
-
 impl Loader<'_> {
-    pub(super) fn entry(&mut self, index: usize, node: &Node, earlier: &[Draft]) -> Option<Draft> {
+    /// What an entry says; `None` where that is known to be wrong.
+    pub(super) fn entry(&mut self, index: usize, node: &Node) -> Option<Watch> {
         let fields = Fields::read(node, format!("[{index}]"), FIELDS, &mut self.findings)?;
-        let gvk = self.gvk(&fields);
-        if let Some(gvk) = &gvk
-            && let Some(first) = earlier.iter().find(|draft| draft.gvk.as_ref() == Some(gvk))
-        {
-            let message = format!(
-                "{} is watched by the entry on line {} already",
-                display(gvk),
-                first.line
-            );
-            self.findings.problem(node, &fields.path, message);
-        }
+        let gvk = self.new_kind(&fields);
         let chart = self.chart(&fields);
         let override_values = self.override_values(&fields);
         let watch_dependents = fields
@@ -149,33 +81,54 @@ impl Loader<'_> {
         let reconcile_period = self.reconcile_period(&fields);
         self.check_dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
-        let rest = chart.map(|(chart, chart_path)| Rest {
+        let overrides_from_environment = override_values.iter().filter(|(_, value)| value.from_environment);
+        let overrides_from_environment = overrides_from_environment.map(|(key, _)| key.clone()).collect();
+        let (crds, conflicts) = (self.crds(&fields), self.conflicts(&fields));
+        let compat = HelmOperatorCompat {
+            reuse_values: self.switch(&fields, "reuseValues"),
+            manifest_in_status: self.switch(&fields, "manifestInStatus"),
+        };
+        let (chart, chart_path) = chart?;
+        Some(Watch {
+            gvk: gvk?,
             chart,
             chart_path,
-            override_values,
+            overrides_from_environment,
+            override_values: override_values
+                .into_iter()
+                .map(|(key, value)| (key, value.text))
+                .collect(),
             watch_dependents,
             selector,
             release_namespace,
-            crds: self.crds(&fields),
-            conflicts: self.conflicts(&fields),
-            compat: HelmOperatorCompat {
-                reuse_values: self.switch(&fields, "reuseValues"),
-                manifest_in_status: self.switch(&fields, "manifestInStatus"),
-            },
+            crds,
+            conflicts,
+            compat,
             drift,
             reconcile_period,
             max_concurrent_reconciles,
             service_account,
             confinement,
-        });
-        Some(Draft {
-            gvk,
             line: node.line,
-            rest,
         })
     }
 
-    fn gvk(&mut self, fields: &Fields<'_>) -> Option<GroupVersionKind> {
+    /// The kind of an entry, which no entry before it has.
+    pub(super) fn new_kind(&mut self, fields: &Fields<'_>) -> Option<GroupVersionKind> {
+        let gvk = self.gvk(fields)?;
+        let line = fields.node.line;
+        if let Some((_, first)) = self.kinds.iter().find(|(known, _)| *known == gvk) {
+            let message = format!(
+                "{} is watched by the entry on line {first} already",
+                display(&gvk)
+            );
+            self.findings.problem(fields.node, &fields.path, message);
+        }
+        self.kinds.push((gvk.clone(), line));
+        Some(gvk)
+    }
+
+    pub(super) fn gvk(&mut self, fields: &Fields<'_>) -> Option<GroupVersionKind> {
         let group = match fields.get("group") {
             Some(_) => self.name(fields, "group", "such as `example.com`", |group| {
                 group.is_empty() || is_dns_subdomain(group)
@@ -188,7 +141,7 @@ impl Loader<'_> {
     }
 
     /// A field that must be there and must be a name of its sort.
-    fn required(
+    pub(super) fn required(
         &mut self,
         fields: &Fields<'_>,
         field: &str,
@@ -226,7 +179,7 @@ impl Loader<'_> {
     }
 
     /// What says that rights are limited is never nothing: not by an empty value, either.
-    fn service_account(&mut self, fields: &Fields<'_>) -> Option<String> {
+    pub(super) fn service_account(&mut self, fields: &Fields<'_>) -> Option<String> {
         let field = "serviceAccountName";
         let node = fields.given(field)?;
         if node.value == Content::Null {

@@ -21,31 +21,43 @@ pub(super) struct Expanded {
 /// Replaces `$NAME` and `${NAME}` as Go's `os.ExpandEnv` does: an unset variable by nothing, `${` without an end
 /// and `${}` by nothing, a `$` before anything else by itself.
 pub(super) fn expand_environment(text: &str, environment: &Environment) -> Expanded {
-    let mut expanded = Expanded {
-        text: String::with_capacity(text.len()),
-        unset: BTreeSet::new(),
-    };
+    let mut unset = BTreeSet::new();
+    let text = expand(text, environment, |name, _| {
+        unset.insert(name.to_owned());
+        ""
+    });
+    Expanded { text, unset }
+}
+
+/// The same, but that a variable that is not set stays as it is written.
+pub(super) fn expand_known(text: &str, environment: &Environment) -> String {
+    expand(text, environment, |_, written| written)
+}
+
+/// Replaces variables; `unset` says what stands in the place of one that is not set, from its name and how it is written.
+fn expand<'t>(
+    text: &'t str,
+    environment: &'t Environment,
+    mut unset: impl FnMut(&str, &'t str) -> &'t str,
+) -> String {
+    let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        expanded.text.push_str(before);
-        if after.is_empty() {
-            expanded.text.push('$');
-            return expanded;
-        }
+    while let Some(start) = rest.find('$') {
+        let (before, from) = rest.split_at(start);
+        expanded.push_str(before);
+        let after = from.get(1..).unwrap_or_default();
         let (name, width) = variable_name(after);
         match (name, width) {
-            ("", 0) => expanded.text.push('$'),
+            ("", 0) => expanded.push('$'),
             ("", _) => {}
-            (name, _) => match environment.get(name) {
-                Some(value) => expanded.text.push_str(value),
-                None => {
-                    expanded.unset.insert(name.to_owned());
-                }
-            },
+            (name, _) => {
+                let written = from.get(..=width).unwrap_or_default();
+                expanded.push_str(environment.get(name).unwrap_or_else(|| unset(name, written)));
+            }
         }
         rest = after.get(width..).unwrap_or_default();
     }
-    expanded.text.push_str(rest);
+    expanded.push_str(rest);
     expanded
 }
 

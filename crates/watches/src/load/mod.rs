@@ -1,5 +1,6 @@
 //! From the file to checked watches.
 
+mod ansible;
 mod confine;
 mod drift;
 mod entry;
@@ -8,6 +9,7 @@ mod fields;
 mod options;
 mod overrides;
 mod selector;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +20,9 @@ use steersman_yaml::{Content, Node};
 
 use crate::Watches;
 use crate::error::{Problem, WatchesError};
-use crate::load::entry::{Draft, Loader};
-use crate::load::expand::Templates;
+use crate::load::ansible::is_ansible;
+use crate::load::entry::Loader;
+use crate::load::expand::{Templates, expand_known};
 use crate::load::fields::Findings;
 
 /// The smallest file that works, for those who have none.
@@ -37,7 +40,8 @@ impl Watches {
             path: path.to_owned(),
             source,
         })?;
-        Self::read(&bytes, environment).map_err(|problems| WatchesError::Invalid {
+        let watches = Self::read(&bytes, environment);
+        watches.map_err(|problems| WatchesError::Invalid {
             path: path.to_owned(),
             problems,
         })
@@ -45,25 +49,28 @@ impl Watches {
 
     /// Reads the text of a watches.yaml. The list of problems is not empty.
     fn read(bytes: &[u8], environment: &Environment) -> Result<Self, Vec<Problem>> {
-        let node = steersman_yaml::parse_bytes(bytes).map_err(|error| {
-            vec![Problem {
-                line: error.line(),
-                column: 0,
-                key: String::new(),
-                message: format!("not valid YAML: {}", error.message()),
-                hint: None,
-            }]
-        })?;
+        let node = parse(bytes)?;
         let items = entries(&node).map_err(|problem| vec![*problem])?;
+        let is_expanded = items.iter().any(is_ansible);
+        let expanded = is_expanded
+            .then(|| expanded(bytes, items, environment))
+            .transpose()?;
+        let expanded = expanded.as_ref().map_or(Ok(items), entries);
+        let expanded = expanded.map_err(|problem| vec![*problem])?;
         let mut loader = Loader {
             environment,
             templates: Templates::new(environment),
             charts: BTreeMap::new(),
+            kinds: Vec::new(),
             findings: Findings::default(),
         };
-        let mut watches = Vec::with_capacity(items.len());
-        for (index, item) in items.iter().enumerate() {
-            watches.extend(loader.entry(index, item, &watches));
+        let (mut charts, mut ansible) = (Vec::new(), Vec::new());
+        for (index, (item, expanded)) in items.iter().zip(expanded).enumerate() {
+            if is_ansible(item) {
+                ansible.extend(loader.ansible_entry(index, expanded));
+            } else {
+                charts.extend(loader.entry(index, item));
+            }
         }
         let Findings {
             mut problems,
@@ -71,13 +78,49 @@ impl Watches {
         } = loader.findings;
         if problems.is_empty() {
             return Ok(Self {
-                watches: watches.into_iter().filter_map(Draft::finish).collect(),
+                charts,
+                ansible,
                 notices,
             });
         }
         problems.sort_by_key(|problem| (problem.line, problem.column));
         Err(problems)
     }
+}
+
+fn parse(bytes: &[u8]) -> Result<Node, Vec<Problem>> {
+    steersman_yaml::parse_bytes(bytes).map_err(|error| {
+        vec![Problem {
+            line: error.line(),
+            column: 0,
+            key: String::new(),
+            message: format!("not valid YAML: {}", error.message()),
+            hint: None,
+        }]
+    })
+}
+
+/// The file with the variables of the environment in it, as Ansible's entries are read. A variable that is not set stays as
+/// it is written.
+fn expanded(bytes: &[u8], items: &[Node], environment: &Environment) -> Result<Node, Vec<Problem>> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = expand_known(&text, environment);
+    let node = parse(text.as_bytes()).map_err(|mut problems| {
+        for problem in &mut problems {
+            problem.hint = Some("this is about the file with the environment's variables in it".to_owned());
+        }
+        problems
+    })?;
+    if entries(&node).is_ok_and(|expanded| expanded.len() == items.len()) {
+        return Ok(node);
+    }
+    Err(vec![Problem {
+        line: 0,
+        column: 0,
+        key: String::new(),
+        message: "the environment's variables change how many entries there are".to_owned(),
+        hint: None,
+    }])
 }
 
 /// The items of the list that the file should be.
