@@ -1,5 +1,6 @@
 //! The command line.
 
+mod ansible;
 mod arguments;
 mod build;
 mod bundle;
@@ -21,6 +22,7 @@ mod man;
 mod manifests;
 mod migrate;
 mod overview;
+mod program;
 mod progress;
 mod rbac;
 mod report;
@@ -33,10 +35,10 @@ mod template;
 mod undeploy;
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use program::Program;
 use steersman_model::Environment;
 
 const EXAMPLES: &str = "\
@@ -150,10 +152,10 @@ struct Hint(String);
 /// Parses the arguments, of which the first is the program's name, and does what they say.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let program = program_name(arguments.first());
+    let program = Program::of(arguments.first());
     let mut command = overview::grouped(Cli::command())
-        .name(program)
-        .bin_name(program)
+        .name(program.name())
+        .bin_name(program.name())
         .mut_subcommands(|command| match command.get_name() {
             name if FOLLOWING_HELM.contains(&name) => helm::values::with_flags_of_go(command),
             _ => command,
@@ -174,7 +176,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let result = match cli.command {
         Command::Init(arguments) => init::exec(&arguments, &environment),
         Command::Create(arguments) => create::exec(arguments, &environment),
-        Command::Run(arguments) => run::exec(*arguments, &environment),
+        Command::Run(arguments) => run::exec(*arguments, &environment, program),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
         Command::Manifests(arguments) => manifests::exec(&arguments, &environment),
@@ -193,7 +195,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Functions(arguments) => functions::exec(&arguments),
         Command::Completion(arguments) => completion::exec(&arguments),
         Command::Man(arguments) => man::exec(&arguments),
-        Command::Version => report::print_line(&steersman_model::version::version_line(program)),
+        Command::Version => report::print_line(&steersman_model::version::version_line(program.name())),
     };
     report::exit_code(result)
 }
@@ -216,23 +218,11 @@ fn following_helm<'a>(
     }
 }
 
-/// `helm-operator` where we were called so, as images and scripts of helm-operator's do, else our own name.
-fn program_name(argument: Option<&OsString>) -> &'static str {
-    let name = argument.map(Path::new).and_then(Path::file_stem);
-    if name.is_some_and(|name| name == "helm-operator") {
-        "helm-operator"
-    } else {
-        "steersman"
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
-
     use clap::CommandFactory;
 
-    use super::{Cli, program_name};
+    use super::Cli;
 
     #[test]
     fn the_declaration_of_the_flags_is_sound() {
@@ -273,19 +263,5 @@ mod tests {
             let has_example = help.contains("Examples:\n") && help.contains("  steersman ");
             assert!(has_example, "`{name} --help` shows no example");
         });
-    }
-
-    #[test]
-    fn the_name_of_the_program_is_that_of_its_file() {
-        for (path, expect) in [
-            ("/usr/local/bin/helm-operator", "helm-operator"),
-            ("helm-operator", "helm-operator"),
-            ("target/debug/steersman", "steersman"),
-            ("operator", "steersman"),
-            ("", "steersman"),
-        ] {
-            assert_eq!(program_name(Some(&OsString::from(path))), expect, "{path}");
-        }
-        assert_eq!(program_name(None), "steersman");
     }
 }

@@ -1,4 +1,4 @@
-//! `version`, and the program's two names.
+//! `version`, and the program's three names.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -23,27 +23,23 @@ fn the_line_is_that_of_helm_operator() {
 
 #[test]
 #[cfg(unix)]
-fn the_program_answers_to_the_name_helm_operator() {
+fn the_program_answers_to_the_names_of_the_operators_whose_place_it_takes() {
     let project = Project::new();
-    let link = project.path().join("helm-operator");
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_steersman"), &link).unwrap();
-    let limit = Duration::from_secs(10);
-    let ended = project.start_program(&link, &["version"]).wait(limit);
-    assert!(
-        ended.stdout.starts_with("helm-operator version: \"v"),
-        "{}",
-        ended.stdout
-    );
-    let ended = project.start_program(&link, &["run", "--help"]).wait(limit);
-    assert!(
-        ended.stdout.contains("Usage: helm-operator run [OPTIONS]"),
-        "{}",
-        ended.stdout
-    );
-    let ended = project
-        .start_program(&link, &["run", "--watches-file=./nowhere.yaml"])
-        .wait(limit);
-    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    for name in ["helm-operator", "ansible-operator"] {
+        let link = project.path().join(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_steersman"), &link).unwrap();
+        let limit = Duration::from_secs(10);
+        let ended = project.start_program(&link, &["version"]).wait(limit);
+        let start = format!("{name} version: \"v");
+        assert!(ended.stdout.starts_with(&start), "{}", ended.stdout);
+        let ended = project.start_program(&link, &["run", "--help"]).wait(limit);
+        let usage = format!("Usage: {name} run [OPTIONS]");
+        assert!(ended.stdout.contains(&usage), "{}", ended.stdout);
+        let ended = project
+            .start_program(&link, &["run", "--watches-file=./nowhere.yaml"])
+            .wait(limit);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ use crate::watched::{Watched, changes};
 pub(crate) const MEMORY_LIMIT: u64 = 128 << 20;
 /// How long anything may take. The machine may be busy.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+/// The same for runs of Ansible, of which each starts Python some ten times, beside others that do.
+pub(crate) const RUN_PATIENCE: Duration = Duration::from_mins(4);
 
 /// A namespace, a kind, a folder with watches.yaml and the chart, and a user for the operator.
 pub(crate) struct Bench {
@@ -29,6 +31,8 @@ pub(crate) struct Bench {
     pub(crate) group: String,
     pub(crate) user: User,
     pub(crate) folder: TempDir,
+    /// How long what is waited for may take.
+    pub(crate) patience: Duration,
     kinds: Kinds,
 }
 
@@ -69,6 +73,7 @@ impl Bench {
             cluster,
             client,
             namespace,
+            patience: PATIENCE,
             group,
             user,
             folder,
@@ -342,7 +347,7 @@ impl Bench {
         name: &str,
         done: impl Fn(&Value) -> Option<T>,
     ) -> T {
-        self.wait_within(PATIENCE, what, api, name, done).await
+        self.wait_within(self.patience, what, api, name, done).await
     }
 
     /// The same with another patience.
@@ -378,7 +383,7 @@ impl Bench {
     ) -> T {
         let found = changes(api, selected).map(|object| done(&serde_json::to_value(object).unwrap()));
         let mut found = std::pin::pin!(found.filter_map(async |found| found));
-        let found = tokio::time::timeout(PATIENCE, found.next()).await;
+        let found = tokio::time::timeout(self.patience, found.next()).await;
         found
             .ok()
             .flatten()
@@ -437,9 +442,14 @@ pub(crate) fn definitions(client: &kube::Client) -> Api<DynamicObject> {
 
 /// Waits until something is so.
 pub(crate) async fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    wait_until_within(PATIENCE, what, is_so).await;
+}
+
+/// The same with another patience.
+pub(crate) async fn wait_until_within(patience: Duration, what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "{what} did not come");
+        assert!(begun.elapsed() < patience, "{what} did not come");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -61,6 +61,8 @@ mod refusals;
 mod requests;
 mod roles;
 mod rollback;
+mod run_settings;
+mod runs;
 mod scaffold;
 mod secrets;
 mod selection;

@@ -3,13 +3,15 @@
 //! The rules are those of operator-sdk's `helm-operator run`. Everything here is checked: nothing behind it looks
 //! at a flag or at the environment again.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::namespaces::Namespaces;
+use crate::release::ReleasePolicy;
+use crate::runs::RunDefaults;
 use crate::telemetry::LogOptions;
 
 /// How the operator is to run.
@@ -34,6 +36,10 @@ pub struct Config {
     pub leader_election: Option<LeaderElection>,
     /// What releases keep, wait for, and do when they fail.
     pub releases: ReleasePolicy,
+    /// What roles and playbooks are run with.
+    pub runs: RunDefaults,
+    /// How often runs are made, how many at a time, and the ports for them.
+    pub ansible: AnsibleConfig,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// As which ServiceAccount, in the namespace of each, releases are made for which watches.yaml names none; `None` is the
@@ -47,6 +53,8 @@ pub struct Config {
     pub place: Place,
     /// The namespace of its lease and of the keys that sign releases; its own where that is not given.
     pub own_namespace: Option<String>,
+    /// How long running reconciles may take to end once the process is asked to stop.
+    pub shutdown_grace: Duration,
     /// Whether changes of watches.yaml and of charts are taken at once.
     pub follow_files: bool,
     /// The kubeconfig of `--kubeconfig`, before all other ways to find the API server.
@@ -66,27 +74,40 @@ pub enum Place {
     Outside,
 }
 
-/// What releases keep, wait for, and do when they fail. The words are those of Helm's flags.
+/// What an operator with roles and playbooks needs besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReleasePolicy {
-    /// How many revisions of a release are kept; `None` is all of them.
-    pub history_max: Option<NonZeroUsize>,
-    /// How long a hook may take; `None` is as long as it likes.
-    pub hook_timeout: Option<Duration>,
-    /// Whether a failed upgrade goes back to the deployed revision, and a failed installation is
-    /// uninstalled. An annotation of the resource overrides it.
-    pub rollback_on_failure: bool,
+pub struct AnsibleConfig {
+    /// How often a run is made for each custom resource without a change; `None` is never. An annotation of the resource and
+    /// an entry of watches.yaml override it.
+    pub reconcile_period: Option<Duration>,
+    /// How many runs of all kinds are made at a time.
+    pub max_runs: RunLimit,
+    /// Where the proxy between runs and the API server listens on the loopback address; 0 is any port that is free.
+    pub proxy_port: u16,
+    /// Where values for metrics are taken from roles.
+    pub metrics_port: RoleMetricsPort,
 }
 
-impl Default for ReleasePolicy {
-    /// Helm's own numbers.
-    fn default() -> Self {
-        Self {
-            history_max: NonZeroUsize::new(10),
-            hook_timeout: Some(Duration::from_mins(5)),
-            rollback_on_failure: false,
-        }
-    }
+/// How many runs are made at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunLimit {
+    /// As many as the memory has room for.
+    OfMemory,
+    /// Whatever memory there is.
+    Of(NonZeroUsize),
+    /// As many as the kinds allow.
+    OfKinds,
+}
+
+/// The port of the loopback address at which the module `osdk_metric` leaves values for metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RoleMetricsPort {
+    /// There is none.
+    Off,
+    /// Without it the operator does not start.
+    Needed(u16),
+    /// Without it the operator starts with a warning: on a developer's machine another operator may have it.
+    Wanted(u16),
 }
 
 /// How `/metrics` is guarded.
@@ -108,26 +129,75 @@ pub struct LeaderElection {
     pub id: String,
     /// The lease's namespace; the operator's own where it is not given.
     pub namespace: Option<String>,
+    /// How long it is valid, and how long renewing it may fail.
+    pub times: LeaseTimes,
 }
 
-/// The namespaces whose custom resources are reconciled (`WATCH_NAMESPACE`).
+/// How long a lease is valid, and how long renewing it may fail.
 ///
 /// ```
-/// use steersman_operator::config::Namespaces;
+/// use std::time::Duration;
 ///
-/// let two = Namespaces::parse(Some("shop, blog"))?;
-/// assert!(two.includes(Some("shop")) && !two.includes(Some("kube-system")));
-/// assert!(!two.includes(None), "cluster-scoped resources are for operators of all namespaces");
-/// assert_eq!(Namespaces::parse(None)?, Namespaces::All);
-/// assert!(Namespaces::parse(Some("Shop")).is_err());
-/// # Ok::<(), String>(())
+/// use steersman_operator::config::LeaseTimes;
+///
+/// let seconds = Duration::from_secs;
+/// assert_eq!(LeaseTimes::new(seconds(15), seconds(10)), Ok(LeaseTimes::default()));
+/// assert!(LeaseTimes::new(seconds(10), seconds(10)).is_err(), "two would hold it for a moment");
+/// assert!(LeaseTimes::new(seconds(10), seconds(2)).is_err(), "there would be no time for an attempt");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Namespaces {
-    /// Every namespace, and cluster-scoped custom resources.
-    All,
-    /// These, of which there is at least one.
-    Listed(BTreeSet<String>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseTimes {
+    duration: Duration,
+    renew_deadline: Duration,
+}
+
+impl LeaseTimes {
+    /// How often a lease is looked at and renewed.
+    pub(crate) const RETRY_PERIOD: Duration = Duration::from_secs(2);
+
+    /// Times that keep two processes from holding a lease at once, by the rules of client-go.
+    ///
+    /// # Errors
+    /// They do not; the text says why.
+    pub fn new(duration: Duration, renew_deadline: Duration) -> Result<Self, String> {
+        // client-go spreads its attempts by a factor of up to 1.2.
+        let attempts = Self::RETRY_PERIOD * 6 / 5;
+        if duration <= renew_deadline {
+            return Err("a lease has to be valid for longer than renewing it may fail".to_owned());
+        }
+        if renew_deadline <= attempts {
+            return Err(format!(
+                "renewing a lease has to be tried for longer than {attempts:?}, as there is an attempt every {:?}",
+                Self::RETRY_PERIOD
+            ));
+        }
+        if duration > Duration::from_hours(1) || duration.subsec_nanos() != 0 {
+            return Err("a lease is valid for whole seconds, and for an hour at most".to_owned());
+        }
+        Ok(Self {
+            duration,
+            renew_deadline,
+        })
+    }
+
+    /// How long a lease is valid after a renewal.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// After so long without a renewal it counts as lost: less than it is valid, so that nobody else can hold it by then.
+    pub fn renew_deadline(&self) -> Duration {
+        self.renew_deadline
+    }
+}
+
+impl Default for LeaseTimes {
+    fn default() -> Self {
+        Self {
+            duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+        }
+    }
 }
 
 /// Everything that is wrong with the flags and the environment.
@@ -180,53 +250,6 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-impl Namespaces {
-    /// Reads `WATCH_NAMESPACE`: a list with commas, spaces around names ignored. Nothing means all namespaces.
-    ///
-    /// # Errors
-    /// The list has only commas, or a name that no namespace can have; the text says which.
-    pub fn parse(list: Option<&str>) -> Result<Self, String> {
-        let list = list.map(str::trim).unwrap_or_default();
-        if list.is_empty() {
-            return Ok(Self::All);
-        }
-        let names: BTreeSet<String> = list
-            .split(',')
-            .map(str::trim)
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect();
-        if names.is_empty() {
-            return Err(format!(
-                "`{list}` names no namespace; leave it empty to watch all namespaces"
-            ));
-        }
-        match names.iter().find(|name| !is_dns_label(name)) {
-            Some(name) => Err(format!(
-                "`{}` is not the name of a namespace (at most 63 lower-case letters, digits and `-`)",
-                name.escape_debug()
-            )),
-            None => Ok(Self::Listed(names)),
-        }
-    }
-
-    /// The names of the list; none where all namespaces are meant.
-    pub fn names(&self) -> BTreeSet<String> {
-        match self {
-            Self::All => BTreeSet::new(),
-            Self::Listed(names) => names.clone(),
-        }
-    }
-
-    /// Whether custom resources of this namespace are meant; `None` is the scope of the cluster.
-    pub fn includes(&self, namespace: Option<&str>) -> bool {
-        match self {
-            Self::All => true,
-            Self::Listed(names) => namespace.is_some_and(|namespace| names.contains(namespace)),
-        }
-    }
-}
-
 /// Reads an address in Go's notation: `:8080`, `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
 /// `0` and nothing at all mean that nothing is served.
 ///
@@ -263,57 +286,11 @@ pub fn parse_address(text: &str) -> Result<Option<SocketAddr>, String> {
     Ok(Some(SocketAddr::new(host, port)))
 }
 
-/// Whether a text can be the name of a namespace (RFC 1123).
-fn is_dns_label(name: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&name.len())
-        && name.bytes().all(inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-')
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::{Namespaces, parse_address};
-
-    fn check_namespaces(list: Option<&str>, expect: &Expect) {
-        expect.assert_eq(&match Namespaces::parse(list) {
-            Ok(namespaces) => format!("{namespaces:?}"),
-            Err(message) => message,
-        });
-    }
-
-    #[test]
-    fn watch_namespace_is_a_list_with_commas() {
-        check_namespaces(None, &expect!["All"]);
-        check_namespaces(Some(""), &expect!["All"]);
-        check_namespaces(Some("  "), &expect!["All"]);
-        check_namespaces(Some("a"), &expect![[r#"Listed({"a"})"#]]);
-        check_namespaces(Some(" b , a,a,"), &expect![[r#"Listed({"a", "b"})"#]]);
-        check_namespaces(
-            Some(","),
-            &expect!["`,` names no namespace; leave it empty to watch all namespaces"],
-        );
-        check_namespaces(
-            Some("a,B"),
-            &expect!["`B` is not the name of a namespace (at most 63 lower-case letters, digits and `-`)"],
-        );
-        check_namespaces(
-            Some("a\nb"),
-            &expect![[
-                r"`a\nb` is not the name of a namespace (at most 63 lower-case letters, digits and `-`)"
-            ]],
-        );
-    }
-
-    #[test]
-    fn listed_namespaces_leave_the_cluster_scope_out() {
-        let listed = Namespaces::parse(Some("a")).unwrap();
-        assert!(listed.includes(Some("a")) && !listed.includes(Some("b")) && !listed.includes(None));
-        assert!(Namespaces::All.includes(None));
-    }
+    use super::parse_address;
 
     fn check_address(text: &str, expect: &Expect) {
         expect.assert_eq(&match parse_address(text) {

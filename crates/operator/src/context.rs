@@ -11,6 +11,7 @@ use crate::budget::Budget;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::release::Signer;
+use crate::runs::RunTools;
 use crate::server::Readiness;
 
 /// Shared handles, handed to everything that reconciles. Clones are cheap and share everything.
@@ -32,6 +33,8 @@ pub struct Context {
     pub budget: Arc<Budget>,
     /// Vouches for the revisions of releases.
     pub signer: Arc<Signer>,
+    /// Runs roles and playbooks; `None` where no entry names one.
+    pub runs: Option<RunTools>,
     /// Under which selectors those held custom resources that were the leader before.
     pub former_selectors: Selectors,
     /// Cancelled when the process is asked to stop: no reconcile starts after that, running ones end.

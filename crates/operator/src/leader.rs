@@ -15,19 +15,15 @@ use steersman_model::chain;
 use steersman_watches::Selectors;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::config::LeaseTimes;
+
 /// The annotation of a lease that says under which selectors its holders have held custom resources.
 const SELECTORS_ANNOTATION: &str = "steersman.dev/selectors";
 /// By then a holder has taken its finalizer off the resources that its selectors no longer match, so that the former ones
 /// are forgotten.
 const FORGET_AFTER: Duration = Duration::from_mins(1);
 
-/// How long a lease is valid after a renewal.
-const LEASE_DURATION: Duration = Duration::from_secs(15);
-/// How long renewing may fail before the lease counts as lost: less than the lease is valid, so that nobody else can
-/// hold it by then.
-const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// How often the lease is looked at and renewed.
-const RETRY_PERIOD: Duration = Duration::from_secs(2);
+const RETRY_PERIOD: Duration = LeaseTimes::RETRY_PERIOD;
 /// The shortest pause between two looks, for a lease that runs out this moment.
 const SOONEST: Duration = Duration::from_millis(50);
 
@@ -37,6 +33,7 @@ pub struct Elector {
     leases: Api<Lease>,
     name: String,
     identity: String,
+    times: LeaseTimes,
     observed: Option<ObservedLease>,
     /// Under which selectors this process holds custom resources.
     present: Selectors,
@@ -67,6 +64,7 @@ impl Elector {
             leases: Api::namespaced(client, namespace),
             name: name.to_owned(),
             identity,
+            times: LeaseTimes::default(),
             observed: None,
             present: Selectors::default(),
             former: Selectors::default(),
@@ -84,9 +82,20 @@ impl Elector {
         }
     }
 
+    /// Renews by these times in place of the defaults.
+    #[must_use]
+    pub fn with_times(self, times: LeaseTimes) -> Self {
+        Self { times, ..self }
+    }
+
     /// Under which selectors those held them that had the lease before; known once it is acquired.
     pub fn former_selectors(&self) -> &Selectors {
         &self.former
+    }
+
+    /// Until when this process may act.
+    pub fn tenure(&self) -> Tenure {
+        self.tenure.clone()
     }
 
     /// The same elector, which says in `tenure` until when this process may act.
@@ -102,7 +111,7 @@ impl Elector {
     pub async fn acquire(&mut self) {
         tracing::info!(lease = %self.name, "Attempting to acquire leader lease");
         loop {
-            match timeout(RENEW_DEADLINE, self.attempt()).await {
+            match timeout(self.times.renew_deadline(), self.attempt()).await {
                 Ok(Ok(true)) => {
                     tracing::info!(lease = %self.name, identity = %self.identity, "Successfully acquired lease");
                     return;
@@ -136,7 +145,7 @@ impl Elector {
             if begun.elapsed() >= FORGET_AFTER {
                 self.former = Selectors::default();
             }
-            let left = RENEW_DEADLINE.saturating_sub(renewed.elapsed());
+            let left = self.times.renew_deadline().saturating_sub(renewed.elapsed());
             let reason = match timeout(left, self.attempt()).await {
                 Ok(Ok(true)) => {
                     renewed = Instant::now();
@@ -146,7 +155,7 @@ impl Elector {
                 Ok(Err(error)) => chain(&error),
                 Err(_) => "no answer".to_owned(),
             };
-            if renewed.elapsed() + RETRY_PERIOD >= RENEW_DEADLINE {
+            if renewed.elapsed() + RETRY_PERIOD >= self.times.renew_deadline() {
                 return reason;
             }
             tracing::warn!(lease = %self.name, error = %reason, "Failed to renew lease");
@@ -183,7 +192,7 @@ impl Elector {
         let begun = Instant::now();
         let is_ours = self.try_to_hold().await?;
         if is_ours {
-            self.tenure.extend(begun + LEASE_DURATION);
+            self.tenure.extend(begun + self.times.duration());
         }
         Ok(is_ours)
     }
@@ -259,7 +268,8 @@ impl Elector {
             next.acquire_time = Some(now.clone());
         }
         next.holder_identity = Some(self.identity.clone());
-        next.lease_duration_seconds = Some(LEASE_DURATION.as_secs() as i32);
+        next.lease_duration_seconds =
+            Some(i32::try_from(self.times.duration().as_secs()).unwrap_or(i32::MAX));
         next.renew_time = Some(now);
         next
     }
@@ -273,7 +283,7 @@ fn selectors_of(metadata: &ObjectMeta) -> Selectors {
         .unwrap_or_default()
 }
 
-/// Decides from a record and from how long it has not changed. A duration that makes no sense counts as our own.
+/// Decides from a record and from how long it has not changed. A duration that makes no sense counts as ours by default.
 fn lease_action(spec: &LeaseSpec, unchanged_for: Duration, identity: &str) -> LeaseAction {
     let holder = spec.holder_identity.as_deref().unwrap_or_default();
     if holder == identity {
@@ -289,7 +299,7 @@ fn lease_action(spec: &LeaseSpec, unchanged_for: Duration, identity: &str) -> Le
 fn duration_of(spec: &LeaseSpec) -> Duration {
     match spec.lease_duration_seconds {
         Some(seconds @ 1..=3600) => Duration::from_secs(u64::from(seconds.unsigned_abs())),
-        _ => LEASE_DURATION,
+        _ => LeaseTimes::default().duration(),
     }
 }
 

@@ -1,31 +1,36 @@
 //! From a checked configuration to a running operator, and back to nothing when it is asked to stop.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
+use steersman_ansible::{Runner, Supervisor};
 use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer, Tenure};
 use steersman_cluster::permissions::Permissions;
 use steersman_model::{Environment, chain};
+use steersman_proxy::Fence;
 use steersman_watches::{Selectors, Watches};
+
+use crate::runs::{RunCollection, RunCollectionError, RunTools, ToolsError, Turns};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::{Budget, Shares, memory_limit};
-use crate::config::{Config, LeaderElection, MetricsAccess, Place};
+use crate::budget::{Budget, Shares, memory_limit, runs_at_a_time};
+use crate::config::{Config, LeaderElection, MetricsAccess, Place, RoleMetricsPort, RunLimit};
 use crate::context::Context;
 use crate::leader::{Elector, new_identity};
 use crate::metrics::Metrics;
 use crate::release::{Signer, SignerError};
-use crate::server::{ApiReviews, BindError, Guard, Port, Readiness, Tls, TlsError};
-
-/// How long running reconciles may take to end once the process is asked to stop.
-const GRACE: Duration = Duration::from_secs(9);
+use crate::server::{ApiReviews, BindError, Guard, Port, ROLE_METRICS, Readiness, Tls, TlsError};
 
 /// How soon the keys that sign releases are asked for again.
 const KEYS_PAUSE: Duration = Duration::from_secs(2);
+
+/// The subcommand by which this program ends runs.
+pub const SUPERVISE_RUN: &str = "supervise-run";
 
 /// Why the operator does not run, or runs no more.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +47,15 @@ pub enum RunError {
     /// The keys that sign releases can't be had.
     #[error(transparent)]
     Signer(#[from] SignerError),
+    /// No role or playbook can be run.
+    #[error(transparent)]
+    Runs(#[from] ToolsError),
+    /// The collection of the modules that runs talk to the operator with can't be written.
+    #[error(transparent)]
+    Collection(#[from] RunCollectionError),
+    /// The program can't be found that ends runs.
+    #[error("failed to find this program, which ends runs of Ansible")]
+    Supervisor(#[source] std::io::Error),
     /// The lease's namespace is not known.
     #[error("found no namespace for the leader election's lease")]
     LeaseNamespace,
@@ -60,15 +74,22 @@ pub enum RunError {
     #[error("all controllers have stopped unexpectedly")]
     NoControllers,
     /// Reconciles were still running at the end of the grace period.
-    #[error("reconciles did not end within {} seconds", GRACE.as_secs())]
-    Unfinished,
+    #[error("reconciles did not end within {} seconds", .0.as_secs())]
+    Unfinished(Duration),
 }
 
 impl RunError {
     /// What the user can do about it, where that is not plain from the message.
     pub fn hint(&self) -> Option<&'static str> {
+        let is_taken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AddrInUse;
         match self {
-            Self::Bind(error) if error.source.kind() == std::io::ErrorKind::AddrInUse => Some(
+            Self::Bind(error) if error.purpose == ROLE_METRICS && is_taken(&error.source) => Some(
+                "another process listens there; choose another port with --role-metrics-port, or turn it off with `0`",
+            ),
+            Self::Runs(ToolsError::Bind(error)) if is_taken(&error.source) => Some(
+                "another process listens there; choose another port with --proxy-port, or let it be any with `0`",
+            ),
+            Self::Bind(error) if is_taken(&error.source) => Some(
                 "another process listens there; choose another address with --metrics-bind-address or \
                  --health-probe-bind-address, or turn it off with `0`",
             ),
@@ -111,11 +132,15 @@ where
         )
     });
     let metrics = Metrics::new(limits).map_err(RunError::Metrics)?;
+    if !watches.ansible().is_empty() {
+        let kinds = watches.ansible().iter().map(|watch| &watch.gvk);
+        metrics.start_ansible(kinds).map_err(RunError::Metrics)?;
+    }
     let readiness = Readiness::default();
     all_wait(&readiness, &watches, "the API server has not answered yet");
     let reviews = ApiReviews::default();
     // Dropped at the end, and with them all connections.
-    let _ports = open_ports(&config, &metrics, &readiness, &reviews).await?;
+    let mut ports = open_ports(&config, &metrics, &readiness, &reviews).await?;
 
     let counted = metrics.clone();
     let on_answer: OnAnswer =
@@ -159,8 +184,18 @@ where
     let workers_in_all = config
         .max_concurrent_in_all
         .map(|most| Arc::new(Semaphore::new(most.get())));
+    let runs = run_tools(&config, environment, &watches, elector.as_ref()).await?;
+    let runs = match runs {
+        Some(tools) => {
+            // Not before the lease is held: on one machine the one that holds it has the port.
+            open_role_metrics(&config, &metrics, &mut ports).await?;
+            Some(equipped(tools, &config, &metrics))
+        }
+        None => None,
+    };
     let context = Context {
         client,
+        runs,
         budget: Arc::new(budget),
         signer: Arc::new(signer),
         permissions: Arc::new(Permissions::new(config.namespaces.names())),
@@ -255,10 +290,11 @@ where
             None => std::future::pending().await,
         }
     };
+    let grace = context.config.shutdown_grace;
     let out_of_time = async {
         context.shutdown.cancelled().await;
         tracing::info!("Stopping; waiting for running reconciles to end");
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(grace).await;
     };
     tokio::select! {
         () = control(context.clone(), watches) => {
@@ -270,7 +306,7 @@ where
             let lease = context.config.leader_election.as_ref().map(|election| election.id.clone());
             Err(RunError::LeaseLost { lease: lease.unwrap_or_default(), reason })
         }
-        () = out_of_time => Err(RunError::Unfinished),
+        () = out_of_time => Err(RunError::Unfinished(grace)),
     }
 }
 
@@ -295,14 +331,40 @@ async fn open_ports(
     }
     let mut serving = JoinSet::new();
     for port in ports {
-        let address = port
-            .address()
-            .map(|address: SocketAddr| address.to_string())
-            .unwrap_or_default();
-        tracing::info!(%address, serves = port.purpose(), "Starting server");
-        serving.spawn(port.serve());
+        serve(port, &mut serving);
     }
     Ok(serving)
+}
+
+fn serve(port: Port, serving: &mut JoinSet<()>) {
+    let address = port
+        .address()
+        .map(|address: SocketAddr| address.to_string())
+        .unwrap_or_default();
+    tracing::info!(%address, serves = port.purpose(), "Starting server");
+    serving.spawn(port.serve());
+}
+
+/// Opens the port on which roles leave values for metrics.
+async fn open_role_metrics(
+    config: &Config,
+    metrics: &Metrics,
+    serving: &mut JoinSet<()>,
+) -> Result<(), RunError> {
+    let (number, is_needed) = match config.ansible.metrics_port {
+        RoleMetricsPort::Off => return Ok(()),
+        RoleMetricsPort::Needed(number) => (number, true),
+        RoleMetricsPort::Wanted(number) => (number, false),
+    };
+    match Port::role_metrics(number, metrics.clone()).await {
+        Ok(port) => serve(port, serving),
+        Err(error) if is_needed => return Err(error.into()),
+        Err(error) => tracing::warn!(
+            error = %chain(&error),
+            "values of osdk_metric go to whoever listens there, or to nobody; --role-metrics-port chooses another port"
+        ),
+    }
+    Ok(())
 }
 
 fn elector(
@@ -324,7 +386,55 @@ fn elector(
         &namespace,
         &election.id,
         new_identity(host.as_deref().unwrap_or("steersman")),
-    ))
+    )
+    .with_times(election.times))
+}
+
+/// What makes runs, where an entry names a role or playbook.
+async fn run_tools(
+    config: &Config,
+    environment: &Environment,
+    watches: &Watches,
+    elector: Option<&Elector>,
+) -> Result<Option<RunTools>, RunError> {
+    if watches.ansible().is_empty() {
+        return Ok(None);
+    }
+    let kube_config = client::configuration(config.kubeconfig.as_deref(), environment).await?;
+    let supervisor = Supervisor::of_this_process(SUPERVISE_RUN).map_err(RunError::Supervisor)?;
+    let fence: Arc<dyn Fence> = match elector {
+        Some(elector) => Arc::new(elector.tenure()),
+        None => Arc::new(()),
+    };
+    let runner = Runner::new(supervisor);
+    let collection = RunCollection::write()?;
+    let mut defaults = config.runs.clone();
+    let python_path = collection.python_path(environment.get("PYTHONPATH"));
+    defaults.environment.insert("PYTHONPATH".to_owned(), python_path);
+    let port = config.ansible.proxy_port;
+    let mut tools = RunTools::new(&kube_config, port, fence, runner, defaults).await?;
+    tools.collection = Some(Arc::new(collection));
+    Ok(Some(tools))
+}
+
+/// The same with what counts and limits runs.
+fn equipped(mut tools: RunTools, config: &Config, metrics: &Metrics) -> RunTools {
+    let memory = memory_limit();
+    let limit = match config.ansible.max_runs {
+        RunLimit::OfMemory => runs_at_a_time(memory),
+        RunLimit::Of(number) => Some(number),
+        RunLimit::OfKinds => None,
+    };
+    let most = limit.map(NonZeroUsize::get);
+    tracing::info!(
+        most,
+        memory,
+        proxyPort = tools.port,
+        "Runs of Ansible at a time, in all"
+    );
+    tools.turns = Turns::of(limit);
+    tools.metrics = Some(metrics.clone());
+    tools
 }
 
 fn all_wait(readiness: &Readiness, watches: &Watches, reason: &str) {

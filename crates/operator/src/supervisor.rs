@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use kube::core::GroupVersionKind;
-use steersman_watches::{Selectors, Watch, Watches};
+use steersman_watches::{AnsibleWatch, Selectors, Watch, Watches};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Namespaces;
 use crate::context::Context;
-use crate::controller::{self, Claim, Versions};
-use crate::dependents::Interests;
+use crate::controller::{self, Claim, RunClaim, SharedOfRuns, Versions};
+use crate::dependents::{Dependents, Interests};
 use crate::follow::Updates;
+use crate::namespaces::Namespaces;
 use crate::reconcile::Shared;
 
 /// How long the reconciles of a controller that is replaced may go on. What does not end by then is dropped, and
@@ -30,8 +31,8 @@ pub async fn run(context: Context, watches: Watches, updates: Option<Updates>) {
         Namespaces::Listed(names) => tracing::info!(Namespaces = ?names, "Watching namespaces"),
     }
     let mut supervisor = Supervisor::new(context, &watches);
-    for watch in &watches {
-        supervisor.start(watch.clone(), &watches);
+    for entry in Entry::of(&watches) {
+        supervisor.start(entry, &watches);
     }
     supervisor.run(updates).await;
 }
@@ -39,6 +40,8 @@ pub async fn run(context: Context, watches: Watches, updates: Option<Updates>) {
 struct Supervisor {
     context: Context,
     shared: Shared,
+    /// What controllers of entries with a role or playbook share; `None` where runs can't be made.
+    shared_of_runs: Option<SharedOfRuns>,
     /// Ends the watches of dependents in `shared`.
     stop_shared: CancellationToken,
     /// What the watches of dependents select, and what of it they heed.
@@ -49,14 +52,64 @@ struct Supervisor {
     controllers: JoinSet<()>,
 }
 
+/// An entry of watches.yaml.
+#[derive(Clone)]
+enum Entry {
+    Chart(Watch),
+    Ansible(AnsibleWatch),
+}
+
 /// A controller.
 struct Running {
-    watch: Watch,
+    entry: Entry,
     versions: Versions,
     stop: CancellationToken,
     /// Cancelled when it has ended.
     ended: CancellationToken,
     task: AbortHandle,
+}
+
+impl Entry {
+    fn of(watches: &Watches) -> Vec<Self> {
+        let charts = watches.iter().cloned().map(Self::Chart);
+        let ansible = watches.ansible().iter().cloned().map(Self::Ansible);
+        charts.chain(ansible).collect()
+    }
+
+    fn gvk(&self) -> &GroupVersionKind {
+        match self {
+            Self::Chart(watch) => &watch.gvk,
+            Self::Ansible(watch) => &watch.gvk,
+        }
+    }
+
+    fn limit(&self) -> Option<usize> {
+        match self {
+            Self::Chart(watch) => watch.max_concurrent_reconciles,
+            Self::Ansible(watch) => watch.max_concurrent_reconciles,
+        }
+    }
+
+    fn says_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Chart(watch), Self::Chart(other)) => watch.says_the_same(other),
+            (Self::Ansible(watch), Self::Ansible(other)) => watch.says_the_same(other),
+            _ => false,
+        }
+    }
+
+    fn log_change_to(&self, new: &Self) {
+        match (self, new) {
+            (Self::Chart(old), Self::Chart(new)) if old.chart != new.chart => {
+                log("Chart has changed", &new.gvk);
+            }
+            (Self::Ansible(old), Self::Ansible(new)) if old.sources != new.sources => {
+                log("Role or playbook has changed", &new.gvk);
+            }
+            _ if !self.says_the_same(new) => log("Watch has changed", new.gvk()),
+            _ => {}
+        }
+    }
 }
 
 impl Supervisor {
@@ -68,6 +121,7 @@ impl Supervisor {
         selectors.join(&context.former_selectors);
         Self {
             selectors,
+            shared_of_runs: share_of_runs(&context, &shared),
             context,
             shared,
             stop_shared,
@@ -99,35 +153,54 @@ impl Supervisor {
         }
     }
 
-    fn start(&mut self, watch: Watch, watches: &Watches) {
-        let versions = Versions::of(&watch, watches);
-        let former = self.selectors.former(&watch.gvk, &Selectors::of(watches));
+    fn start(&mut self, entry: Entry, watches: &Watches) {
+        let versions = Versions::of(entry.gvk(), watches);
+        let former = self.selectors.former(entry.gvk(), &Selectors::of(watches));
         let stop = self.context.shutdown.child_token();
         let context = Context {
             shutdown: stop.clone(),
             ..self.context.clone()
         };
-        let limit = watch.max_concurrent_reconciles;
+        let limit = entry.limit();
         let limit = limit.unwrap_or(self.context.config.max_concurrent_reconciles.get());
         self.context
             .readiness
-            .waiting(&watch.gvk, "its controller has not started yet");
-        self.context.metrics.start_controller(&watch.gvk, limit);
+            .waiting(entry.gvk(), "its controller has not started yet");
+        self.context.metrics.start_controller(entry.gvk(), limit);
         let ended = CancellationToken::new();
         let guard = ended.clone().drop_guard();
-        let claim = Claim {
-            watch: watch.clone(),
-            versions: versions.clone(),
-            former_selectors: former,
-            expected: self.shared.dependents.expect_resources(),
+        let work = match (&entry, &self.shared_of_runs) {
+            (Entry::Chart(watch), _) => {
+                let claim = Claim {
+                    watch: watch.clone(),
+                    versions: versions.clone(),
+                    former_selectors: former,
+                    expected: self.shared.dependents.expect_resources(),
+                };
+                controller::control(context, self.shared.clone(), claim).boxed()
+            }
+            (Entry::Ansible(watch), Some(shared)) => {
+                let claim = RunClaim {
+                    watch: watch.clone(),
+                    versions: versions.clone(),
+                    former_selectors: former,
+                    expected: shared.dependents.expect_resources(),
+                    shared: shared.clone(),
+                };
+                controller::control_runs(context, claim).boxed()
+            }
+            (Entry::Ansible(watch), None) => {
+                let kind = &watch.gvk.kind;
+                tracing::error!(%kind, "nothing is run for it: start the operator anew, as it had no role or playbook at its start");
+                return;
+            }
         };
-        let work = controller::control(context, self.shared.clone(), claim);
         let task = self.controllers.spawn(async move {
             let _ended = guard;
             work.await;
         });
         self.running.push(Running {
-            watch,
+            entry,
             versions,
             stop,
             ended,
@@ -138,25 +211,30 @@ impl Supervisor {
     /// Stops what is not wanted any longer, and starts what is new. Another entry for a kind is both.
     async fn replace(&mut self, watches: Watches) {
         let interests = interests(&watches);
+        let entries = Entry::of(&watches);
         let select_anew =
             !interests.charts.is_subset(&self.interests.charts) || interests.ignore != self.interests.ignore;
         let mut stopping = Vec::new();
         for running in std::mem::take(&mut self.running) {
-            let gvk = &running.watch.gvk;
-            match watches.get(gvk) {
-                Some(watch)
-                    if watch.says_the_same(&running.watch)
-                        && Versions::of(watch, &watches) == running.versions
-                        && !select_anew =>
+            let gvk = running.entry.gvk();
+            let is_selected_anew = select_anew && matches!(running.entry, Entry::Chart(_));
+            match entries.iter().find(|entry| entry.gvk() == gvk) {
+                Some(entry)
+                    if entry.says_the_same(&running.entry)
+                        && Versions::of(gvk, &watches) == running.versions
+                        && !is_selected_anew =>
                 {
                     self.running.push(running);
                 }
-                Some(watch) => {
-                    log_change(&running.watch, watch);
+                Some(entry) => {
+                    running.entry.log_change_to(entry);
                     stopping.push(running);
                 }
                 None => {
-                    log("Stopped watching resource; its releases stay as they are", gvk);
+                    log(
+                        "Stopped watching resource; what was made for it stays as it is",
+                        gvk,
+                    );
                     stopping.push(running);
                 }
             }
@@ -171,7 +249,7 @@ impl Supervisor {
             {
                 running.task.abort();
             }
-            self.context.readiness.forget(&running.watch.gvk);
+            self.context.readiness.forget(running.entry.gvk());
         }
         if select_anew {
             // The watches of dependents select by the names of charts.
@@ -181,9 +259,10 @@ impl Supervisor {
             self.interests = interests;
         }
         self.selectors.join(&Selectors::of(&watches));
-        for watch in &watches {
-            if self.running.iter().all(|running| running.watch.gvk != watch.gvk) {
-                self.start(watch.clone(), &watches);
+        for entry in entries {
+            let is_running = |running: &Running| running.entry.gvk() == entry.gvk();
+            if !self.running.iter().any(is_running) {
+                self.start(entry, &watches);
             }
         }
     }
@@ -208,6 +287,20 @@ fn share(context: &Context, interests: Interests, stop: CancellationToken) -> Sh
         .within(Arc::clone(&context.budget))
 }
 
+/// What entries with a role or playbook share. They see other objects than releases do.
+fn share_of_runs(context: &Context, shared: &Shared) -> Option<SharedOfRuns> {
+    let tools = context.runs.clone()?;
+    let namespaces = context.config.namespaces.names();
+    let stop = context.shutdown.child_token();
+    let dependents = Dependents::of_runs(context.client.clone(), namespaces, stop);
+    Some(SharedOfRuns {
+        tools,
+        dependents: Arc::new(dependents),
+        discovery: Arc::clone(&shared.discovery),
+        events: shared.events.clone(),
+    })
+}
+
 fn interests(watches: &Watches) -> Interests {
     let mut interests = Interests::default();
     for watch in watches {
@@ -217,14 +310,6 @@ fn interests(watches: &Watches) -> Interests {
         interests.ignore.entry(kind).or_default().extend(ignore);
     }
     interests
-}
-
-fn log_change(old: &Watch, new: &Watch) {
-    if old.chart != new.chart {
-        log("Chart has changed", &new.gvk);
-    } else if !old.says_the_same(new) {
-        log("Watch has changed", &new.gvk);
-    }
 }
 
 fn log(message: &'static str, gvk: &GroupVersionKind) {

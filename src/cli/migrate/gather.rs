@@ -7,7 +7,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use steersman_cluster::client::list_all;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ApiKind, Environment, chain};
-use steersman_operator::config::Namespaces;
+use steersman_operator::namespaces::Namespaces;
 use steersman_operator::reconcile::{Cause, Decision, DryRun, ObjectDryRun, ObjectResult};
 use steersman_watches::controls::Controls;
 use steersman_watches::{Watch, Watches};

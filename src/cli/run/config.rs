@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use steersman_model::{Environment, parse_duration};
 use steersman_operator::config::{
-    Config, ConfigError, ConfigProblem, LeaderElection, MetricsAccess, Namespaces, Place, ReleasePolicy,
-    parse_address,
+    Config, ConfigError, ConfigProblem, LeaderElection, LeaseTimes, MetricsAccess, Place, parse_address,
 };
+use steersman_operator::namespaces::Namespaces;
+use steersman_operator::release::ReleasePolicy;
 use steersman_operator::telemetry::traces::{are_wanted, notice};
 use steersman_operator::telemetry::{Encoder, LogOptions, TimeEncoding, Verbosity};
 use steersman_watches::is_service_account;
 
+use super::defaults::Defaults;
 use super::flags::Args;
+use crate::cli::program::Program;
 use crate::cli::style::is_forbidden;
 
 impl Args {
@@ -21,23 +24,34 @@ impl Args {
         self,
         environment: &Environment,
         is_terminal: bool,
+        program: Program,
     ) -> Result<Config, ConfigError> {
         let mut problems = Problems::default();
         let mut notices = Vec::new();
+        let place = place(environment);
+        let defaults = Defaults::of(program, place);
+        let given = self.reconcile_period(&mut problems);
+        let period = |default| Some(given.unwrap_or(default)).filter(|period| !period.is_zero());
         let config = Config {
-            reconcile_period: self.reconcile_period(&mut problems),
+            reconcile_period: period(defaults.reconcile_period),
             max_concurrent_reconciles: self.max_concurrent_reconciles(),
             max_concurrent_in_all: NonZeroUsize::new(self.max_concurrent_reconciles_in_all),
-            metrics_address: self.metrics_address(&mut problems, &mut notices),
+            metrics_address: self.metrics_address(&defaults, &mut problems, &mut notices),
             metrics_access: self.metrics_access(&mut problems),
             health_address: problems
                 .check(
                     "--health-probe-bind-address",
-                    parse_address(&self.health_probe_bind_address),
+                    parse_address(
+                        self.health_probe_bind_address
+                            .as_deref()
+                            .unwrap_or(defaults.health_address),
+                    ),
                 )
                 .flatten(),
             leader_election: self.leader_election(environment, &mut problems, &mut notices),
             releases: self.releases(&mut problems),
+            runs: self.ansible.runs(environment, &mut problems, &mut notices),
+            ansible: self.ansible.config(&defaults, period(defaults.run_period)),
             dry_run: self.dry_run,
             default_service_account: self.default_service_account(&mut problems),
             suppress_override_values: self.suppress_override_values,
@@ -47,14 +61,11 @@ impl Args {
                     Namespaces::parse(environment.get("WATCH_NAMESPACE")),
                 )
                 .unwrap_or(Namespaces::All),
-            place: if is_in_pod(environment) {
-                Place::Pod
-            } else {
-                Place::Outside
-            },
+            place,
             own_namespace: Some(self.leader_election_namespace.clone())
                 .filter(|namespace| !namespace.is_empty()),
-            follow_files: self.watch_files.unwrap_or_else(|| !is_in_pod(environment)),
+            shutdown_grace: self.shutdown_grace(&mut problems),
+            follow_files: self.watch_files.unwrap_or(place == Place::Outside),
             log: self.log(is_terminal, environment),
             watches_file: self.watches_file,
             kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
@@ -72,11 +83,15 @@ impl Args {
         problems.or(Config { notices, ..config })
     }
 
+    /// What the flag says, where it was given; zero is never.
     fn reconcile_period(&self, problems: &mut Problems) -> Option<Duration> {
-        let period = parse_duration(&self.reconcile_period).map_err(|error| error.to_string());
-        problems
-            .check("--reconcile-period", period)
-            .filter(|period| !period.is_zero())
+        problems.duration("--reconcile-period", self.reconcile_period.as_deref()?)
+    }
+
+    /// Never less than a second, so that the lease can be given back.
+    fn shutdown_grace(&self, problems: &mut Problems) -> Duration {
+        let grace = problems.duration("--graceful-shutdown-timeout", &self.graceful_shutdown_timeout);
+        grace.unwrap_or_default().max(Duration::from_secs(1))
     }
 
     /// An empty name is a mistake, and no way to say that there is none: rights would be more than was meant.
@@ -94,11 +109,10 @@ impl Args {
     }
 
     fn releases(&self, problems: &mut Problems) -> ReleasePolicy {
-        let timeout = parse_duration(&self.hook_timeout).map_err(|error| error.to_string());
         ReleasePolicy {
             history_max: NonZeroUsize::new(self.history_max),
             hook_timeout: problems
-                .check("--hook-timeout", timeout)
+                .duration("--hook-timeout", &self.hook_timeout)
                 .filter(|timeout| !timeout.is_zero()),
             rollback_on_failure: self.rollback_on_failure,
         }
@@ -117,6 +131,7 @@ impl Args {
 
     fn metrics_address(
         &self,
+        defaults: &Defaults,
         problems: &mut Problems,
         notices: &mut Vec<String>,
     ) -> Option<std::net::SocketAddr> {
@@ -132,7 +147,10 @@ impl Args {
                 notices.push("flag `--metrics-addr` is deprecated; use `--metrics-bind-address`".to_owned());
                 ("--metrics-addr", old.as_str())
             }
-            (new, None) => ("--metrics-bind-address", new.as_deref().unwrap_or(":8080")),
+            (new, None) => (
+                "--metrics-bind-address",
+                new.as_deref().unwrap_or(defaults.metrics_address),
+            ),
         };
         problems.check(name, parse_address(text)).flatten()
     }
@@ -168,6 +186,13 @@ impl Args {
             }
             notices.push("flag `--enable-leader-election` is deprecated; use `--leader-elect`".to_owned());
         }
+        if self.leader_elect_resource_lock.is_some() {
+            notices.push(
+                "flag `--leader-elect-resource-lock` is deprecated; a Lease is the only kind of lock"
+                    .to_owned(),
+            );
+        }
+        let times = self.lease_times(problems);
         let old_name = environment.get("OPERATOR_NAME").unwrap_or_default();
         if !old_name.is_empty() {
             let effect = if self.leader_election_id.is_empty() {
@@ -202,7 +227,20 @@ impl Args {
         Some(LeaderElection {
             id: id.to_owned(),
             namespace,
+            times,
         })
+    }
+
+    fn lease_times(&self, problems: &mut Problems) -> LeaseTimes {
+        let duration = problems.duration("--leader-elect-lease-duration", &self.leader_elect_lease_duration);
+        let deadline = problems.duration("--leader-elect-renew-deadline", &self.leader_elect_renew_deadline);
+        let (Some(duration), Some(deadline)) = (duration, deadline) else {
+            return LeaseTimes::default();
+        };
+        let times = LeaseTimes::new(duration, deadline);
+        problems
+            .check("--leader-elect-lease-duration", times)
+            .unwrap_or_default()
     }
 
     fn log(&self, is_terminal: bool, environment: &Environment) -> LogOptions {
@@ -231,15 +269,18 @@ impl Args {
 }
 
 /// In a pod, files change with the image alone.
-fn is_in_pod(environment: &Environment) -> bool {
-    environment
-        .get("KUBERNETES_SERVICE_HOST")
-        .is_some_and(|host| !host.is_empty())
+fn place(environment: &Environment) -> Place {
+    let host = environment.get("KUBERNETES_SERVICE_HOST").unwrap_or_default();
+    if host.is_empty() {
+        Place::Outside
+    } else {
+        Place::Pod
+    }
 }
 
 /// What is wrong so far.
 #[derive(Default)]
-struct Problems(Vec<ConfigProblem>);
+pub(super) struct Problems(Vec<ConfigProblem>);
 
 impl Problems {
     fn add(&mut self, name: &str, message: impl Into<String>) {
@@ -249,8 +290,12 @@ impl Problems {
         });
     }
 
-    fn check<T>(&mut self, name: &str, result: Result<T, String>) -> Option<T> {
+    pub(super) fn check<T>(&mut self, name: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|message| self.add(name, message)).ok()
+    }
+
+    pub(super) fn duration(&mut self, name: &str, text: &str) -> Option<Duration> {
+        self.check(name, parse_duration(text).map_err(|error| error.to_string()))
     }
 
     fn or(self, config: Config) -> Result<Config, ConfigError> {

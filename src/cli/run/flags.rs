@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ArgAction;
 use steersman_operator::telemetry::{Encoder, TimeEncoding, Verbosity};
 
+use super::ansible::AnsibleFlags;
 use crate::cli::arguments::parse_bool;
 
 const EXAMPLES: &str = "\
@@ -28,13 +29,16 @@ Environment:
                    where traces are sent, by OTLP over HTTP; none if it is not set. Other
                    variables OTEL_… are obeyed, too
   OPERATOR_NAME    deprecated: the lease's name where --leader-election-id is not given
+  ANSIBLE_…        ANSIBLE_ROLES_PATH, ANSIBLE_COLLECTIONS_PATH, ANSIBLE_INVENTORY,
+                   ANSIBLE_GATHERING, ANSIBLE_VERBOSITY, ANSIBLE_DEBUG_LOGS, and what Ansible
+                   itself reads
 
 Exit codes:
   0  asked to stop by SIGTERM or SIGINT, and stopped
   1  stopped by a failure: port in use, API server not reached, lease lost
-  2  the flags, the environment or watches.yaml are wrong";
+  2  the flags, the environment or watches.yaml are wrong, or there is no Ansible for its roles";
 
-/// What `run` takes: the flags of `helm-operator run`.
+/// What `run` takes: the flags of `helm-operator run` and of `ansible-operator run`.
 ///
 /// A boolean flag can be given a value as in Go, `--leader-elect=false`; a flag that is given twice counts as given
 /// last.
@@ -57,9 +61,9 @@ pub(in crate::cli) struct Args {
           hide_possible_values = true, value_parser = parse_bool)]
     pub(super) dry_run: bool,
 
-    /// How often every custom resource is reconciled without a change; 0 is never
-    #[arg(long, value_name = "DURATION", default_value = "1m")]
-    pub(super) reconcile_period: String,
+    /// How often every custom resource is reconciled without a change; 0 is never [default: 1m, with a role or playbook 10h]
+    #[arg(long, value_name = "DURATION")]
+    pub(super) reconcile_period: Option<String>,
 
     /// How many custom resources of a kind are reconciled at a time [default: the number of CPUs]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -73,7 +77,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(super) kubeconfig: Option<PathBuf>,
 
-    /// Where /metrics is served; 0 turns it off [default: :8080]
+    /// Where /metrics is served; 0 turns it off [default: :8080, as ansible-operator :8443]
     #[arg(long, value_name = "ADDRESS")]
     pub(super) metrics_bind_address: Option<String>,
 
@@ -99,9 +103,9 @@ pub(in crate::cli) struct Args {
           value_parser = parse_bool)]
     pub(super) enable_http2: bool,
 
-    /// Where /healthz and /readyz are served; 0 turns them off
-    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
-    pub(super) health_probe_bind_address: String,
+    /// Where /healthz and /readyz are served; 0 turns them off [default: :8081, as ansible-operator :6789]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) health_probe_bind_address: Option<String>,
 
     /// Reconcile only while holding a Lease, so that several replicas can run
     #[arg(long, value_name = "BOOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true,
@@ -121,6 +125,22 @@ pub(in crate::cli) struct Args {
     /// kubeconfig's context]
     #[arg(long, value_name = "NAMESPACE", default_value = "", hide_default_value = true)]
     pub(super) leader_election_namespace: String,
+
+    /// How long the Lease is valid after a renewal
+    #[arg(long, value_name = "DURATION", default_value = "15s")]
+    pub(super) leader_elect_lease_duration: String,
+
+    /// How long renewing the Lease may fail before it counts as lost
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    pub(super) leader_elect_renew_deadline: String,
+
+    /// Deprecated: a Lease is the only kind of lock
+    #[arg(long, value_name = "KIND", hide = true)]
+    pub(super) leader_elect_resource_lock: Option<String>,
+
+    /// How long running reconciles may take to end when the process is asked to stop
+    #[arg(long, value_name = "DURATION", default_value = "9s")]
+    pub(super) graceful_shutdown_timeout: String,
 
     /// How many revisions of each release are kept; 0 is all of them
     #[arg(long, value_name = "NUMBER", default_value_t = 10)]
@@ -167,6 +187,9 @@ pub(in crate::cli) struct Args {
     /// How the log writes times: epoch, millis, nanos, iso8601, rfc3339 or rfc3339nano [default: rfc3339]
     #[arg(long, value_name = "ENCODING")]
     pub(super) zap_time_encoding: Option<TimeEncoding>,
+
+    #[command(flatten)]
+    pub(super) ansible: AnsibleFlags,
 
     /// Words that are no flags; helm-operator takes them and does nothing about them
     #[arg(hide = true)]

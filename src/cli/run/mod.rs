@@ -1,7 +1,10 @@
 //! `run`: the operator.
 
+mod ansible;
 mod config;
+mod defaults;
 mod flags;
+mod python;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +14,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Parser as _;
 pub(super) use flags::Args;
+use python::check_ansible;
 use steersman_model::Environment;
 use steersman_operator::config::Config;
 use steersman_operator::follow::{Updates, follow};
@@ -21,6 +25,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::normalize;
+use super::program::Program;
 use super::{Cli, Command, Failure};
 
 /// Threads that wait for the API server. They have little to do, and each takes memory of its own for what it allocates.
@@ -30,13 +35,13 @@ const WORKERS: usize = 2;
 const RENDERERS: usize = 16;
 
 /// Runs the operator until a signal, or until it cannot go on.
-pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
+pub(super) fn exec(arguments: Args, environment: &Environment, program: Program) -> Result<(), Failure> {
     let is_terminal = std::io::stderr().is_terminal();
-    let config = arguments.into_config(environment, is_terminal).map_err(|error| {
-        Failure::usage(
-            error,
-            Some("`steersman run --help` explains the flags".to_owned()),
-        )
+    let environment = &arguments.ansible.merged(environment);
+    let config = arguments.into_config(environment, is_terminal, program);
+    let config = config.map_err(|error| {
+        let hint = format!("`{} run --help` explains the flags", program.name());
+        Failure::usage(error, Some(hint))
     })?;
     let watches = Watches::load(&config.watches_file, environment)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -50,6 +55,9 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         .transpose()
         .context("the variables OTEL_… can't be obeyed")?;
     telemetry::start(config.log, traces.as_ref());
+    for missing in check_ansible(&watches, &config, environment)? {
+        tracing::warn!("{missing}");
+    }
     let result = runtime.block_on(async {
         let shutdown = CancellationToken::new();
         stop_on_signals(shutdown.clone()).context("failed to listen for signals")?;
@@ -83,7 +91,8 @@ pub(super) fn check_flags(flags: &[String], environment: &Environment) -> Result
     let Command::Run(arguments) = parsed.command else {
         return Err("they are not those of `run`".to_owned());
     };
-    let config = arguments.into_config(environment, false);
+    let environment = &arguments.ansible.merged(environment);
+    let config = arguments.into_config(environment, false, Program::HelmOperator);
     config
         .map(|config| config.notices)
         .map_err(|error| error.to_string())

@@ -5,6 +5,7 @@ mod escalation;
 mod namespaces;
 mod public_charts;
 mod subjects;
+mod tasks;
 
 use std::fs;
 use std::path::Path;

@@ -5,12 +5,14 @@
 //! a large share, of which there is one, and where that does not do either, it fails with the figure.
 
 mod cgroup;
+mod runs;
 mod shares;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use cgroup::memory_limit;
+pub use runs::runs_at_a_time;
 pub use shares::{Allowance, Shares};
 use steersman_model::in_words;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};

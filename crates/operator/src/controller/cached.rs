@@ -1,5 +1,6 @@
 //! A custom resource as it was seen last, kept small.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,13 @@ use steersman_cluster::RequestError;
 use steersman_model::Digest;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::period::{period_annotation, period_of};
+use super::adapter::Followed;
+use super::period::period_annotation;
 use crate::budget::Budget;
-use crate::reconcile::has_finalizer;
+use crate::schedule::period_of;
+
+/// Annotations that ask something of the operator begin with these.
+const ASKING: [&str; 2] = ["steersman.dev/", "ansible.sdk.operatorframework.io/"];
 
 /// A custom resource, kept as text: parsed JSON takes several times as much, and it is needed only when the resource is
 /// reconciled.
@@ -21,6 +26,7 @@ pub(super) struct CachedResource {
     /// Of everything that makes a reconcile necessary when it changes.
     matter: Digest,
     has_finalizer: bool,
+    is_deleting: bool,
     /// Whether it is deleted and no finalizer is left: it can't come back.
     is_gone: bool,
     /// What its annotation says of its period.
@@ -38,7 +44,7 @@ struct Text {
 
 impl CachedResource {
     /// The resource without what it says of its managers, which nothing here needs. Its text is kept where `budget` has room.
-    pub(super) fn new(mut object: DynamicObject, budget: &Budget) -> Self {
+    pub(super) fn new(mut object: DynamicObject, followed: &Followed, budget: &Budget) -> Self {
         object.metadata.managed_fields = None;
         // What was read as JSON can be written as JSON.
         let json: Arc<[u8]> = serde_json::to_vec(&object).unwrap_or_default().into();
@@ -46,11 +52,12 @@ impl CachedResource {
         Self {
             uid: object.metadata.uid.clone(),
             version: version(&object),
-            matter: matter(&object),
-            has_finalizer: has_finalizer(&object.metadata),
+            matter: matter(&object, followed.heeds_annotations),
+            has_finalizer: followed.has_finalizer(&object.metadata),
+            is_deleting: object.metadata.deletion_timestamp.is_some(),
             is_gone: object.metadata.deletion_timestamp.is_some()
                 && object.metadata.finalizers.as_ref().is_none_or(Vec::is_empty),
-            period: period_annotation(&object.metadata).map(Into::into),
+            period: period_annotation(&object.metadata, followed).map(Into::into),
             text: room.map(|room| Text { json, _room: room }),
         }
     }
@@ -74,9 +81,9 @@ impl CachedResource {
         self.version = None;
     }
 
-    /// Whether more than the status differs.
+    /// Whether more than the status differs. Another period counts from now on, whether or not annotations are heeded.
     pub(super) fn differs_from(&self, other: &Self) -> bool {
-        self.matter != other.matter
+        self.matter != other.matter || self.period != other.period
     }
 
     /// Whether it has our finalizer.
@@ -84,9 +91,20 @@ impl CachedResource {
         self.has_finalizer
     }
 
+    /// Whether it is being deleted.
+    pub(super) fn is_deleting(&self) -> bool {
+        self.is_deleting
+    }
+
     /// How often to look at it without a change; `name` is for the log.
-    pub(super) fn period(&self, name: &str, default: Option<Duration>) -> Option<Duration> {
-        period_of(self.period.as_deref(), name, default)
+    pub(super) fn period(
+        &self,
+        name: &str,
+        followed: &Followed,
+        default: Option<Duration>,
+    ) -> Option<Duration> {
+        let annotation = (followed.period_annotation, self.period.as_deref());
+        period_of(annotation, name, default)
     }
 }
 
@@ -113,13 +131,17 @@ fn version(object: &DynamicObject) -> Option<u64> {
     object.metadata.resource_version.as_ref()?.parse().ok()
 }
 
-fn matter(object: &DynamicObject) -> Digest {
+fn matter(object: &DynamicObject, heeds_annotations: bool) -> Digest {
     let metadata = &object.metadata;
+    let annotations = metadata.annotations.iter().flatten();
+    let annotations: BTreeMap<&String, &String> = annotations
+        .filter(|(name, _)| heeds_annotations || ASKING.iter().any(|prefix| name.starts_with(prefix)))
+        .collect();
     let matter = (
         metadata.generation,
         &metadata.deletion_timestamp,
         &metadata.finalizers,
-        &metadata.annotations,
+        annotations,
         &metadata.labels,
         object.data.get("spec"),
     );
@@ -143,7 +165,7 @@ mod tests {
     }
 
     fn cached(object: DynamicObject) -> CachedResource {
-        CachedResource::new(object, &Budget::default())
+        CachedResource::new(object, &Followed::of_test(), &Budget::default())
     }
 
     #[test]
@@ -157,6 +179,22 @@ mod tests {
         let mut gone = object("10", "", 1);
         gone.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
         assert!(cached(gone).is_newer_than(&object("10", "", 1)));
+    }
+
+    #[test]
+    fn another_period_counts_where_annotations_are_not_heeded() {
+        let followed = Followed {
+            heeds_annotations: false,
+            ..Followed::of_test()
+        };
+        let with = |name: &str| {
+            let mut object = object("1", "", 1);
+            object.metadata.annotations = Some([(name.to_owned(), "5m".to_owned())].into());
+            CachedResource::new(object, &followed, &Budget::default())
+        };
+        let seen = CachedResource::new(object("1", "", 1), &followed, &Budget::default());
+        assert!(!with("example.com/other").differs_from(&seen));
+        assert!(with(followed.period_annotation).differs_from(&seen));
     }
 
     #[test]
@@ -183,7 +221,7 @@ mod tests {
         let large = |name: &str| {
             let mut object = object("1", &"x".repeat(40_000), 1);
             object.metadata.name = Some(name.to_owned());
-            CachedResource::new(object, &budget)
+            CachedResource::new(object, &Followed::of_test(), &budget)
         };
         let first = large("a");
         assert!(first.text().is_some());

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use kube::core::GroupVersionKind;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Resource;
-use steersman_watches::Watch;
 
 use crate::context::Context;
 use crate::dependents::ExpectedResources;
@@ -15,10 +15,9 @@ const KIND_POLL: Duration = Duration::from_secs(2);
 /// Looks for the kind until the server serves it. Nothing of it is expected any longer where it does not do so yet.
 pub(super) async fn wait_for_kind(
     context: &Context,
-    watch: &Watch,
+    gvk: &GroupVersionKind,
     expected: &mut Option<ExpectedResources>,
 ) -> Option<Resource> {
-    let gvk = &watch.gvk;
     let mut logged_reason = String::new();
     loop {
         let reason = match kube::discovery::pinned_kind(&context.client, gvk).await {

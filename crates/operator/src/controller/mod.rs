@@ -1,11 +1,14 @@
 //! The controller of one watch: it follows the custom resources and reconciles them.
 
+mod adapter;
 mod cached;
 mod kind;
 mod missing_permissions;
 mod period;
 mod reconciles;
+mod releases;
 mod resources;
+mod runs;
 mod unselected;
 mod versions;
 mod workers;
@@ -14,14 +17,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use adapter::{Adapter, Followed};
 use futures::stream::StreamExt;
+use jiff::Timestamp;
 use kind::wait_for_kind;
 use missing_permissions::warn_of_missing;
 use period::default_period;
 use reconciles::Finished;
 use resources::KnownResource;
-use steersman_cluster::discovery::Resource;
-use steersman_watches::Watch;
+use steersman_cluster::discovery::{Discovery, Resource};
+use steersman_model::{Digest, digest_of_json};
+use steersman_watches::{AnsibleWatch, Watch};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -29,13 +35,14 @@ pub(crate) use versions::Versions;
 use workers::Workers;
 
 use crate::context::Context;
-use crate::dependents::ExpectedResources;
+use crate::dependents::{Dependents, ExpectedResources};
 use crate::reconcile::{ReconcileSettings, Reconciler, Shared};
+use crate::runs::{RunReconciler, RunTools};
 use crate::schedule::Queue;
+use crate::status::Events;
 
-/// How long a reconcile in work may go on when the process is to stop. Projects of operator-sdk give a pod ten seconds,
-/// in which the lease must be given back, too.
-const GRACE: Duration = Duration::from_secs(8);
+/// How much earlier than the process the reconciles in work have to end: the lease must be given back, too.
+const BEFORE_THE_END: Duration = Duration::from_secs(1);
 
 /// Which custom resources a controller reconciles.
 #[derive(Debug)]
@@ -66,7 +73,7 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
     }
     let shutdown = context.shutdown.clone();
     let Some(Some(resource)) = shutdown
-        .run_until_cancelled(wait_for_kind(&context, &watch, &mut expected))
+        .run_until_cancelled(wait_for_kind(&context, &watch.gvk, &mut expected))
         .await
     else {
         return;
@@ -96,29 +103,116 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         former_selectors: former_selectors.clone(),
         ..ReconcileSettings::new(&watch)
     };
-    let limit = watch
-        .max_concurrent_reconciles
-        .unwrap_or(context.config.max_concurrent_reconciles.get());
-    let workers = Workers::new(limit, context.workers_in_all.clone());
-    let (wake, woken) = mpsc::unbounded_channel();
-    let controller = Controller {
-        reconciler: Reconciler::new(shared.clone(), Arc::new(settings), resource.clone()),
-        context,
-        shared,
-        watch,
+    let subject = Subject {
+        dependents: Arc::clone(&shared.dependents),
+        followed: releases::followed(&watch),
         versions,
         former_selectors,
+        resource: resource.clone(),
+        period,
+        limit: watch.max_concurrent_reconciles,
+        expected,
+    };
+    let reconciler = Reconciler::new(shared, Arc::new(settings), resource);
+    Controller::new(context, reconciler, subject).run().await;
+}
+
+/// Which custom resources runs are made for.
+#[derive(Debug)]
+pub(crate) struct RunClaim {
+    pub(crate) watch: AnsibleWatch,
+    /// Which of them are another controller's, where watches.yaml has several versions of the kind.
+    pub(crate) versions: Versions,
+    /// Under which other selectors the operator has added finalizers.
+    pub(crate) former_selectors: BTreeSet<String>,
+    pub(crate) shared: SharedOfRuns,
+    pub(crate) expected: ExpectedResources,
+}
+
+/// What the controllers of all entries with a role or playbook share.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedOfRuns {
+    pub(crate) tools: RunTools,
+    /// What is live of what runs have made.
+    pub(crate) dependents: Arc<Dependents>,
+    pub(crate) discovery: Arc<Discovery>,
+    pub(crate) events: Events,
+}
+
+/// Follows the custom resources of an entry with a role or playbook, and makes runs for them, until the context's shutdown.
+pub(crate) async fn control_runs(context: Context, claim: RunClaim) {
+    let RunClaim {
+        mut watch,
+        versions,
+        former_selectors,
+        shared,
+        expected,
+    } = claim;
+    if watch.service_account.is_none() {
+        watch
+            .service_account
+            .clone_from(&context.config.default_service_account);
+    }
+    let mut expected = Some(expected);
+    let shutdown = context.shutdown.clone();
+    let waiting = wait_for_kind(&context, &watch.gvk, &mut expected);
+    let Some(Some(resource)) = shutdown.run_until_cancelled(waiting).await else {
+        return;
+    };
+    context.readiness.ready(&watch.gvk);
+    let period = default_period(watch.reconcile_period, context.config.ansible.reconcile_period);
+    tracing::info!(
+        apiVersion = %resource.api.api_version,
+        kind = %resource.api.kind,
+        reconcilePeriod = ?period.unwrap_or_default(),
+        "Watching resource"
+    );
+    let subject = Subject {
+        dependents: Arc::clone(&shared.dependents),
+        followed: runs::followed(&watch),
+        versions,
+        former_selectors,
+        resource: resource.clone(),
+        period,
+        limit: watch.max_concurrent_reconciles,
+        expected,
+    };
+    let reconciler = RunReconciler {
+        client: context.client.clone(),
+        discovery: shared.discovery,
+        signer: Arc::clone(&context.signer),
+        events: shared.events,
+        dependents: shared.dependents,
+        tools: shared.tools,
+        content: content_of(&watch),
+        watch: Arc::new(watch),
         resource,
         period,
-        workers,
-        wake,
-        known: BTreeMap::new(),
-        expected,
-        listing: BTreeSet::new(),
-        queue: Queue::default(),
-        tasks: JoinSet::new(),
+        namespaces: context.config.namespaces.clone(),
+        dry_run: context.config.dry_run,
+        now: Timestamp::now,
     };
-    controller.run(woken).await;
+    Controller::new(context, reconciler, subject).run().await;
+}
+
+/// What a run is made of, besides its resource: the files that run, and the variables of the entry.
+fn content_of(watch: &AnsibleWatch) -> Digest {
+    let path = watch.content.path().display().to_string();
+    let files = watch.sources.digest.to_string();
+    digest_of_json(&serde_json::json!([path, files, watch.vars]))
+}
+
+/// What a controller looks after.
+struct Subject {
+    dependents: Arc<Dependents>,
+    followed: Followed,
+    versions: Versions,
+    former_selectors: BTreeSet<String>,
+    resource: Resource,
+    period: Option<Duration>,
+    /// How many of them are reconciled at a time, where the entry says so.
+    limit: Option<usize>,
+    expected: Option<ExpectedResources>,
 }
 
 /// Namespace and name of a custom resource.
@@ -128,28 +222,61 @@ struct Key {
     name: String,
 }
 
-struct Controller {
-    reconciler: Reconciler,
+struct Controller<A: Adapter> {
+    adapter: A,
     context: Context,
-    shared: Shared,
-    watch: Watch,
+    dependents: Arc<Dependents>,
+    followed: Followed,
     versions: Versions,
     former_selectors: BTreeSet<String>,
     resource: Resource,
     period: Option<Duration>,
     workers: Workers,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
-    known: BTreeMap<Key, KnownResource>,
+    woken: Option<mpsc::UnboundedReceiver<(Key, Duration)>>,
+    known: BTreeMap<Key, KnownResource<A::Cache>>,
     /// Until all resources are known.
     expected: Option<ExpectedResources>,
     /// The scopes that are not listed yet.
     listing: BTreeSet<Option<String>>,
     queue: Queue<Key>,
-    tasks: JoinSet<Finished>,
+    tasks: JoinSet<Finished<A::Cache>>,
 }
 
-impl Controller {
-    async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
+impl<A: Adapter> Controller<A> {
+    fn new(context: Context, adapter: A, subject: Subject) -> Self {
+        let default = context.config.max_concurrent_reconciles.get();
+        let workers = Workers::new(subject.limit.unwrap_or(default), context.workers_in_all.clone());
+        let workers = if subject.followed.keeps_workers {
+            workers.kept()
+        } else {
+            workers
+        };
+        let (wake, woken) = mpsc::unbounded_channel();
+        Self {
+            adapter,
+            context,
+            dependents: subject.dependents,
+            followed: subject.followed,
+            versions: subject.versions,
+            former_selectors: subject.former_selectors,
+            resource: subject.resource,
+            period: subject.period,
+            workers,
+            wake,
+            woken: Some(woken),
+            known: BTreeMap::new(),
+            expected: subject.expected,
+            listing: BTreeSet::new(),
+            queue: Queue::default(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    async fn run(mut self) {
+        let Some(mut woken) = self.woken.take() else {
+            return;
+        };
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
         let mut unselected = self.unselected();
@@ -173,7 +300,8 @@ impl Controller {
         self.forget_all();
         // What is in work is brought to an end, if that does not take too long; what is not
         // is taken up by the next process.
-        let _ = tokio::time::timeout(GRACE, async { while self.tasks.join_next().await.is_some() {} }).await;
+        let grace = self.context.config.shutdown_grace.saturating_sub(BEFORE_THE_END);
+        let _ = tokio::time::timeout(grace, async { while self.tasks.join_next().await.is_some() {} }).await;
     }
 }
 

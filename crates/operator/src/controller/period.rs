@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use steersman_model::parse_duration;
 
-const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
+use super::adapter::Followed;
 
 /// How often to look at resources without a change and an annotation: the watch overrides the flag. `None` is
 /// never.
@@ -14,30 +13,15 @@ pub(super) fn default_period(watch: Option<Duration>, flag: Option<Duration>) ->
 }
 
 /// What a resource says of its period.
-pub(super) fn period_annotation(metadata: &ObjectMeta) -> Option<&str> {
-    let text = metadata.annotations.as_ref()?.get(PERIOD_ANNOTATION);
+pub(super) fn period_annotation<'a>(metadata: &'a ObjectMeta, followed: &Followed) -> Option<&'a str> {
+    let text = metadata.annotations.as_ref()?.get(followed.period_annotation);
     text.map(String::as_str)
-}
-
-/// How often to look at the resource `name` without a change: its `annotation` overrides `default`.
-pub(super) fn period_of(annotation: Option<&str>, name: &str, default: Option<Duration>) -> Option<Duration> {
-    let Some(text) = annotation else {
-        return default;
-    };
-    match parse_duration(text) {
-        // Shorter ones would be a hot loop.
-        Ok(period) if period.is_zero() => None,
-        Ok(period) => Some(period.max(Duration::from_secs(1))),
-        Err(error) => {
-            tracing::warn!(name, %error, "annotation {PERIOD_ANNOTATION} is ignored");
-            default
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::period_of;
 
     #[test]
     fn a_watch_sets_the_period_before_the_flag() {
@@ -52,18 +36,19 @@ mod tests {
     #[test]
     fn the_annotation_sets_the_period() {
         let default = Some(Duration::from_mins(1));
-        let of = |annotation| period_of(annotation, "a", default);
+        let followed = Followed::of_test();
+        let of = |text| period_of((followed.period_annotation, text), "a", default);
         assert_eq!(of(None), default);
         assert_eq!(of(Some("30s")), Some(Duration::from_secs(30)));
         assert_eq!(of(Some("1ns")), Some(Duration::from_secs(1)));
         assert_eq!(of(Some("0s")), None);
         assert_eq!(of(Some("soon")), default);
-        let annotations = [(PERIOD_ANNOTATION.to_owned(), "5s".to_owned())];
+        let annotations = [(followed.period_annotation.to_owned(), "5s".to_owned())];
         let metadata = ObjectMeta {
             annotations: Some(annotations.into()),
             ..ObjectMeta::default()
         };
-        assert_eq!(period_annotation(&metadata), Some("5s"));
-        assert_eq!(period_annotation(&ObjectMeta::default()), None);
+        assert_eq!(period_annotation(&metadata, &followed), Some("5s"));
+        assert_eq!(period_annotation(&ObjectMeta::default(), &followed), None);
     }
 }

@@ -7,26 +7,28 @@ use steersman_cluster::TRACE;
 use steersman_model::Weight;
 use tokio::task::JoinError;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use super::adapter::{Adapter, Cache as _, Lent};
 use super::cached::{CachedResource, read};
 use super::{Controller, Key};
 use crate::metrics::ResultLabel;
-use crate::reconcile::{Next, ReconcileOutcome, ReleaseCache};
+use crate::reconcile::{Next, ReconcileOutcome};
 use crate::schedule::{backoff, jitter, spread};
 
 /// A reconcile that has ended.
-pub(super) struct Finished {
+pub(super) struct Finished<C> {
     key: Key,
     uid: Option<String>,
     /// Whether its finalizer was to go, as the watch no longer selects it.
     is_unselected: bool,
     /// `None` when the reconcile panicked.
-    result: Option<(ReleaseCache, ReconcileOutcome)>,
+    result: Option<(C, ReconcileOutcome)>,
     took: Duration,
 }
 
-impl Controller {
+impl<A: Adapter> Controller<A> {
     /// Begins as many reconciles as are due and allowed.
     pub(super) fn start_due(&mut self) {
         while let Some(worker) = self.workers.take(self.queue.running()) {
@@ -41,7 +43,9 @@ impl Controller {
             let (text, uid) = (known.cached.text(), known.cached.uid().map(str::to_owned));
             let mut cache = known.cache.take().unwrap_or_default();
             let is_unselected = known.is_unselected;
-            let reconciler = self.reconciler.clone();
+            let stop = CancellationToken::new();
+            known.stop = Some(stop.clone());
+            let adapter = self.adapter.clone();
             let api = self
                 .resource
                 .objects(&self.context.client, key.namespace.as_deref());
@@ -49,11 +53,11 @@ impl Controller {
             let busy = self
                 .context
                 .metrics
-                .reconcile_started(&self.watch.gvk, now.duration_since(due));
+                .reconcile_started(&self.followed.gvk, now.duration_since(due));
             let span = tracing::info_span!(
                 target: TRACE,
                 "reconcile",
-                kind = %self.watch.gvk.kind,
+                kind = %self.followed.gvk.kind,
                 namespace = key.namespace.as_deref().unwrap_or_default(),
                 name = %key.name
             );
@@ -67,15 +71,16 @@ impl Controller {
                     }
                     let read = read(text.as_deref(), &api, &name).await;
                     drop(text);
+                    let lent = Lent { share, stop };
                     let outcome = match read {
                         Ok(Some(object)) if is_unselected => {
-                            Box::pin(reconciler.release_unselected(object, share, &mut cache)).await
+                            Box::pin(adapter.release_unselected(object, lent, &mut cache)).await
                         }
-                        Ok(Some(object)) => Box::pin(reconciler.reconcile(object, share, &mut cache)).await,
+                        Ok(Some(object)) => Box::pin(adapter.reconcile(object, lent, &mut cache)).await,
                         // The watch tells of it, too.
                         Ok(None) => ReconcileOutcome::of(Next::Never),
                         Err(error) => {
-                            cache.failures = cache.failures.saturating_add(1);
+                            cache.note_failure();
                             tracing::warn!(name, %error, "failed to read the resource, trying again");
                             ReconcileOutcome::of(Next::Retry(error.retry_after()))
                         }
@@ -96,11 +101,11 @@ impl Controller {
         }
         self.context
             .metrics
-            .waiting(&self.watch.gvk, self.queue.waiting(Instant::now()));
+            .waiting(&self.followed.gvk, self.queue.waiting(Instant::now()));
     }
 
     /// Takes in what a reconcile has come to.
-    pub(super) fn finished(&mut self, finished: Result<Finished, JoinError>) {
+    pub(super) fn finished(&mut self, finished: Result<Finished<A::Cache>, JoinError>) {
         let Ok(Finished {
             key,
             uid,
@@ -117,24 +122,24 @@ impl Controller {
             tracing::error!(name = %key.name, "the reconcile stopped unexpectedly");
             self.context
                 .metrics
-                .reconcile_finished(&self.watch.gvk, ResultLabel::Panic, took);
+                .reconcile_finished(&self.followed.gvk, ResultLabel::Panic, took);
             self.queue.add(key, now + backoff(6, jitter()));
             return;
         };
         let counted = match outcome.next {
             Next::Retry(_) => ResultLabel::Error,
             Next::Awaits(_) => ResultLabel::RequeueAfter,
-            _ if cache.failures > 0 => ResultLabel::TerminalError,
+            _ if cache.failures() > 0 => ResultLabel::TerminalError,
             Next::After(_) => ResultLabel::RequeueAfter,
             Next::Period if self.period.is_some() => ResultLabel::RequeueAfter,
             Next::Period | Next::Never => ResultLabel::Success,
         };
         if matches!(outcome.next, Next::Retry(_)) {
-            self.context.metrics.retried(&self.watch.gvk);
+            self.context.metrics.retried(&self.followed.gvk);
         }
         self.context
             .metrics
-            .reconcile_finished(&self.watch.gvk, counted, took);
+            .reconcile_finished(&self.followed.gvk, counted, took);
         let Some(known) = self.known.get_mut(&key) else {
             return;
         };
@@ -142,40 +147,32 @@ impl Controller {
         if known.cached.uid() != uid.as_deref() {
             return;
         }
+        known.stop = None;
         let pause = match outcome.next {
             // The write's answer has shown the change. Its event may be older than that answer, and would be ignored.
             _ if outcome.outdated => Some(Duration::ZERO),
             Next::Never => None,
             Next::After(pause) => Some(pause),
             Next::Awaits(pause) => pause,
-            Next::Retry(asked) => Some(backoff(cache.failures, jitter()).max(asked.unwrap_or_default())),
+            Next::Retry(asked) => Some(backoff(cache.failures(), jitter()).max(asked.unwrap_or_default())),
             Next::Period => {
-                let period = known.cached.period(&key.name, self.period);
+                let period = known.cached.period(&key.name, &self.followed, self.period);
                 period.map(|period| spread(period, jitter()))
             }
         };
         if outcome.corrected > 0 {
             self.context
                 .metrics
-                .drift_corrected(&self.watch.gvk, outcome.corrected);
+                .drift_corrected(&self.followed.gvk, outcome.corrected);
         }
-        if let Some(revision) = cache.deployed_revision() {
-            let namespace = key.namespace.as_deref().unwrap_or_default();
-            self.context.metrics.release_deployed(
-                &self.watch.gvk,
-                namespace,
-                &key.name,
-                revision.0,
-                cache.objects(),
-            );
-        }
+        cache.show(&self.context.metrics, &self.followed.gvk, &key);
         cache.fit(&self.context.budget);
         known.cache = Some(cache);
         if let Some(object) = outcome.object
             && object.metadata.uid == uid
             && !known.cached.is_newer_than(&object)
         {
-            known.cached = CachedResource::new(object, &self.context.budget);
+            known.cached = CachedResource::new(object, &self.followed, &self.context.budget);
         }
         if is_unselected && outcome.next == Next::Never {
             if known.is_unselected {

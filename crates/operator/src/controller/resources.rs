@@ -8,21 +8,24 @@ use steersman_cluster::client::PAGE;
 use steersman_cluster::watch_error;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use super::adapter::Adapter;
 use super::cached::CachedResource;
 use super::unselected::{SelectorHistory, find_unselected};
 use super::{Controller, Key};
-use crate::config::Namespaces;
 use crate::dependents::Route;
-use crate::reconcile::ReleaseCache;
+use crate::namespaces::Namespaces;
 use crate::schedule::{RESYNC_PERIOD, resynced};
 
 /// A custom resource that the controller reconciles, with what it remembers of it.
 #[derive(Debug)]
-pub(super) struct KnownResource {
+pub(super) struct KnownResource<C> {
     pub(super) cached: CachedResource,
     /// `None` while it is being reconciled: the reconcile has it.
-    pub(super) cache: Option<ReleaseCache>,
+    pub(super) cache: Option<C>,
+    /// Ends the reconcile that is at work, where that can be ended.
+    pub(super) stop: Option<CancellationToken>,
     /// Whether the list that is arriving has named it; who is not named until its end is gone.
     listed: bool,
     /// Whether the watch may no longer select it, so that its finalizer has to go.
@@ -31,10 +34,18 @@ pub(super) struct KnownResource {
     route: Option<Route>,
 }
 
+impl<C> KnownResource<C> {
+    fn stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            stop.cancel();
+        }
+    }
+}
+
 /// An event of a watch, with the namespace that it watches; `None` is all of them.
 type ScopedEvent = (Option<String>, Result<Event<DynamicObject>, watcher::Error>);
 
-impl Controller {
+impl<A: Adapter> Controller<A> {
     /// The watched parts of the cluster: some namespaces, or all of it.
     fn scopes(&self) -> Vec<(Option<String>, Api<DynamicObject>)> {
         let client = &self.context.client;
@@ -55,7 +66,7 @@ impl Controller {
         self.listing = self.scopes().into_iter().map(|(scope, _)| scope).collect();
         let streams = self.scopes().into_iter().map(|(scope, api)| {
             let config = watcher::Config::default()
-                .labels_from(&self.watch.selector)
+                .labels_from(&self.followed.selector)
                 .page_size(PAGE);
             let events = resynced(api, config, RESYNC_PERIOD);
             events.map(move |event| (scope.clone(), event)).boxed()
@@ -67,10 +78,10 @@ impl Controller {
     /// watch is about them.
     pub(super) fn unselected(&self) -> mpsc::UnboundedReceiver<ObjectMeta> {
         let (found, unselected) = mpsc::unbounded_channel();
-        if !self.watch.selector.selects_all() {
+        if !self.followed.selector.selects_all() {
             for (_, api) in self.scopes() {
                 let selectors = SelectorHistory {
-                    selector: self.watch.selector.clone(),
+                    followed: self.followed.clone(),
                     former: self.former_selectors.clone(),
                 };
                 let search = find_unselected(api, selectors, found.clone());
@@ -133,7 +144,10 @@ impl Controller {
         }
     }
 
-    fn within<'a>(&'a mut self, scope: Option<&'a String>) -> impl Iterator<Item = &'a mut KnownResource> {
+    fn within<'a>(
+        &'a mut self,
+        scope: Option<&'a String>,
+    ) -> impl Iterator<Item = &'a mut KnownResource<A::Cache>> {
         self.known
             .iter_mut()
             .filter(move |(key, _)| scope.is_none() || key.namespace.as_ref() == scope)
@@ -165,8 +179,11 @@ impl Controller {
         }
         let is_selected_again = std::mem::take(&mut known.is_unselected);
         let uid = object.metadata.uid.clone();
-        let cached = CachedResource::new(object, &self.context.budget);
+        let cached = CachedResource::new(object, &self.followed, &self.context.budget);
         let matters = is_selected_again || cached.differs_from(&known.cached);
+        if cached.is_deleting() && !known.cached.is_deleting() {
+            known.stop();
+        }
         known.cached = cached;
         if is_selected_again {
             let route = self.route(&key, uid);
@@ -188,11 +205,12 @@ impl Controller {
         let namespace = key.namespace.as_deref().unwrap_or_default();
         self.context
             .metrics
-            .resource_created(&self.watch.gvk, namespace, &key.name, created as f64);
+            .resource_created(&self.followed.gvk, namespace, &key.name, created as f64);
         let known = KnownResource {
             route: self.route(&key, object.metadata.uid.clone()),
-            cached: CachedResource::new(object, &self.context.budget),
-            cache: Some(ReleaseCache::default()),
+            cached: CachedResource::new(object, &self.followed, &self.context.budget),
+            cache: Some(A::Cache::default()),
+            stop: None,
             listed: true,
             is_unselected: false,
         };
@@ -205,9 +223,9 @@ impl Controller {
     fn route(&self, key: &Key, uid: Option<String>) -> Option<Route> {
         let wake = self.wake.clone();
         let woken = key.clone();
-        Some(self.shared.dependents.route(
+        Some(self.dependents.route(
             &uid?,
-            self.watch.watch_dependents,
+            self.followed.wakes_by_all,
             Box::new(move |pause| {
                 // The receiver is gone when the controller stops.
                 let _ = wake.send((woken.clone(), pause));
@@ -218,13 +236,13 @@ impl Controller {
     /// A custom resource is gone, or no longer matches the selector: a watch shows both as a deletion. In the second case
     /// its finalizer has to go.
     fn withdraw(&mut self, key: &Key) {
-        let selective = !self.watch.selector.selects_all();
+        let selective = !self.followed.selector.selects_all();
         match self.known.get_mut(key) {
             // One that is being reconciled may be getting its finalizer.
             Some(known) if selective && (known.cache.is_none() || known.cached.has_finalizer()) => {
                 known.is_unselected = true;
                 if let Some(route) = known.route.take() {
-                    self.shared.dependents.forget(&route);
+                    self.dependents.forget(&route);
                 }
                 self.queue.add(key.clone(), Instant::now());
             }
@@ -244,8 +262,9 @@ impl Controller {
             return;
         }
         let known = KnownResource {
-            cached: CachedResource::new(object, &self.context.budget),
-            cache: Some(ReleaseCache::default()),
+            cached: CachedResource::new(object, &self.followed, &self.context.budget),
+            cache: Some(A::Cache::default()),
+            stop: None,
             listed: true,
             is_unselected: true,
             route: None,
@@ -255,14 +274,15 @@ impl Controller {
     }
 
     pub(super) fn forget(&mut self, key: &Key) {
-        if let Some(known) = self.known.remove(key) {
+        if let Some(mut known) = self.known.remove(key) {
+            known.stop();
             if let Some(route) = &known.route {
-                self.shared.dependents.forget(route);
+                self.dependents.forget(route);
             }
             let namespace = key.namespace.as_deref().unwrap_or_default();
             self.context
                 .metrics
-                .resource_deleted(&self.watch.gvk, namespace, &key.name);
+                .resource_deleted(&self.followed.gvk, namespace, &key.name);
         }
         self.queue.remove(key);
     }

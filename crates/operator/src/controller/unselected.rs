@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
-use kube::core::{Selector, SelectorExt};
+use kube::core::SelectorExt;
 use steersman_cluster::RequestError;
 use steersman_cluster::client::Pages;
 use tokio::sync::mpsc;
 
-use crate::reconcile::{SELECTOR_ANNOTATION, has_finalizer};
+use super::adapter::Followed;
+use crate::reconcile::SELECTOR_ANNOTATION;
 use crate::schedule::{backoff, jitter};
 
 /// Under which selectors an operator adds its finalizer to the custom resources of a kind.
 pub(super) struct SelectorHistory {
-    /// The one of the watch.
-    pub(super) selector: Selector,
+    pub(super) followed: Followed,
     /// Those that the watch had before, as far as this process and the lease remember them.
     pub(super) former: BTreeSet<String>,
 }
@@ -54,20 +54,22 @@ pub(super) async fn find_unselected(
     }
 }
 
-fn is_unselected(metadata: &ObjectMeta, SelectorHistory { selector, former }: &SelectorHistory) -> bool {
+fn is_unselected(metadata: &ObjectMeta, SelectorHistory { followed, former }: &SelectorHistory) -> bool {
+    let selector = &followed.selector;
     let nothing = BTreeMap::new();
     let annotations = metadata.annotations.as_ref().unwrap_or(&nothing);
     let added_under = annotations
         .get(SELECTOR_ANNOTATION)
         .map(String::as_str)
         .unwrap_or_default();
-    has_finalizer(metadata)
+    followed.has_finalizer(metadata)
         && (added_under == selector.to_string() || former.contains(added_under))
         && !selector.matches(metadata.labels.as_ref().unwrap_or(&nothing))
 }
 
 #[cfg(test)]
 mod tests {
+    use kube::core::Selector;
     use serde_json::json;
 
     use super::*;
@@ -79,7 +81,10 @@ mod tests {
         let check_with =
             |former: &[&str], finalizer: &str, held_under: Option<&str>, team: &str, expect: bool| {
                 let selectors = SelectorHistory {
-                    selector: selector.clone(),
+                    followed: Followed {
+                        selector: selector.clone(),
+                        ..Followed::of_test()
+                    },
                     former: former.iter().map(|&selector| selector.to_owned()).collect(),
                 };
                 let annotations: BTreeMap<_, _> = held_under

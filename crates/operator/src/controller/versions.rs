@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::core::{GroupVersionKind, Selector, SelectorExt};
 use steersman_model::FIELD_MANAGER;
-use steersman_watches::Watch;
+use steersman_watches::Watches;
 
 /// The watched versions of one kind, as one of their controllers sees them.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,15 +19,19 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// What `watch` has to heed among `watches`.
-    pub(crate) fn of<'a>(watch: &Watch, watches: impl IntoIterator<Item = &'a Watch>) -> Self {
-        let same_kind =
-            |other: &&Watch| (&other.gvk.group, &other.gvk.kind) == (&watch.gvk.group, &watch.gvk.kind);
-        let all = watches.into_iter().filter(same_kind);
+    /// What the entry of a kind has to heed among all of `watches`, those with charts and those with roles.
+    pub(crate) fn of(own: &GroupVersionKind, watches: &Watches) -> Self {
+        let charts = watches.iter().map(|watch| (&watch.gvk, &watch.selector));
+        let ansible = watches
+            .ansible()
+            .iter()
+            .map(|watch| (&watch.gvk, &watch.selector));
+        let is_same = |gvk: &GroupVersionKind| (&gvk.group, &gvk.kind) == (&own.group, &own.kind);
+        let all = charts.chain(ansible).filter(|(gvk, _)| is_same(gvk));
         Self {
-            own: watch.gvk.clone(),
+            own: own.clone(),
             all: all
-                .map(|other| (other.gvk.clone(), other.selector.clone()))
+                .map(|(gvk, selector)| (gvk.clone(), selector.clone()))
                 .collect(),
         }
     }

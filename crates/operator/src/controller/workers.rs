@@ -20,6 +20,8 @@ pub(super) struct Workers {
     limit: usize,
     own: Arc<Semaphore>,
     all: Option<Arc<Semaphore>>,
+    /// Whether a worker stays with its reconcile to the end.
+    are_kept: bool,
 }
 
 /// A free worker, for one reconcile.
@@ -27,6 +29,7 @@ pub(super) struct Workers {
 pub(super) struct Worker {
     own: OwnedSemaphorePermit,
     all: Option<Arc<Semaphore>>,
+    is_kept: bool,
 }
 
 impl Workers {
@@ -37,6 +40,15 @@ impl Workers {
             limit,
             own: Arc::new(Semaphore::new(limit)),
             all,
+            are_kept: false,
+        }
+    }
+
+    /// The same, where no reconcile goes on without a worker.
+    pub(super) fn kept(self) -> Self {
+        Self {
+            are_kept: true,
+            ..self
         }
     }
 
@@ -49,6 +61,7 @@ impl Workers {
         Some(Worker {
             own,
             all: self.all.clone(),
+            is_kept: self.are_kept,
         })
     }
 
@@ -72,6 +85,11 @@ impl Worker {
             None => None,
         };
         let permits = (self.own, all);
+        if self.is_kept {
+            let done = work.await;
+            drop(permits);
+            return done;
+        }
         tokio::pin!(work);
         tokio::select! {
             biased;
@@ -98,6 +116,16 @@ mod tests {
         assert_eq!(next.run(async { 7 }).await, 7);
         assert!(!hanging.is_finished());
         hanging.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_that_is_kept_is_free_at_the_end() {
+        let workers = Workers::new(1, None).kept();
+        let working = tokio::spawn(workers.take(0).unwrap().run(tokio::time::sleep(PATIENCE * 10)));
+        tokio::time::sleep(PATIENCE * 5).await;
+        assert!(workers.take(1).is_none());
+        working.await.unwrap();
+        assert!(workers.take(0).is_some());
     }
 
     #[tokio::test(start_paused = true)]

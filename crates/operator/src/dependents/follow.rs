@@ -10,7 +10,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use steersman_cluster::client::PAGE;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{HOOK_RUN, OWNER_UID_LABEL, owner_uid, watch_error};
+use steersman_cluster::{HOOK_RUN, OWNER_UID_LABEL, watch_error};
 use steersman_model::ObjectId;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -93,7 +93,7 @@ impl Dependents {
                     }
                     listed.send_replace(Listed::Complete);
                 }
-                Ok(Event::Apply((metadata, _))) if owner_uid(&metadata).is_none() => {
+                Ok(Event::Apply((metadata, _))) if self.owner_of(&metadata).is_none() => {
                     self.disproved(scope, &metadata);
                 }
                 Ok(Event::Apply((metadata, said))) => self.changed(scope, &metadata, said, None),
@@ -116,7 +116,10 @@ impl Dependents {
 
     /// An object is there, and was there when the list with this number began, or has changed since.
     fn changed(&self, scope: &Scope, metadata: &ObjectMeta, said: Said, list: Option<u64>) {
-        let Some((owner, id)) = key(scope, metadata) else {
+        if self.owner_of(metadata).is_none() {
+            return;
+        }
+        let Some((owner, id)) = labelled(scope, metadata) else {
             return;
         };
         let new = self.reduce(&id, metadata, said.health);
@@ -177,12 +180,6 @@ pub(super) fn judged(scope: &Scope, object: DynamicObject) -> (ObjectMeta, Said)
 fn is_of_hook(metadata: &ObjectMeta) -> bool {
     let annotations = metadata.annotations.as_ref();
     annotations.is_some_and(|annotations| annotations.contains_key(HOOK_RUN))
-}
-
-/// The object, if something proves that it is ours.
-fn key(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
-    owner_uid(metadata)?;
-    labelled(scope, metadata)
 }
 
 /// The object, as its label says whose it is.

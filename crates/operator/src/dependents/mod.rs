@@ -26,9 +26,10 @@ use known::Known;
 use kube::Client;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{
-    CHART_LABEL, OWNER_UID_LABEL, is_kept, own_entry, owned_fields, owner_kind, owner_uid,
+    CHART_LABEL, OWNER_UID_LABEL, fields_of_all, is_kept, marked_uid, own_entry, owned_fields, owner_kind,
+    owner_uid,
 };
-use steersman_model::{ObjectId, OwnedFields};
+use steersman_model::{Digest, ObjectId, OwnedFields};
 use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -65,6 +66,17 @@ impl LiveObject {
     }
 }
 
+/// What a run has left of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Left<'a> {
+    /// The UID of the object.
+    pub uid: &'a str,
+    /// What all managers have in it.
+    pub fields: Digest,
+    /// Its `resourceVersion`.
+    pub version: Option<u64>,
+}
+
 /// Wakes the reconciler of the custom resource that owns a changed object, after a pause.
 pub type Wake = Box<dyn Fn(Duration) + Send + Sync>;
 
@@ -90,6 +102,8 @@ pub struct Dependents {
     ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
     selector: String,
     charts: BTreeSet<String>,
+    /// Whether what any manager has in an object counts, and objects are of no chart.
+    heeds_all: bool,
     namespaces: BTreeSet<String>,
     stop: CancellationToken,
     state: Mutex<State>,
@@ -188,10 +202,20 @@ impl Dependents {
             ignore: interests.ignore,
             selector,
             charts: interests.charts,
+            heeds_all: false,
             namespaces,
             stop,
             state: Mutex::default(),
             expected: watch::Sender::new(0),
+        }
+    }
+
+    /// The same for what runs have made: objects with an owner's UID that are of no chart. What all managers have in them counts.
+    pub fn of_runs(client: Client, namespaces: BTreeSet<String>, stop: CancellationToken) -> Self {
+        Self {
+            selector: format!("{OWNER_UID_LABEL},!{CHART_LABEL}"),
+            heeds_all: true,
+            ..Self::new(client, Interests::default(), namespaces, stop)
         }
     }
 
@@ -249,6 +273,25 @@ impl Dependents {
         let fields = reduced.fields;
         self.lock().known.note_applied(owner, id, reduced);
         fields
+    }
+
+    /// The same of an object that a run has left, as an answer has shown it.
+    pub fn note_left(&self, owner: &str, id: &ObjectId, left: Left<'_>) {
+        let live = LiveObject {
+            uid: left.uid.to_owned(),
+            fields: Some(OwnedFields {
+                digest: left.fields,
+                changed_at: None,
+            }),
+            health: None,
+            deleting: false,
+            kept: false,
+            version: left.version,
+        };
+        let mut state = self.lock();
+        if state.watches.keys().any(|scope| scope.contains(id)) {
+            state.known.note_applied(owner, id, live);
+        }
     }
 
     /// The same of what a hook has made, where that is watched: nobody is woken by that.
@@ -322,7 +365,21 @@ impl Dependents {
             .labels
             .as_ref()
             .and_then(|labels| labels.get(CHART_LABEL));
-        owner_uid(metadata).is_some() && chart.is_some_and(|chart| self.charts.contains(chart))
+        let is_of_interest = if self.heeds_all {
+            chart.is_none()
+        } else {
+            chart.is_some_and(|chart| self.charts.contains(chart))
+        };
+        self.owner_of(metadata).is_some() && is_of_interest
+    }
+
+    /// The UID of the resource whose object this is, if something proves it.
+    fn owner_of<'a>(&self, metadata: &'a ObjectMeta) -> Option<&'a String> {
+        if self.heeds_all {
+            marked_uid(metadata)
+        } else {
+            owner_uid(metadata)
+        }
     }
 
     /// By which the server tells our objects from others.
@@ -336,9 +393,17 @@ impl Dependents {
         let ignored = IgnoreRule::paths_of(rules, id, || {
             own_entry(metadata).map_or_else(Candidate::default, |entry| Candidate::live(metadata, entry))
         });
+        let fields = if self.heeds_all {
+            Some(OwnedFields {
+                digest: fields_of_all(metadata),
+                changed_at: None,
+            })
+        } else {
+            owned_fields(metadata, ignored.into_iter())
+        };
         LiveObject {
             uid: metadata.uid.clone().unwrap_or_default(),
-            fields: owned_fields(metadata, ignored.into_iter()),
+            fields,
             health,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),

@@ -144,12 +144,11 @@ impl Follower {
 
     /// Watches the folders of everything that counts now. A folder that was replaced is watched anew.
     fn look_at_places(&mut self) -> Result<(), notify::Error> {
-        let charts: BTreeSet<&Path> = self
-            .current
-            .iter()
-            .map(|watch| watch.chart_path.as_path())
-            .collect();
-        let (subjects, places) = places(&self.file, charts);
+        let charts = self.current.iter().map(|watch| watch.chart_path.as_path());
+        let ansible = self.current.ansible().iter();
+        let sources = ansible.flat_map(|watch| watch.sources.places.iter().map(PathBuf::as_path));
+        let followed: BTreeSet<&Path> = charts.chain(sources).collect();
+        let (subjects, places) = places(&self.file, followed);
         for old in self.places.keys() {
             // Gone from the disk already.
             let _ = self.system.unwatch(old);

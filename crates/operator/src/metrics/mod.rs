@@ -1,18 +1,23 @@
-//! The numbers that `/metrics` shows, under the names of helm-operator and controller-runtime.
+//! The numbers that `/metrics` shows, under the names of helm-operator, ansible-operator and controller-runtime.
 
+mod ansible;
 mod families;
 mod names;
 mod process;
 mod resources;
+mod roles;
 mod work_queue;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use ansible::AnsibleFamilies;
 use families::Families;
 use kube::core::GroupVersionKind;
 use names::ControllerNames;
 use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
+pub use roles::RoleMetricError;
+use roles::RoleMetrics;
 
 /// The label `result` of `controller_runtime_reconcile_total`: how a reconcile ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +59,9 @@ pub enum ResultLabel {
 pub struct Metrics {
     registry: Registry,
     families: Arc<Families>,
+    /// Once there are entries with a role or playbook.
+    ansible: Arc<OnceLock<AnsibleFamilies>>,
+    roles: RoleMetrics,
 }
 
 impl Metrics {
@@ -69,8 +77,10 @@ impl Metrics {
         let names = ControllerNames::new(watched.iter().map(|(gvk, _)| *gvk));
         let families = Families::register(&registry, names)?;
         let metrics = Self {
+            roles: RoleMetrics::new(registry.clone()),
             registry,
             families: Arc::new(families),
+            ansible: Arc::default(),
         };
         for (gvk, limit) in watched {
             metrics.start_controller(gvk, limit);
@@ -113,6 +123,39 @@ impl Metrics {
             .drift_corrections
             .with_label_values(&[controller])
             .reset();
+    }
+
+    /// Shows the families of ansible-operator from now on, with zeros for these kinds.
+    ///
+    /// # Errors
+    /// Two families have one name, which is a mistake in this module.
+    pub fn start_ansible<'a>(
+        &self,
+        kinds: impl IntoIterator<Item = &'a GroupVersionKind>,
+    ) -> Result<(), prometheus::Error> {
+        if self.ansible.get().is_none() {
+            // Who was faster has registered the same.
+            let _ = self.ansible.set(AnsibleFamilies::register(&self.registry)?);
+        }
+        if let Some(families) = self.ansible.get() {
+            kinds.into_iter().for_each(|gvk| families.start(gvk));
+        }
+        Ok(())
+    }
+
+    /// Counts a run of a role or playbook that has ended, for a resource of this kind.
+    pub fn run_ended(&self, api_version: &str, kind: &str, has_succeeded: bool, took: Duration) {
+        if let Some(families) = self.ansible.get() {
+            families.run_ended(api_version, kind, has_succeeded, took);
+        }
+    }
+
+    /// Takes a value that a role has for a metric of its own, as the module `osdk_metric` sends it.
+    ///
+    /// # Errors
+    /// See [`RoleMetricError`]; nothing has changed then.
+    pub fn take_role_metric(&self, body: &[u8]) -> Result<(), RoleMetricError> {
+        self.roles.take(body)
     }
 
     /// Counts a worker as busy with a resource that was due for so long. It is idle again when the value is dropped,

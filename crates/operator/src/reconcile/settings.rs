@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
 use crate::budget::Budget;
-use crate::config::ReleasePolicy;
 use crate::dependents::{Dependents, Interests};
+use crate::release::ReleasePolicy;
 use crate::release::{ReleaseIndex, Signer};
 use crate::status::Events;
 

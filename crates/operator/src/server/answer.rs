@@ -1,28 +1,34 @@
 //! What is answered to a request, by the port that it comes to and its path.
 
 use http_body_util::Full;
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::http::request;
 use hyper::{Method, Response, StatusCode};
 
 use super::access::{Guard, Verdict};
 use super::readiness::Readiness;
+use super::role_metrics;
 use crate::metrics::Metrics;
 
 /// Everything that is served is short, and known as a whole before it is sent.
-type Answer = Response<Full<Bytes>>;
+pub(super) type Answer = Response<Full<Bytes>>;
 
 /// What a port serves.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Health(Readiness),
     Metrics(Metrics, Option<Guard>),
+    RoleMetrics(Metrics),
 }
 
 impl Content {
-    /// `head` is the request without its body, which no path reads.
-    pub(super) async fn answer(&self, head: &request::Parts) -> Answer {
+    pub(super) async fn answer(&self, head: &request::Parts, body: Incoming) -> Answer {
+        if let Self::RoleMetrics(metrics) = self {
+            return role_metrics::answer(metrics, head, body).await;
+        }
+        // No other path reads it.
+        drop(body);
         if !matches!(head.method, Method::GET | Method::HEAD) {
             return text(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
         }
@@ -87,7 +93,7 @@ async fn refusal(guard: &Guard, headers: &HeaderMap) -> Option<Answer> {
     }
 }
 
-fn text(status: StatusCode, body: impl Into<Bytes>) -> Answer {
+pub(super) fn text(status: StatusCode, body: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(body.into()));
     *answer.status_mut() = status;
     answer.headers_mut().insert(

@@ -1,10 +1,12 @@
-//! The two ports of the operator: `/healthz` and `/readyz` on one, `/metrics` on the other.
+//! The ports of the operator: `/healthz` and `/readyz` on one, `/metrics` on another, and one on which roles leave values for
+//! metrics.
 
 mod access;
 mod answer;
 mod connections;
 mod readiness;
 mod reviews;
+mod role_metrics;
 mod tls;
 
 use std::convert::Infallible;
@@ -30,6 +32,7 @@ use crate::metrics::Metrics;
 
 const HEALTH: &str = "/healthz and /readyz";
 const METRICS: &str = "/metrics";
+pub(crate) const ROLE_METRICS: &str = "values of osdk_metric";
 
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -85,6 +88,19 @@ impl Port {
         })
     }
 
+    /// Opens the port of the loopback address on which roles leave values for metrics; 0 is any one that is free.
+    ///
+    /// # Errors
+    /// It is in use.
+    pub async fn role_metrics(port: u16, metrics: Metrics) -> Result<Self, BindError> {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Ok(Self {
+            listener: bind(address, ROLE_METRICS).await?,
+            content: Content::RoleMetrics(metrics),
+            tls: None,
+        })
+    }
+
     /// The same port, for clients that speak TLS.
     #[must_use]
     pub fn over_tls(self, tls: Tls) -> Self {
@@ -107,6 +123,7 @@ impl Port {
         match self.content {
             Content::Health(_) => HEALTH,
             Content::Metrics(..) => METRICS,
+            Content::RoleMetrics(_) => ROLE_METRICS,
         }
     }
 
@@ -171,10 +188,10 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|request: Request<Incoming>| {
-        let (head, _) = request.into_parts();
+        let (head, body) = request.into_parts();
         let answering = activity.begin();
         async move {
-            let answer = content.answer(&head).await;
+            let answer = content.answer(&head, body).await;
             drop(answering);
             Ok::<_, Infallible>(answer)
         }

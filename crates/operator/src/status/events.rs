@@ -77,11 +77,15 @@ pub enum EventReason {
     HistoryUnreadable,
     /// A revision of a release that goes is not signed, so no hook of it runs.
     HistoryUnsigned,
+    /// A role or playbook has come to its end, and nothing has failed.
+    RunSucceeded,
+    /// A run of a role or playbook has failed, and another one follows.
+    RunFailed,
 }
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 19] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -99,6 +103,8 @@ impl EventReason {
         Self::HookLeftOut,
         Self::HistoryUnreadable,
         Self::HistoryUnsigned,
+        Self::RunSucceeded,
+        Self::RunFailed,
     ];
 
     /// In the field `reason` of an event.
@@ -121,6 +127,8 @@ impl EventReason {
             Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
             Self::HistoryUnsigned => "HistoryUnsigned",
+            Self::RunSucceeded => "RunSucceeded",
+            Self::RunFailed => "RunFailed",
         }
     }
 
@@ -133,7 +141,8 @@ impl EventReason {
             | Self::ReleaseRolledBack
             | Self::ReleaseLetGo
             | Self::ReleaseOrphaned
-            | Self::DriftCorrected => EventKind::Normal,
+            | Self::DriftCorrected
+            | Self::RunSucceeded => EventKind::Normal,
             Self::ReleaseFailed
             | Self::ReleaseStalled
             | Self::DriftDetected
@@ -143,7 +152,8 @@ impl EventReason {
             | Self::OverrideValuesInUse
             | Self::HookLeftOut
             | Self::HistoryUnreadable
-            | Self::HistoryUnsigned => EventKind::Warning,
+            | Self::HistoryUnsigned
+            | Self::RunFailed => EventKind::Warning,
         }
     }
 }

@@ -126,14 +126,17 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ZapLayer {
     }
 }
 
-/// The names that helm-operator gives its loggers, for what has a counterpart there.
+/// The names that helm-operator and ansible-operator give their loggers, for what has a counterpart there.
 fn logger_name(target: &str) -> String {
     if !target.starts_with("steersman") {
         return target.replace("::", ".");
     }
-    let name = match target.split("::").nth(1) {
-        Some("controller" | "reconcile" | "apply" | "release" | "status") => "helm.controller",
-        Some("leader") => "leaderelection",
+    let mut modules = target.split("::").skip(1);
+    let name = match (modules.next(), modules.next()) {
+        (Some("controller" | "reconcile" | "apply" | "release" | "status"), _) => "helm.controller",
+        (Some("runs"), Some("task_log")) => "logging_event_handler",
+        (Some("runs"), _) => "reconciler",
+        (Some("leader"), _) => "leaderelection",
         _ => "cmd",
     };
     name.to_owned()

@@ -10,6 +10,12 @@ use crate::release::stored::Snapshot;
 /// Begins the bytes, so that those of another layout are never the same.
 const LAYOUT: &[u8] = b"steersman.dev/release-record/1";
 
+/// What can be signed, as bytes that nothing else has.
+pub trait Signable {
+    /// Hands the bytes to `sink`, piece by piece: the layout's name, then each field behind its length, in a fixed order.
+    fn feed(&self, sink: &mut dyn FnMut(&[u8]));
+}
+
 /// What a signature is over: a revision as it was read or is about to be written, and whose it is.
 ///
 /// The UID of the custom resource, which the API server draws at random, stands for its cluster, too: a record that is copied
@@ -31,10 +37,9 @@ pub struct SignedContent<'a> {
     pub parts: Option<Parts>,
 }
 
-impl SignedContent<'_> {
-    /// Hands the bytes to `sink`, piece by piece: the layout's name, then each field behind its length, in a fixed order.
+impl Signable for SignedContent<'_> {
     /// What is JSON is there as its digest, in which the order of keys does not count.
-    pub(super) fn feed(&self, mut sink: impl FnMut(&[u8])) {
+    fn feed(&self, sink: &mut dyn FnMut(&[u8])) {
         let record = self.record;
         let texts = [
             self.namespace,
@@ -48,7 +53,7 @@ impl SignedContent<'_> {
         ];
         sink(LAYOUT);
         for text in texts {
-            feed_field(&mut sink, text.as_bytes());
+            feed_field(sink, text.as_bytes());
         }
         let config = record.config.clone().map(Value::Object);
         for json in [
@@ -59,12 +64,13 @@ impl SignedContent<'_> {
             self.parts.and_then(|parts| serde_json::to_value(parts).ok()),
         ] {
             let digest = json.map(|json| digest_of_json(&json).to_string());
-            feed_field(&mut sink, digest.unwrap_or_default().as_bytes());
+            feed_field(sink, digest.unwrap_or_default().as_bytes());
         }
     }
 }
 
-fn feed_field(sink: &mut impl FnMut(&[u8]), bytes: &[u8]) {
+/// A field, behind its length.
+pub fn feed_field(sink: &mut dyn FnMut(&[u8]), bytes: &[u8]) {
     sink(&(bytes.len() as u64).to_be_bytes());
     sink(bytes);
 }

@@ -8,7 +8,7 @@ use aws_lc_rs::hmac;
 use serde::{Deserialize, Serialize};
 use steersman_model::Digest;
 
-use super::content::SignedContent;
+use super::content::Signable;
 use crate::release::stored::Verdict;
 
 /// The length of a new key; a shorter one is none.
@@ -100,7 +100,7 @@ impl SigningKeys {
     }
 
     /// Signs with the last key; `None` where there is none.
-    pub fn sign(&self, content: &SignedContent<'_>) -> Option<Signature> {
+    pub fn sign(&self, content: &impl Signable) -> Option<Signature> {
         let key = self.keys.last()?;
         Some(Signature {
             key: key.id.clone(),
@@ -110,7 +110,7 @@ impl SigningKeys {
     }
 
     /// What `signature` says of `content`.
-    pub fn judge(&self, content: &SignedContent<'_>, signature: &Signature) -> Verdict {
+    pub fn judge(&self, content: &impl Signable, signature: &Signature) -> Verdict {
         let Some(key) = self.keys.iter().find(|key| key.id == signature.key) else {
             return Verdict::UnknownKey;
         };
@@ -132,9 +132,9 @@ impl SigningKey {
         }
     }
 
-    fn mac(&self, content: &SignedContent<'_>) -> Digest {
+    fn mac(&self, content: &impl Signable) -> Digest {
         let mut hasher = hmac::Context::with_key(&self.key);
-        content.feed(|bytes| hasher.update(bytes));
+        content.feed(&mut |bytes| hasher.update(bytes));
         let mut mac = [0; 32];
         mac.copy_from_slice(hasher.sign().as_ref());
         Digest::from_bytes(mac)
@@ -147,7 +147,7 @@ mod tests {
     use steersman_model::ReleaseStatus;
 
     use super::*;
-    use crate::release::{ReleaseRecord, Snapshot};
+    use crate::release::{ReleaseRecord, SignedContent, Snapshot};
 
     fn keys(names: &[&str]) -> SigningKeys {
         let key = |name: &&str| ((*name).to_owned(), vec![name.as_bytes()[name.len() - 1]; 32]);

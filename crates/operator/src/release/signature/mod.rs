@@ -12,6 +12,6 @@ mod content;
 mod keys;
 mod signer;
 
-pub use content::SignedContent;
+pub use content::{Signable, SignedContent, feed_field};
 pub use keys::{Signature, SigningKeys};
 pub use signer::{Signer, SignerError};

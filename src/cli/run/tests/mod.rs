@@ -1,12 +1,15 @@
+mod ansible;
+
 use clap::Parser;
 use expect_test::{Expect, expect};
 use steersman_model::Environment;
 use steersman_operator::config::Config;
 
 use super::flags::Args;
+use crate::cli::program::Program;
 
 #[derive(Parser)]
-struct Program {
+struct CommandLine {
     #[command(flatten)]
     arguments: Args,
 }
@@ -18,7 +21,7 @@ fn config(flags: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
         .map(Into::into)
         .collect();
     let words = crate::cli::arguments::normalize(words).into_iter().skip(1);
-    let program = Program::try_parse_from(words).map_err(|error| {
+    let program = CommandLine::try_parse_from(words).map_err(|error| {
         let text = error.to_string();
         text.lines().next().unwrap_or_default().to_owned()
     })?;
@@ -28,7 +31,7 @@ fn config(flags: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
         .collect();
     program
         .arguments
-        .into_config(&environment, false)
+        .into_config(&environment, false, Program::Steersman)
         .map_err(|error| error.to_string())
 }
 
@@ -74,12 +77,42 @@ fn the_defaults_are_those_of_helm_operator() {
                 ),
                 rollback_on_failure: false,
             },
+            runs: RunDefaults {
+                verbosity: 2,
+                command_line: "",
+                time_limit: Some(
+                    3600s,
+                ),
+                gathers_facts: true,
+                inventory: Localhost {
+                    interpreter: None,
+                },
+                marks: Full,
+                log: TaskLogOptions {
+                    events: Tasks,
+                    is_verbose: false,
+                    shows_output: false,
+                },
+                permissions_file: None,
+                environment: {},
+            },
+            ansible: AnsibleConfig {
+                reconcile_period: Some(
+                    36000s,
+                ),
+                max_runs: OfMemory,
+                proxy_port: 0,
+                metrics_port: Wanted(
+                    5050,
+                ),
+            },
             dry_run: false,
             default_service_account: None,
             suppress_override_values: false,
             namespaces: All,
             place: Outside,
             own_namespace: None,
+            shutdown_grace: 9s,
             follow_files: true,
             kubeconfig: None,
             log: LogOptions {
@@ -97,12 +130,14 @@ fn the_defaults_are_those_of_helm_operator() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of them are what the flags come to")]
 fn flags_are_written_as_in_go() {
     check(
         "--watches-file=a.yaml --reconcile-period 30s",
         &[],
         &expect![[r#"
             watches_file: "a.yaml",
+            30s,
             30s,
         "#]],
     );
@@ -164,21 +199,25 @@ fn flags_are_written_as_in_go() {
         "--reconcile-period 1s --reconcile-period 0",
         &[],
         &expect![[r"
-        reconcile_period: None,
-    "]],
+            reconcile_period: None,
+            reconcile_period: None,
+        "]],
     );
     check(
         "--leader-elect true --leader-election-id=x",
         &[],
         &expect![[r#"
-        leader_election: Some(
-        LeaderElection {
-        id: "x",
-        namespace: None,
-        notices: [
-        "argument `true` is ignored; a value belongs to its flag with `=`",
-        ],
-    "#]],
+            leader_election: Some(
+            LeaderElection {
+            id: "x",
+            namespace: None,
+            times: LeaseTimes {
+            duration: 15s,
+            renew_deadline: 10s,
+            notices: [
+            "argument `true` is ignored; a value belongs to its flag with `=`",
+            ],
+        "#]],
     );
     check(
         "--no-such-flag",
@@ -265,6 +304,9 @@ fn old_names_work_and_exclude_the_new_ones() {
             LeaderElection {
             id: "x",
             namespace: None,
+            times: LeaseTimes {
+            duration: 15s,
+            renew_deadline: 10s,
             notices: [
             "flag `--enable-leader-election` is deprecated; use `--leader-elect`",
             ],
@@ -333,14 +375,17 @@ fn a_leader_needs_the_name_of_a_lease() {
         "--leader-elect",
         &[("OPERATOR_NAME", "old")],
         &expect![[r#"
-        leader_election: Some(
-        LeaderElection {
-        id: "old",
-        namespace: None,
-        notices: [
-        "OPERATOR_NAME is deprecated; use `--leader-election-id`",
-        ],
-    "#]],
+            leader_election: Some(
+            LeaderElection {
+            id: "old",
+            namespace: None,
+            times: LeaseTimes {
+            duration: 15s,
+            renew_deadline: 10s,
+            notices: [
+            "OPERATOR_NAME is deprecated; use `--leader-election-id`",
+            ],
+        "#]],
     );
     check(
         "--leader-elect --leader-election-id=new --leader-election-namespace=ops",
@@ -351,6 +396,9 @@ fn a_leader_needs_the_name_of_a_lease() {
             id: "new",
             namespace: Some(
             "ops",
+            times: LeaseTimes {
+            duration: 15s,
+            renew_deadline: 10s,
             own_namespace: Some(
             "ops",
             notices: [
@@ -438,13 +486,13 @@ fn files_are_followed_outside_of_a_pod() {
 fn a_terminal_gets_lines_for_people() {
     let on_terminal = |flags: &str, variables: &[(&str, &str)]| {
         let words = ["steersman"].into_iter().chain(flags.split_whitespace());
-        let program = Program::try_parse_from(words).unwrap();
+        let program = CommandLine::try_parse_from(words).unwrap();
         let variables = variables
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let log = program
             .arguments
-            .into_config(&variables.collect(), true)
+            .into_config(&variables.collect(), true, Program::Steersman)
             .unwrap()
             .log;
         format!("{:?} {:?} {:?}", log.encoder, log.verbosity, log.time)
@@ -462,5 +510,29 @@ fn a_terminal_gets_lines_for_people() {
     assert_eq!(
         on_terminal("--zap-time-encoding=rfc3339", &[]),
         "Terminal { coloured: true } Info Rfc3339"
+    );
+}
+
+#[test]
+fn the_lease_is_valid_for_longer_than_renewing_it_may_fail() {
+    check(
+        "--leader-elect --leader-election-id=x --leader-elect-lease-duration=60s --leader-elect-renew-deadline=40s",
+        &[],
+        &expect![[r#"
+            leader_election: Some(
+            LeaderElection {
+            id: "x",
+            namespace: None,
+            times: LeaseTimes {
+            duration: 60s,
+            renew_deadline: 40s,
+        "#]],
+    );
+    check(
+        "--leader-elect-lease-duration=10s",
+        &[],
+        &expect![[r"
+        --leader-elect-lease-duration: a lease has to be valid for longer than renewing it may fail
+    "]],
     );
 }

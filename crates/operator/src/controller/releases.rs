@@ -1,0 +1,69 @@
+//! Resources for each of which a chart is released.
+
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use steersman_watches::Watch;
+
+use super::Key;
+use super::adapter::{Adapter, Cache, Followed, Lent};
+use crate::budget::Budget;
+use crate::metrics::Metrics;
+use crate::reconcile::{FINALIZER, LEGACY_FINALIZER, ReconcileOutcome, Reconciler, ReleaseCache};
+
+const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
+
+/// What the controller of a watch with a chart follows.
+pub(super) fn followed(watch: &Watch) -> Followed {
+    Followed {
+        gvk: watch.gvk.clone(),
+        selector: watch.selector.clone(),
+        wakes_by_all: watch.watch_dependents,
+        finalizers: [FINALIZER, LEGACY_FINALIZER].map(str::to_owned).to_vec(),
+        period_annotation: PERIOD_ANNOTATION,
+        heeds_annotations: true,
+        keeps_workers: false,
+    }
+}
+
+impl Adapter for Reconciler {
+    type Cache = ReleaseCache;
+
+    async fn reconcile(
+        &self,
+        object: DynamicObject,
+        lent: Lent,
+        cache: &mut ReleaseCache,
+    ) -> ReconcileOutcome {
+        self.reconcile(object, lent.share, cache).await
+    }
+
+    async fn release_unselected(
+        &self,
+        object: DynamicObject,
+        lent: Lent,
+        cache: &mut ReleaseCache,
+    ) -> ReconcileOutcome {
+        self.release_unselected(object, lent.share, cache).await
+    }
+}
+
+impl Cache for ReleaseCache {
+    fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    fn note_failure(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    fn show(&self, metrics: &Metrics, gvk: &GroupVersionKind, key: &Key) {
+        if let Some(revision) = self.deployed_revision() {
+            let namespace = key.namespace.as_deref().unwrap_or_default();
+            metrics.release_deployed(gvk, namespace, &key.name, revision.0, self.objects());
+        }
+    }
+
+    fn fit(&mut self, budget: &Budget) {
+        self.fit(budget);
+    }
+}

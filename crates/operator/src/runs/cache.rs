@@ -1,0 +1,102 @@
+//! What is remembered of a resource between reconciles.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::record::RunRecord;
+use super::report::RunReport;
+use super::state::Cause;
+use crate::schedule::{backoff, jitter};
+
+/// So many runs in a row are made at once because others have changed something.
+const FREE_DRIFT_RUNS: u32 = 3;
+/// They are counted anew when nothing has drifted for so long.
+const QUIET_PERIOD: Duration = Duration::from_mins(10);
+
+/// What is remembered of a resource between reconciles. Losing it costs a run where the status has no record.
+#[derive(Debug, Default)]
+pub struct RunCache {
+    /// Failures in a row.
+    pub failures: u32,
+    /// The last run: what the status says, where that is the operator's word.
+    pub(super) record: Option<RunRecord>,
+    /// Whether the status was read since the process began.
+    pub(super) is_read: bool,
+    /// What the status does not say yet, as it could not be written.
+    pub(super) unsaid: Option<RunReport>,
+    /// Until when nothing is tried again, and whether that is about the end of the resource.
+    pub(super) resting: Option<(Instant, bool)>,
+    /// How many runs in a row were made because of drift, and when the last one ended.
+    drift_runs: Option<(u32, Instant)>,
+}
+
+impl RunCache {
+    /// Leaves alone for a while what has failed; `is_end` where that is the end of the resource.
+    pub(super) fn rest(&mut self, is_end: bool, pause: Duration) {
+        self.resting = Some((Instant::now() + pause, is_end));
+    }
+
+    /// Whether runs, or the end of the resource, are left alone now.
+    pub(super) fn rests(&self, is_end: bool, now: Instant) -> bool {
+        self.resting
+            .is_some_and(|(until, of_end)| of_end == is_end && now < until)
+    }
+
+    /// One more run has failed, or what follows it.
+    pub(super) fn note_failure(&mut self, is_end: bool) -> Duration {
+        self.failures = self.failures.saturating_add(1);
+        let pause = backoff(self.failures, jitter());
+        self.rest(is_end, pause);
+        pause
+    }
+
+    /// A run has succeeded that was made for this reason.
+    pub(super) fn note_success(&mut self, cause: Cause, now: Instant) {
+        self.failures = 0;
+        self.resting = None;
+        if cause != Cause::Drift {
+            self.drift_runs = None;
+            return;
+        }
+        let before = self
+            .drift_runs
+            .filter(|(_, ended)| now.duration_since(*ended) < QUIET_PERIOD);
+        let runs = before.map_or(1, |(runs, _)| runs.saturating_add(1));
+        self.drift_runs = Some((runs, now));
+        if let Some(more) = runs.checked_sub(FREE_DRIFT_RUNS) {
+            // A run takes seconds, so pauses of less would be none.
+            self.rest(false, backoff(more.saturating_add(5), jitter()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_drifts_again_and_again_rests_ever_longer() {
+        let mut cache = RunCache::default();
+        let mut rested = Vec::new();
+        for _ in 0..5 {
+            cache.note_success(Cause::Drift, Instant::now());
+            rested.push(cache.rests(false, Instant::now()));
+            tokio::time::sleep(Duration::from_mins(1)).await;
+        }
+        assert_eq!(rested, [false, false, true, true, true]);
+        tokio::time::sleep(QUIET_PERIOD).await;
+        cache.note_success(Cause::Drift, Instant::now());
+        assert!(!cache.rests(false, Instant::now()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failed_run_does_not_keep_the_end_waiting() {
+        let mut cache = RunCache::default();
+        cache.note_failure(false);
+        let now = Instant::now();
+        assert!(cache.rests(false, now) && !cache.rests(true, now));
+        cache.note_success(Cause::Failed, now);
+        assert!(!cache.rests(false, now) && cache.failures == 0);
+    }
+}

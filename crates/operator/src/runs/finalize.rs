@@ -1,0 +1,242 @@
+//! The end of a resource: what the entry says for it, and what goes with it.
+
+use std::time::Duration;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
+use steersman_cluster::{OWNER_UID_LABEL, PRIMARY_RESOURCE, RequestError, is_kept};
+use steersman_model::ObjectId;
+use steersman_proxy::Standing;
+use tokio_util::sync::CancellationToken;
+
+use super::cache::RunCache;
+use super::error::Failure;
+use super::reconciler::{RunReconciler, words_of_failure};
+use super::report::RunReport;
+use super::subject::{Finalizers, Subject};
+use crate::reconcile::{Next, ReconcileOutcome};
+use crate::status::EventReason;
+
+/// Holds a resource until what is to go with it is gone; for objects that the garbage collector does not take.
+pub const DEPENDENTS_FINALIZER: &str = "steersman.dev/delete-dependents";
+
+/// How often a resource is read that no watch tells of.
+const UNSELECTED_POLL: Duration = Duration::from_mins(1);
+
+impl RunReconciler {
+    /// The finalizers that a resource gets.
+    pub(super) fn finalizers(&self) -> Vec<String> {
+        let own = self
+            .watch
+            .delete_dependents
+            .then(|| DEPENDENTS_FINALIZER.to_owned());
+        let of_entry = self
+            .watch
+            .finalizer
+            .as_ref()
+            .map(|finalizer| finalizer.name.clone());
+        of_entry.into_iter().chain(own).collect()
+    }
+
+    /// Those that it may have, as the entry said something else once.
+    pub(super) fn known_finalizers(&self) -> Vec<String> {
+        let of_entry = self
+            .watch
+            .finalizer
+            .as_ref()
+            .map(|finalizer| finalizer.name.clone());
+        of_entry
+            .into_iter()
+            .chain([DEPENDENTS_FINALIZER.to_owned()])
+            .collect()
+    }
+
+    pub(super) async fn add_finalizers(&self, subject: &mut Subject) -> Result<(), Failure> {
+        let wanted = Finalizers {
+            added: &self.finalizers(),
+            removed: &[],
+            selector: self.watch.selector.to_string(),
+        };
+        let written = subject.write_finalizers(&wanted).await;
+        written.map_err(|source| Failure::request("add the finalizer to", source))
+    }
+
+    async fn remove_finalizer(&self, subject: &mut Subject, name: &str) -> Result<(), Failure> {
+        let wanted = Finalizers {
+            added: &[],
+            removed: &[name.to_owned()],
+            selector: String::new(),
+        };
+        let written = subject.write_finalizers(&wanted).await;
+        written.map_err(|source| Failure::request("take the finalizer off", source))
+    }
+
+    /// Runs what the entry says for a deletion, deletes what is to go with the resource, and takes the finalizers off when that
+    /// has succeeded.
+    pub(super) async fn finalize(
+        &self,
+        subject: &mut Subject,
+        cache: &mut RunCache,
+        stop: &CancellationToken,
+    ) -> Result<Next, Failure> {
+        if let Some(finalizer) = &self.watch.finalizer
+            && subject.holds(&finalizer.name)
+        {
+            let _turn = self.turn(stop).await?;
+            let content = finalizer.content.as_ref().unwrap_or(&self.watch.content);
+            let words = format!("finalizer {} runs `{}`", finalizer.name, content.path().display());
+            self.say_blocked(subject, words).await?;
+            let vars = self.extra_vars(subject, Some(&finalizer.vars));
+            let ended = self.tools.run(self.due(subject, content, vars, stop)).await;
+            let outcome = ended.outcome?;
+            if let Some(words) = words_of_failure(subject, &outcome) {
+                self.event(subject, EventReason::RunFailed, &words);
+                let words = format!("finalizer {}: {words}", finalizer.name);
+                self.say_blocked(subject, words.clone()).await?;
+                return Err(Failure::Tasks { words });
+            }
+            if let Some(Ok(pause)) = outcome.requeue_after {
+                let words = format!("finalizer {} has asked for another run", finalizer.name);
+                self.say_blocked(subject, words).await?;
+                cache.rest(true, pause);
+                return Ok(Next::After(pause));
+            }
+            self.remove_finalizer(subject, &finalizer.name).await?;
+        }
+        if subject.holds(DEPENDENTS_FINALIZER) {
+            if self.watch.delete_dependents {
+                self.delete_dependents(subject, cache).await?;
+            }
+            self.remove_finalizer(subject, DEPENDENTS_FINALIZER).await?;
+        }
+        Ok(Next::Never)
+    }
+
+    /// Does what is due for a resource that has a finalizer of ours and that the selector no longer matches. What the entry says
+    /// for a deletion is done at the deletion; nothing tells of that, so the resource is read from time to time.
+    pub(crate) async fn finalize_unselected(
+        &self,
+        object: DynamicObject,
+        stop: &CancellationToken,
+        cache: &mut RunCache,
+    ) -> ReconcileOutcome {
+        let metadata = &object.metadata;
+        let api: Api<DynamicObject> = self.resource.objects(&self.client, metadata.namespace.as_deref());
+        let name = metadata.name.as_deref().unwrap_or_default();
+        let found = match api.get_opt(name).await {
+            Ok(found) => found.filter(|found| found.metadata.uid == metadata.uid),
+            Err(error) => {
+                cache.failures = cache.failures.saturating_add(1);
+                let error = RequestError::from(error);
+                tracing::warn!(name, %error, "failed to read a resource that no longer matches the selector, trying again");
+                return ReconcileOutcome::of(Next::Retry(error.retry_after()));
+            }
+        };
+        let ours = self.known_finalizers();
+        let is_ours = |object: &DynamicObject| {
+            let mut held = object.metadata.finalizers.iter().flatten();
+            held.any(|held| ours.contains(held))
+        };
+        match found.filter(is_ours) {
+            None => ReconcileOutcome::of(Next::Never),
+            Some(object) if object.metadata.deletion_timestamp.is_some() => {
+                self.reconcile(object, stop, cache).await
+            }
+            Some(_) => ReconcileOutcome::of(Next::After(UNSELECTED_POLL)),
+        }
+    }
+
+    /// Says what a deletion waits for.
+    async fn say_blocked(&self, subject: &mut Subject, words: String) -> Result<(), Failure> {
+        self.write_report(subject, &RunReport::Finalizing { words }, None)
+            .await
+    }
+
+    /// Deletes what runs have left that the garbage collector leaves: what is in other namespaces, or in none.
+    async fn delete_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<(), Failure> {
+        let recorded = cache.record.iter().flat_map(|record| &record.objects);
+        let mut left: Vec<(ObjectId, Option<String>)> = recorded
+            .map(|left| (left.id.clone(), Some(left.uid.clone())))
+            .collect();
+        // What a run has made that was cut off.
+        let seen = self.dependents.owned(&subject.owner.uid).into_iter();
+        left.extend(seen.map(|(id, _)| (id, None)));
+        let elsewhere = |id: &ObjectId| !subject.owner.may_own(id.namespace.as_deref());
+        left.retain(|(id, _)| elsewhere(id));
+        left.sort();
+        left.dedup_by(|later, first| later.0 == first.0);
+        let client = match self.account(subject) {
+            Some(account) => account.client(&self.client),
+            None => self.client.clone(),
+        };
+        for (id, uid) in left {
+            self.delete_dependent(subject, &client, &id, uid.as_deref())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes an object, if it still says that it is the resource's.
+    async fn delete_dependent(
+        &self,
+        subject: &Subject,
+        client: &kube::Client,
+        id: &ObjectId,
+        uid: Option<&str>,
+    ) -> Result<(), Failure> {
+        let served = self.discovery.served().await.map_err(Failure::Discovery)?;
+        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+            return Ok(());
+        };
+        let failed = |source: RequestError| Failure::Dependent {
+            object: id.to_string(),
+            source,
+        };
+        let api: Api<DynamicObject> = resource.objects(client, id.namespace.as_deref());
+        let found = api
+            .get_metadata_opt(&id.name)
+            .await
+            .map_err(|error| failed(error.into()))?;
+        let Some(metadata) = found.map(|found| found.metadata) else {
+            return Ok(());
+        };
+        if !is_proven(&metadata, subject, uid) || is_kept(&metadata) || metadata.deletion_timestamp.is_some()
+        {
+            return Ok(());
+        }
+        let parameters = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: metadata.uid,
+                resource_version: metadata.resource_version,
+            }),
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..DeleteParams::default()
+        };
+        match api
+            .delete(&id.name, &parameters)
+            .await
+            .map_err(RequestError::from)
+        {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_not_found() => Ok(()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// Whether an object may go with the resource. It says so itself, and it is the one that the record names, by its UID, or carries
+/// both the UID of the resource and the annotation with its name.
+fn is_proven(metadata: &ObjectMeta, subject: &Subject, recorded: Option<&str>) -> bool {
+    let owner = &subject.owner;
+    let label = metadata
+        .labels
+        .iter()
+        .find_map(|labels| labels.get(OWNER_UID_LABEL));
+    let mut annotations = metadata.annotations.iter();
+    let is_annotated = annotations.any(|annotations| annotations.contains_key(PRIMARY_RESOURCE));
+    let is_the_one = match recorded {
+        Some(uid) => metadata.uid.as_deref() == Some(uid),
+        None => label == Some(&owner.uid) && is_annotated,
+    };
+    is_the_one && matches!(Standing::of(metadata, owner), Standing::Owned { .. })
+}

@@ -1,0 +1,134 @@
+//! One resource while it is reconciled: what it is about, and what is written into it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use steersman_cluster::{PrimaryResource, RequestError};
+use steersman_model::FIELD_MANAGER;
+use steersman_watches::controls::Controls;
+
+use super::report::{RunReport, next_status};
+use crate::reconcile::SELECTOR_ANNOTATION;
+use crate::status::{LearningRedactor, write_status};
+
+/// The resource of a reconcile.
+pub(super) struct Subject {
+    /// As the last answer has it.
+    pub(super) object: DynamicObject,
+    pub(super) owner: PrimaryResource,
+    /// What its annotations ask for.
+    pub(super) controls: Controls,
+    pub(super) redactor: Arc<LearningRedactor>,
+    pub(super) api: Api<DynamicObject>,
+}
+
+/// What the resource is to carry of the operator's.
+pub(super) struct Finalizers<'a> {
+    pub(super) added: &'a [String],
+    /// Which are taken off.
+    pub(super) removed: &'a [String],
+    /// The selector of the entry, by which the operator knows its resources when that no longer matches them.
+    pub(super) selector: String,
+}
+
+impl Subject {
+    /// `None` for an object without a name or UID, which no server sends.
+    pub(super) fn new(object: DynamicObject, api: Api<DynamicObject>, types: (&str, &str)) -> Option<Self> {
+        let owner = PrimaryResource {
+            api_version: types.0.to_owned(),
+            kind: types.1.to_owned(),
+            namespace: object.metadata.namespace.clone(),
+            name: object.metadata.name.clone()?,
+            uid: object.metadata.uid.clone()?,
+        };
+        let (controls, complaints) = Controls::read(object.metadata.annotations.as_ref());
+        for complaint in complaints {
+            tracing::warn!(name = %owner.name, "{complaint}");
+        }
+        Some(Self {
+            object,
+            owner,
+            controls,
+            redactor: Arc::default(),
+            api,
+        })
+    }
+
+    /// What events are about.
+    pub(super) fn reference(&self) -> ObjectReference {
+        let owner = &self.owner;
+        ObjectReference {
+            api_version: Some(owner.api_version.clone()),
+            kind: Some(owner.kind.clone()),
+            name: Some(owner.name.clone()),
+            namespace: owner.namespace.clone(),
+            uid: Some(owner.uid.clone()),
+            ..ObjectReference::default()
+        }
+    }
+
+    pub(super) fn status(&self) -> Value {
+        self.object.data.get("status").cloned().unwrap_or_default()
+    }
+
+    /// Whether it carries this finalizer.
+    pub(super) fn holds(&self, finalizer: &str) -> bool {
+        let mut held = self.object.metadata.finalizers.iter().flatten();
+        held.any(|held| held == finalizer)
+    }
+
+    /// Whether its status says that nothing is done for it.
+    pub(super) fn is_said_to_be_held(&self) -> bool {
+        let conditions = self.object.data.pointer("/status/conditions");
+        let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+        conditions.any(|condition| condition["type"] == "Paused" && condition["status"] == "True")
+    }
+
+    /// Writes what is different in its status.
+    pub(super) async fn report(
+        &mut self,
+        report: &RunReport,
+        record: Option<Value>,
+        now: Timestamp,
+    ) -> Result<(), RequestError> {
+        let current = self.status();
+        let next = next_status(&current, report, self.object.metadata.generation, record, now);
+        let owner = &self.owner;
+        let written = write_status(&self.api, &owner.name, &owner.uid, &current, &next).await;
+        if let Some(object) = written.map_err(|error| error.0)? {
+            self.object = object;
+        }
+        Ok(())
+    }
+
+    /// Changes which finalizers it carries, if nobody has changed it meanwhile. One that is gone has none.
+    pub(super) async fn write_finalizers(&mut self, wanted: &Finalizers<'_>) -> Result<(), RequestError> {
+        let metadata = &self.object.metadata;
+        let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
+        finalizers.retain(|name| !wanted.removed.contains(name) && !wanted.added.contains(name));
+        finalizers.extend(wanted.added.iter().cloned());
+        let mut patch = json!({ "metadata": {
+            "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
+        }});
+        if !wanted.added.is_empty() && !wanted.selector.is_empty() {
+            patch["metadata"]["annotations"] = json!({ SELECTOR_ANNOTATION: wanted.selector });
+        }
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let patched = self
+            .api
+            .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
+            .await;
+        match patched.map_err(RequestError::from) {
+            Ok(object) => self.object = object,
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

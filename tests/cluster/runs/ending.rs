@@ -1,0 +1,70 @@
+//! Operators that end while runs are under way.
+
+use serde_json::Value;
+
+use super::{MAP, Roles, says};
+use crate::bench::{condition, wait_until};
+
+/// Makes the map, then waits until a file is there.
+const SLOW: &str = "
+- ansible.builtin.shell: until test -e {{ runs_file }}.go; do sleep 0.1; done
+";
+
+#[tokio::test]
+async fn a_killed_operator_leaves_no_process_and_runs_again() {
+    let test = "a_killed_operator_leaves_no_process_and_runs_again";
+    let Some(roles) = Roles::new(test, &format!("{MAP}{SLOW}"), "").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    roles.bench.apply_web("shop", says("one")).await;
+    roles.wait_map("shop", "one").await;
+    operator.kill().await.unwrap();
+    wait_until("the end of the run", || roles.processes().is_empty()).await;
+    let operator = roles.operator().await;
+    roles.wait_runs(2).await;
+    roles.write("runs.go", "");
+    roles.wait_done("shop").await;
+    roles.stays_at(2).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_operator_that_stops_ends_its_runs() {
+    let test = "an_operator_that_stops_ends_its_runs";
+    let Some(roles) = Roles::new(test, SLOW, "").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    roles.bench.apply_web("shop", says("one")).await;
+    roles.wait_runs(1).await;
+    operator.stop().await.unwrap();
+    assert_eq!(roles.processes(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_killed_runner_is_a_failure_that_is_tried_again() {
+    let test = "a_killed_runner_is_a_failure_that_is_tried_again";
+    // The shell's parent is the module, and the ansible-runner of this run has its folder among its words.
+    let tasks = "
+- ansible.builtin.shell: |
+    test $(wc -l < {{ runs_file }}) -gt 1 && exit
+    for process in /proc/[0-9]*; do
+      words=$(tr '\\0' ' ' < $process/cmdline)
+      case \"$words\" in
+        *supervise-run*) ;;
+        *ansible-runner*run*/{{ ansible_operator_meta.namespace }}/*) kill -9 ${process#/proc/} ;;
+      esac
+    done
+    sleep 100
+";
+    let Some(roles) = Roles::new(test, tasks, "").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    roles.bench.apply_web("shop", says("one")).await;
+    roles.wait_runs(2).await;
+    let web: Value = roles.wait_done("shop").await;
+    assert!(condition(&web, "Stalled").is_none());
+    operator.stop().await.unwrap();
+}

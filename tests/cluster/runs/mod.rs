@@ -1,0 +1,160 @@
+//! Roles and playbooks as operators, with the real ansible-runner.
+
+mod deleting;
+mod ending;
+mod failing;
+mod faults;
+mod following;
+mod making;
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::api::{Api, DynamicObject};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::{Value, json};
+use steersman_testkit::ansible::Ansible;
+use steersman_testkit::cluster::OperatorProcess;
+
+use crate::bench::{Bench, PATIENCE, RUN_PATIENCE, condition, wait_until_within};
+
+/// Makes a `ConfigMap` with what the spec says.
+const MAP: &str = "
+- kubernetes.core.k8s:
+    definition:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: \"{{ ansible_operator_meta.name }}-made\"
+        namespace: \"{{ ansible_operator_meta.namespace }}\"
+      data: {message: \"{{ message_text | default('none') }}\"}
+";
+
+/// What begins each role of these tests: by its lines runs are counted.
+const COUNT: &str = "- ansible.builtin.shell: echo {{ ansible_operator_meta.name }} >> {{ runs_file }}\n";
+
+/// How long nothing may happen where nothing is to happen.
+const STILL: Duration = Duration::from_secs(4);
+
+/// A bench whose kind is made by a role.
+struct Roles {
+    bench: Bench,
+    ansible: Ansible,
+}
+
+impl Roles {
+    /// One with these tasks. `fields` are those of its entry, in YAML's flow style, each with a comma before it.
+    async fn new(test: &str, tasks: &str, fields: &str) -> Option<Self> {
+        let ansible = Ansible::find_or_skip(test)?;
+        let mut bench = Bench::with_kind(test).await?;
+        bench.patience = RUN_PATIENCE;
+        let roles = Self { bench, ansible };
+        roles.write("roles/web/tasks/main.yml", &format!("{COUNT}{tasks}"));
+        roles.entry("role: web", fields);
+        Some(roles)
+    }
+
+    fn entry(&self, content: &str, fields: &str) {
+        let (group, runs) = (&self.bench.group, self.runs_file().display().to_string());
+        self.bench.watches(&format!(
+            "- {{group: {group}, version: v1, kind: Web, {content}, vars: {{runs_file: {runs}}}{fields}}}\n"
+        ));
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.bench.folder.path().join(path)
+    }
+
+    fn runs_file(&self) -> PathBuf {
+        self.path("runs")
+    }
+
+    /// How many runs have begun.
+    fn runs(&self) -> usize {
+        fs::read_to_string(self.runs_file()).map_or(0, |text| text.lines().count())
+    }
+
+    async fn wait_runs(&self, runs: usize) {
+        let what = format!("run {runs}");
+        wait_until_within(RUN_PATIENCE, &what, || self.runs() >= runs).await;
+    }
+
+    /// Looks whether no further run begins.
+    async fn stays_at(&self, runs: usize) {
+        tokio::time::sleep(STILL).await;
+        assert_eq!(self.runs(), runs, "runs");
+    }
+
+    async fn operator(&self) -> OperatorProcess {
+        self.operator_with(&[]).await
+    }
+
+    async fn operator_with(&self, flags: &[&str]) -> OperatorProcess {
+        let (path, collections) = (self.ansible.path(), self.ansible.collections());
+        let environment = [
+            ("PATH", path.as_str()),
+            ("ANSIBLE_COLLECTIONS_PATH", collections.to_str().unwrap()),
+            ("ANSIBLE_GATHERING", "explicit"),
+        ];
+        let flags: Vec<&str> = ["--zap-log-level=debug"].iter().chain(flags).copied().collect();
+        let operator = self.bench.start(self.bench.folder.path(), &flags, &environment);
+        operator.wait_until_ready(PATIENCE).await.unwrap();
+        operator
+    }
+
+    /// Waits until a run of what the resource says now has succeeded.
+    async fn wait_done(&self, name: &str) -> Value {
+        let done = |web: &Value| {
+            let is_seen = web.pointer("/status/observedGeneration") == web.pointer("/metadata/generation");
+            let (status, ..) = condition(web, "Ready")?;
+            let (_, reason, _) = condition(web, "Running")?;
+            (is_seen && status == "True" && reason == "Successful").then(|| web.clone())
+        };
+        self.bench
+            .wait("the success", &self.bench.webs(), name, done)
+            .await
+    }
+
+    /// Waits until the map of a resource says this.
+    async fn wait_map(&self, name: &str, text: &str) -> Value {
+        let says = |map: &Value| (map.pointer("/data/message")? == text).then(|| map.clone());
+        let maps = self.bench.config_maps();
+        self.bench
+            .wait("the map", &maps, &format!("{name}-made"), says)
+            .await
+    }
+
+    fn namespaces(&self) -> Api<DynamicObject> {
+        let kind = GroupVersionKind::gvk("", "v1", "Namespace");
+        Api::all_with(
+            self.bench.client.clone(),
+            &ApiResource::from_gvk_with_plural(&kind, "namespaces"),
+        )
+    }
+
+    /// The command lines of processes that name the folder of this bench, but for the operator's own.
+    fn processes(&self) -> Vec<String> {
+        let folder = self.bench.folder.path().display().to_string();
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).replace('\0', " ");
+            if line.contains(&folder) && entry.file_name().to_string_lossy().parse::<u32>().is_ok() {
+                found.push(line);
+            }
+        }
+        found
+    }
+}
+
+/// The spec of most tests.
+fn says(text: &str) -> Value {
+    json!({ "messageText": text })
+}
