@@ -23,7 +23,7 @@ pub(crate) fn project() -> Project {
     project
 }
 
-fn write_program(project: &Project, name: &str, machine: u8) {
+pub(crate) fn write_program(project: &Project, name: &str, machine: u8) {
     let mut elf = vec![0; 64];
     elf[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, 1, 1]);
     (elf[16], elf[18], elf[54]) = (2, machine, 56);

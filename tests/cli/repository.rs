@@ -18,7 +18,7 @@ pub(crate) struct Repository {
 
 impl Repository {
     /// Serves a folder. What a registry has is given for a token where there is a file `token`, and is at another server
-    /// where a file `redirect` names one.
+    /// where a file `redirect` names one. What a file `endless` names goes on until nobody listens any longer.
     pub(crate) fn serve(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -55,6 +55,15 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) {
     seen.lock()
         .unwrap()
         .push(format!("{path} {authorization}").trim_end().to_owned());
+    let endless = std::fs::read_to_string(folder.join("endless")).unwrap_or_default();
+    if !endless.is_empty() && path.ends_with(&endless) {
+        let head = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+        let mut sent = stream.write_all(head);
+        while sent.is_ok() {
+            sent = stream.write_all(&[0; 4096]);
+        }
+        return;
+    }
     let file = folder.join(path.split('?').next().unwrap_or_default().trim_start_matches('/'));
     let needs_token =
         path.starts_with("/v2/") && folder.join("token").exists() && authorization != "Bearer canary";
@@ -87,14 +96,16 @@ fn answer(mut stream: TcpStream, folder: &Path, seen: &Mutex<Vec<String>>) {
     let _ = stream.write_all(&[head.as_bytes(), body].concat());
 }
 
+/// What a registry calls this content.
+pub(crate) fn digest(content: &[u8]) -> String {
+    let bytes = Sha256::digest(content);
+    bytes
+        .iter()
+        .fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+}
+
 /// Lays a folder of archives out as a registry has them: `charts/web` with a tag for each version.
 pub(crate) fn lay_out_registry(folder: &Path) {
-    let digest = |content: &[u8]| {
-        let bytes = Sha256::digest(content);
-        bytes
-            .iter()
-            .fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
-    };
     let base = folder.join("v2/charts/web");
     for part in ["manifests", "blobs", "tags"] {
         std::fs::create_dir_all(base.join(part)).unwrap();

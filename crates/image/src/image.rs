@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Blob, Descriptor, Layer, Platform};
 
-const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+pub(crate) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// How a container of an image starts.
@@ -38,7 +39,7 @@ pub struct Settings {
 ///     ..Settings::default()
 /// };
 /// let image = Image::new("linux/amd64".parse()?, vec![], &settings);
-/// let config: serde_json::Value = serde_json::from_slice(image.config().content())?;
+/// let config: serde_json::Value = serde_json::from_reader(image.config().open()?)?;
 /// assert_eq!(config["architecture"], "amd64");
 /// assert_eq!(config["config"]["User"], "65532:65532");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -58,7 +59,7 @@ struct Configuration<'a> {
     platform: &'a Platform,
     config: Container<'a>,
     rootfs: RootFilesystem<'a>,
-    history: Vec<Step<'a>>,
+    history: Vec<Step>,
 }
 
 /// These names are written in capitals in the specification.
@@ -75,6 +76,8 @@ struct Container<'a> {
     working_dir: &'a str,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     labels: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    volumes: &'a BTreeMap<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -84,11 +87,21 @@ struct RootFilesystem<'a> {
     diff_ids: Vec<&'a str>,
 }
 
-#[derive(Serialize)]
-struct Step<'a> {
-    created: &'a str,
-    created_by: &'static str,
-    comment: &'a str,
+/// What was done to make an image, in its history.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Step {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) created_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) author: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) comment: Option<String>,
+    /// Whether it has changed the configuration alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) empty_layer: bool,
 }
 
 #[derive(Serialize)]
@@ -103,7 +116,46 @@ struct Manifest {
 impl Image {
     /// The image of these layers, the lowest first.
     pub fn new(platform: Platform, layers: Vec<Layer>, settings: &Settings) -> Self {
-        let config = configuration(&platform, &layers, settings);
+        Self::with_history(platform, layers, settings, &BTreeMap::new(), Vec::new())
+    }
+
+    /// The image with the history and the volumes that a base has. The history is that of the lowest layers; the others are
+    /// added to it.
+    pub(crate) fn with_history(
+        platform: Platform,
+        layers: Vec<Layer>,
+        settings: &Settings,
+        volumes: &BTreeMap<String, Value>,
+        mut history: Vec<Step>,
+    ) -> Self {
+        let created = time(settings.created);
+        let known = history.iter().filter(|step| !step.empty_layer).count();
+        history.extend(layers.iter().skip(known).map(|layer| Step {
+            created: Some(created.clone()),
+            created_by: Some("steersman build".to_owned()),
+            comment: Some(layer.purpose.clone()),
+            ..Step::default()
+        }));
+        let config = Blob::json(
+            CONFIG,
+            &Configuration {
+                created: &created,
+                platform: &platform,
+                config: Container {
+                    user: &settings.user,
+                    env: &settings.environment,
+                    entrypoint: &settings.entrypoint,
+                    working_dir: &settings.working_directory,
+                    labels: &settings.labels,
+                    volumes,
+                },
+                rootfs: RootFilesystem {
+                    kind: "layers",
+                    diff_ids: layers.iter().map(|layer| layer.diff_id.as_str()).collect(),
+                },
+                history,
+            },
+        );
         let manifest = Blob::json(
             MANIFEST,
             &Manifest {
@@ -145,43 +197,19 @@ impl Image {
     pub fn size(&self) -> u64 {
         let blobs = self.layers.iter().map(Layer::blob);
         let blobs = blobs.chain([&self.config, &self.manifest]);
-        blobs.map(|blob| blob.content().len() as u64).sum()
+        blobs.map(Blob::size).sum()
     }
 
-    /// How many bytes a node unpacks.
-    pub fn unpacked(&self) -> u64 {
+    /// How many bytes a node unpacks; `None` upon a base, whose layers are not looked into.
+    pub fn unpacked(&self) -> Option<u64> {
         self.layers.iter().map(Layer::unpacked).sum()
     }
 }
 
-fn configuration(platform: &Platform, layers: &[Layer], settings: &Settings) -> Blob {
-    let created = i64::try_from(settings.created)
+fn time(seconds: u64) -> String {
+    i64::try_from(seconds)
         .ok()
         .and_then(|seconds| Timestamp::from_second(seconds).ok())
         .unwrap_or(Timestamp::UNIX_EPOCH)
-        .to_string();
-    let step = |layer| Step {
-        created: &created,
-        created_by: "steersman build",
-        comment: Layer::purpose(layer),
-    };
-    Blob::json(
-        CONFIG,
-        &Configuration {
-            created: &created,
-            platform,
-            config: Container {
-                user: &settings.user,
-                env: &settings.environment,
-                entrypoint: &settings.entrypoint,
-                working_dir: &settings.working_directory,
-                labels: &settings.labels,
-            },
-            rootfs: RootFilesystem {
-                kind: "layers",
-                diff_ids: layers.iter().map(|layer| layer.diff_id.as_str()).collect(),
-            },
-            history: layers.iter().map(step).collect(),
-        },
-    )
+        .to_string()
 }

@@ -30,7 +30,8 @@ pub struct Layer {
     pub(crate) blob: Blob,
     /// The digest of the archive before it was compressed.
     pub(crate) diff_id: String,
-    pub(crate) unpacked: u64,
+    /// The length of that; not known of a layer that was made elsewhere.
+    pub(crate) unpacked: Option<u64>,
 }
 
 /// A layer could not be written.
@@ -43,7 +44,7 @@ pub struct LayerError {
 
 impl Layer {
     /// The layer with these files, all dated `modified` (seconds since 1970) and owned by nobody in particular: user and
-    /// group are 0, as in every image, and names of users are not given.
+    /// group are 0, as in every image, but for folders that somebody writes in, and names of users are not given.
     ///
     /// # Errors
     /// A path does not fit into an archive.
@@ -63,8 +64,18 @@ impl Layer {
             purpose: purpose.to_owned(),
             blob: Blob::new(MEDIA_TYPE, compressed),
             diff_id: digest(&archive),
-            unpacked: archive.len() as u64,
+            unpacked: Some(archive.len() as u64),
         })
+    }
+
+    /// A layer of a base, which stays as it is.
+    pub(crate) fn of_base(blob: Blob, diff_id: String) -> Self {
+        Self {
+            purpose: "the base".to_owned(),
+            blob,
+            diff_id,
+            unpacked: None,
+        }
     }
 
     /// One phrase for people, such as `the operator`: the image's history has it.
@@ -77,8 +88,8 @@ impl Layer {
         &self.blob
     }
 
-    /// The length of the archive before it was compressed.
-    pub fn unpacked(&self) -> u64 {
+    /// The length of the archive before it was compressed; `None` where it is a base's.
+    pub fn unpacked(&self) -> Option<u64> {
         self.unpacked
     }
 }
@@ -95,9 +106,10 @@ fn archive(tree: &Tree, modified: u64) -> io::Result<Vec<u8>> {
         header.set_gid(0);
         header.set_size(0);
         match node {
-            Node::Folder { mode } => {
+            Node::Folder { mode, owner } => {
                 header.set_entry_type(EntryType::Directory);
                 header.set_mode(*mode);
+                header.set_uid(u64::from(*owner));
                 builder.append_data(&mut header, format!("{path}/"), io::empty())?;
             }
             Node::File { mode, content } => {
@@ -139,6 +151,6 @@ mod tests {
         assert_eq!(read, [folder.as_str(), &long, "z", "a"]);
         let layer = Layer::new("files", &tree, 7).unwrap();
         assert_eq!(layer.diff_id, digest(&archive));
-        assert_eq!(layer.unpacked, archive.len() as u64);
+        assert_eq!(layer.unpacked, Some(archive.len() as u64));
     }
 }

@@ -10,7 +10,8 @@
 //! layer.rs       tree -> archive -> blob
 //! image.rs       layers + settings -> configuration -> manifest, for one platform
 //! data.rs        an image of files without a program: a bundle, a catalog
-//! operator.rs    the image of an operator: where helm-operator's images have what
+//! base/          images that others are built upon: whose layers stay as they are
+//! operator.rs    the image of an operator: where the images of helm-operator and ansible-operator have what
 //! release.rs     images for several platforms under one name
 //! store/         OCI layouts, and archives that `docker load` takes, too
 //! ```
@@ -37,6 +38,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod base;
 mod binary;
 mod blob;
 mod data;
@@ -49,12 +51,13 @@ mod release;
 mod store;
 mod tree;
 
+pub use base::{BaseError, BaseImage, BaseManifest, BaseName, BaseSearch, Found, read_base};
 pub use binary::{Binary, BinaryError};
-pub use blob::{Blob, Descriptor};
+pub use blob::{Blob, BlobError, BlobReader, BlobWriter, Descriptor};
 pub use data::DataImage;
 pub use image::{Image, Settings};
 pub use layer::{Layer, LayerError};
-pub use operator::{HOME, OperatorError, OperatorImage, PROGRAM};
+pub use operator::{Home, OperatorError, OperatorImage, PROGRAM};
 pub use platform::{Platform, PlatformError};
 pub use reference::{Reference, ReferenceError};
 pub use release::Release;

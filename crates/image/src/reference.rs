@@ -38,6 +38,15 @@ pub struct ReferenceError {
     reason: &'static str,
 }
 
+impl ReferenceError {
+    pub(crate) fn new(text: &str, reason: &'static str) -> Self {
+        Self {
+            text: text.to_owned(),
+            reason,
+        }
+    }
+}
+
 impl Reference {
     /// The host of the registry, with its port.
     pub fn registry(&self) -> &str {
@@ -64,10 +73,7 @@ impl FromStr for Reference {
     type Err = ReferenceError;
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
-        let invalid = |reason| ReferenceError {
-            text: text.to_owned(),
-            reason,
-        };
+        let invalid = |reason| ReferenceError::new(text, reason);
         if text.contains('@') {
             return Err(invalid("the digest of an image is known when it is built"));
         }

@@ -6,6 +6,12 @@ use std::sync::Arc;
 /// The longest path of a file in an image; that of the kernel.
 const MAX_PATH: usize = 4096;
 
+/// A folder that is there because something lies in it.
+const FOLDER: Node = Node::Folder {
+    mode: 0o755,
+    owner: 0,
+};
+
 /// Files by their paths. The folders above them come by themselves.
 ///
 /// ```
@@ -27,6 +33,7 @@ pub struct Tree {
 pub(crate) enum Node {
     Folder {
         mode: u32,
+        owner: u32,
     },
     File {
         mode: u32,
@@ -87,7 +94,19 @@ impl Tree {
         if matches!(self.nodes.get(path), Some(Node::Folder { .. })) {
             return Ok(());
         }
-        self.put(path, Node::Folder { mode: 0o755 })
+        self.put(path, FOLDER)
+    }
+
+    /// Puts a folder in which a user, by number, and the group 0 may write: that group is the one of users that are made up
+    /// when a container starts, as `OpenShift` does.
+    ///
+    /// # Errors
+    /// As [`file`](Self::file).
+    pub fn writable_folder(&mut self, path: &str, owner: u32) -> Result<(), TreeError> {
+        self.folder(path)?;
+        let node = Node::Folder { mode: 0o775, owner };
+        self.nodes.insert(path.to_owned(), node);
+        Ok(())
     }
 
     /// Whether nothing is in it.
@@ -106,7 +125,7 @@ impl Tree {
                 Some(Node::Folder { .. }) => {}
                 Some(_) => return Err(TreeError::Taken(above.to_owned())),
                 None => {
-                    self.nodes.insert(above.to_owned(), Node::Folder { mode: 0o755 });
+                    self.nodes.insert(above.to_owned(), FOLDER);
                 }
             }
         }

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use bytes::Bytes;
 use reqwest::header::{ACCEPT, HeaderMap};
-use reqwest::{Certificate, Identity, Method, Response, StatusCode, Url};
+use reqwest::{Body, Certificate, Identity, Method, Response, StatusCode, Url};
 use steersman_model::{chain, old_certificate};
 
 use super::address::is_same_server;
@@ -14,7 +15,9 @@ const CONNECT: Duration = Duration::from_secs(30);
 /// How long a server may send nothing.
 const SILENCE: Duration = Duration::from_mins(1);
 /// How long one answer may take as a whole.
-const WHOLE: Duration = Duration::from_mins(10);
+pub(super) const WHOLE: Duration = Duration::from_mins(10);
+/// How long the layer of an image may take, which may be some hundred megabytes.
+pub(super) const LAYER: Duration = Duration::from_hours(2);
 
 /// How a server is talked to, and as whom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +76,14 @@ pub enum FetchError {
     /// The answer is not what it should be.
     #[error("{0}")]
     Answer(String),
+    /// What is to be sent can't be read.
+    #[error("failed to read the blob {digest}")]
+    Content {
+        /// What a manifest calls it.
+        digest: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
 }
 
 /// A client for one [`Access`].
@@ -164,18 +175,19 @@ impl Client {
 
     /// The answer to a GET with these headers and nothing else, of whatever status.
     pub(super) async fn ask(&self, url: &str, headers: HeaderMap) -> Result<Response, FetchError> {
-        self.send(Method::GET, url, headers, None).await
+        self.send(Method::GET, url, headers, None, WHOLE).await
     }
 
-    /// The answer to any request, of whatever status.
+    /// The answer to any request, of whatever status, which may take so long as a whole.
     pub(super) async fn send(
         &self,
         method: Method,
         url: &str,
         headers: HeaderMap,
-        content: Option<Vec<u8>>,
+        content: Option<Body>,
+        whole: Duration,
     ) -> Result<Response, FetchError> {
-        let mut request = self.http.request(method, url).headers(headers);
+        let mut request = self.http.request(method, url).headers(headers).timeout(whole);
         if let Some(content) = content {
             request = request.body(content);
         }
@@ -186,7 +198,7 @@ impl Client {
 /// Reads an answer, but no more of it than is allowed.
 pub(super) async fn body(mut response: Response, url: &str, limit: u64) -> Result<Vec<u8>, FetchError> {
     let mut content = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| failed(url, error))? {
+    while let Some(chunk) = chunk(&mut response, url).await? {
         content.extend_from_slice(&chunk);
         if content.len() as u64 > limit {
             return Err(FetchError::TooLarge {
@@ -196,6 +208,11 @@ pub(super) async fn body(mut response: Response, url: &str, limit: u64) -> Resul
         }
     }
     Ok(content)
+}
+
+/// What arrives next of an answer; `None` at its end.
+pub(super) async fn chunk(response: &mut Response, url: &str) -> Result<Option<Bytes>, FetchError> {
+    response.chunk().await.map_err(|error| failed(url, error))
 }
 
 /// Why there is no client: of what can be wrong, a certificate has a name.

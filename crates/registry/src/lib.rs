@@ -4,7 +4,7 @@
 //! settings.rs    files and folders that Helm keeps: repositories.yaml, indexes, credentials    read only, but for indexes
 //! client.rs      GET, bounded in size and time, with credentials only for whom they are meant
 //! index.rs       index.yaml of a repository: which versions of which charts
-//! oci/           OCI: tokens, tags, manifests, blobs; what brings an image there
+//! oci/           OCI: tokens, tags, manifests, blobs; what brings an image there, and what fetches the one below it
 //! locate.rs      from what a user calls a chart to the chart
 //! advice.rs      what is there instead of a chart that was not found
 //! dependency/    what fills charts/: Chart.lock, resolution, downloads
@@ -55,5 +55,5 @@ mod settings;
 
 pub use client::{Access, FetchError};
 pub use locate::{Located, Locator, fetch_file};
-pub use oci::{PushError, PushStep, image_digest, push};
+pub use oci::{ImageSource, PullError, PushError, PushStep, image_digest, push};
 pub use settings::Settings;

@@ -1,5 +1,8 @@
 //! `build`: the operator's container image.
 
+mod ansible;
+mod base;
+mod files;
 mod programs;
 mod project;
 
@@ -7,8 +10,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use base::Base;
 use programs::ProgramFlag;
-use steersman_image::{OperatorImage, Platform, Reference, Release, Tree};
+use project::Project;
+use steersman_image::{BaseName, Binary, Home, Image, OperatorImage, Platform, Reference, Release};
 use steersman_model::Environment;
 
 use super::image::{ImageFlags, created};
@@ -26,6 +31,10 @@ Examples:
   steersman build -t registry.example.com/visitors-operator:v1.0.0 --push \\
     --binary steersman-amd64 --binary steersman-arm64
 
+  # A project with roles or playbooks, upon an image that has Python and Ansible
+  steersman build -t registry.example.com/memcached-operator:v1.0.0 --push \\
+    --from registry.example.com/python-ansible:1
+
   # In the place of quay.io/operator-framework/helm-operator, for Dockerfiles that build upon that
   steersman build --base -t registry.example.com/steersman:v1.0.0 --push
 
@@ -33,6 +42,11 @@ What is in it:
   /usr/local/bin/steersman (also helm-operator), and in /opt/helm watches.yaml with the charts
   that it names. The image starts `steersman run --watches-file=./watches.yaml` there, as user
   65532, and has nothing else: no shell, no certificates but the cluster's own.
+
+  With --from, the layers of that image are below, as they are, and what it says of containers
+  holds: environment, volumes, labels, and the user if it is a number other than 0. A project with
+  roles or playbooks is in /opt/ansible then, with roles/, playbooks/, requirements.yml, and
+  collections/ as .ansible/collections; the program is called ansible-operator, too.
 
   The same files give the same image, byte for byte. Its time is that of SOURCE_DATE_EPOCH, or
   1970.";
@@ -50,6 +64,10 @@ pub(super) struct Args {
     /// Static program for a platform; can be repeated [default: the program that runs now]
     #[arg(long, value_name = "[PLATFORM=]FILE")]
     binary: Vec<ProgramFlag>,
+    /// Image to build upon: a name in a registry, docker-archive:FILE, oci-archive:FILE or oci:FOLDER. The flags for the
+    /// registry hold for it, too, unless it is in another one than the image that is pushed
+    #[arg(long, value_name = "REF", conflicts_with = "ca_certificates")]
+    from: Option<BaseName>,
     /// Leave out the project: an image that a Dockerfile builds upon
     #[arg(long)]
     base: bool,
@@ -72,32 +90,67 @@ pub(super) struct Args {
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
     let binaries = programs::read(&arguments.binary, &arguments.platform)?;
     arguments.image.check(binaries.len())?;
+    let project = project(&arguments, environment)?;
+    for note in &project.notes {
+        progress::say(note);
+    }
     let contents = OperatorImage {
-        project: if arguments.base {
-            Tree::default()
-        } else {
-            project::read(&arguments.watches_file, environment)?
-        },
+        home: project.home,
+        project: project.files,
+        collections: project.collections,
         certificates: certificates(arguments.ca_certificates.as_deref())?,
-        labels: labels(&arguments.tag, arguments.image.labels(), arguments.base),
+        labels: labels(&arguments),
         created: created(environment)?,
     };
-    let mut images = Vec::new();
-    for binary in &binaries {
-        let _building = progress::begin(format!("building for {}", binary.platform()));
-        images.push(
-            contents
-                .with(binary)
-                .map_err(|error| Failure::failed(error, None))?,
-        );
+    let platforms: Vec<Platform> = binaries.iter().map(|binary| binary.platform().clone()).collect();
+    let base = match &arguments.from {
+        Some(name) => {
+            let found = base::find(name, &platforms, &arguments.tag, &arguments.image, environment);
+            Some(found?)
+        }
+        None => None,
+    };
+    let release = Release::new(
+        arguments.tag.clone(),
+        images(&contents, &binaries, base.as_ref())?,
+    );
+    let lengths = binaries.iter().map(|binary| binary.content().len() as u64);
+    arguments.image.deliver(
+        &release,
+        &platforms.into_iter().zip(lengths).collect(),
+        base.as_ref().and_then(|base| base.source.as_ref()),
+        environment,
+    )
+}
+
+/// The project; of an image that others build upon, where it will be.
+fn project(arguments: &Args, environment: &Environment) -> Result<Project, Failure> {
+    let has_base = arguments.from.is_some();
+    if !arguments.base {
+        return project::read(&arguments.watches_file, has_base, environment);
     }
-    let release = Release::new(arguments.tag.clone(), images);
-    let programs = binaries
-        .iter()
-        .map(|binary| (binary.platform().clone(), binary.content().len() as u64));
-    arguments
-        .image
-        .deliver(&release, &programs.collect(), environment)
+    Ok(Project {
+        home: if has_base { Home::Ansible } else { Home::Helm },
+        ..Project::default()
+    })
+}
+
+/// The image for each program.
+fn images(contents: &OperatorImage, binaries: &[Binary], base: Option<&Base>) -> Result<Vec<Image>, Failure> {
+    let mut images = Vec::new();
+    for (index, binary) in binaries.iter().enumerate() {
+        let _building = progress::begin(format!("building for {}", binary.platform()));
+        let below = base.and_then(|base| base.images.get(index));
+        let image = match below {
+            Some(below) => contents.upon(below, binary),
+            None => contents.with(binary),
+        };
+        images.push(image.map_err(|error| Failure::failed(error, None))?);
+        if let Some(note) = below.and_then(|below| base::note_on_user(below, contents.user_upon(below))) {
+            progress::say(&note);
+        }
+    }
+    Ok(images)
 }
 
 fn certificates(path: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
@@ -117,21 +170,23 @@ fn certificates(path: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
     Ok(Some(content))
 }
 
-/// The labels of an image: a title, the version where the tag is one, and what the user wants.
-fn labels(reference: &Reference, given: &[(String, String)], is_base: bool) -> BTreeMap<String, String> {
+/// The labels of an image: a title, the version where the tag is one, and what the user wants. What the base is called is
+/// none of them: by whatever name, the same base gives the same image.
+fn labels(arguments: &Args) -> BTreeMap<String, String> {
+    let reference = &arguments.tag;
     let mut labels = BTreeMap::new();
     let mut add = |name: &str, value: &str| {
         labels.insert(format!("org.opencontainers.image.{name}"), value.to_owned());
     };
     add("title", reference.name());
-    if is_base {
+    if arguments.base {
         add("description", "Turns a Helm chart into a Kubernetes operator");
         add("licenses", "Apache-2.0");
     }
     if is_version(reference.tag()) {
         add("version", reference.tag());
     }
-    labels.extend(given.iter().cloned());
+    labels.extend(arguments.image.labels().iter().cloned());
     labels
 }
 

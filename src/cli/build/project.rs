@@ -1,40 +1,79 @@
 //! The files of a project that go into its image.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path};
-use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
 use steersman_chart::Chart;
-use steersman_image::{HOME, Tree};
+use steersman_image::{Home, Tree};
 use steersman_model::Environment;
 use steersman_watches::Watches;
 
+use super::ansible;
+use super::files::{Files, working_directory};
 use crate::cli::Failure;
-
-type Files = BTreeMap<String, Arc<[u8]>>;
 
 /// Where the operator looks for its watches.
 const WATCHES: &str = "watches.yaml";
 
-/// The watches and the charts that they name, as they lie in the operator's home folder. Both are checked as the operator
-/// checks them at its start.
-pub(super) fn read(watches_file: &Path, environment: &Environment) -> Result<Tree, Failure> {
+/// A project, as it lies in an image.
+#[derive(Default)]
+pub(super) struct Project {
+    /// Whose images the image is like.
+    pub(super) home: Home,
+    /// The watches, and what they name.
+    pub(super) files: Tree,
+    pub(super) collections: Tree,
+    /// What the user should know.
+    pub(super) notes: Vec<String>,
+}
+
+/// The watches with the charts, roles and playbooks that they name, as they lie in the operator's home folder. All are checked
+/// as the operator checks them at its start. `has_base` says whether there will be Python in the image.
+pub(super) fn read(
+    watches_file: &Path,
+    has_base: bool,
+    environment: &Environment,
+) -> Result<Project, Failure> {
     let watches = Watches::load(watches_file, environment)?;
-    let mut files = Files::new();
+    if let (Some(first), false) = (watches.ansible().first(), has_base) {
+        let problem = anyhow!(
+            "`{}` names a role or playbook in line {}, and an image with nothing but the program has no Python to run \
+             it",
+            watches_file.display(),
+            first.line
+        );
+        let hint = "--from REF builds upon an image that has Python and Ansible; where there is docker, the Dockerfile \
+                    of the project does";
+        return Err(Failure::usage(problem, Some(hint.to_owned())));
+    }
+    let mut files = Files::new()?;
     for watch in &watches {
         add_chart(&watch.chart_path, &mut files)?;
     }
     let text = fs::read(watches_file)
         .with_context(|| format!("failed to read watches file `{}`", watches_file.display()))?;
-    files.insert(WATCHES.to_owned(), text.into());
-    let mut tree = Tree::default();
-    for (path, content) in files {
-        let put = tree.file(&format!("{HOME}/{path}"), content);
-        put.map_err(|error| Failure::usage(error, None))?;
+    let names_ansible = !watches.ansible().is_empty();
+    if names_ansible {
+        ansible::check_paths(&text, &files)?;
     }
-    Ok(tree)
+    files.put(WATCHES, text);
+    if !names_ansible {
+        return Ok(Project {
+            home: Home::Helm,
+            files: files.tree(Home::Helm.folder())?,
+            ..Project::default()
+        });
+    }
+    let home = Home::Ansible;
+    let mut notes = ansible::add(watches.ansible(), &mut files)?;
+    let collections = ansible::collections(&mut notes)?;
+    Ok(Project {
+        home,
+        files: files.tree(home.folder())?,
+        collections: collections.tree(&home.collections())?,
+        notes,
+    })
 }
 
 /// Adds the files of a chart: those that make it, or its archive as it is.
@@ -42,15 +81,13 @@ fn add_chart(chart: &Path, files: &mut Files) -> Result<(), Failure> {
     let place = place(chart)?;
     let failed = || format!("failed to read the chart `{}`", chart.display());
     if chart.is_file() {
-        let content = fs::read(chart).with_context(failed)?;
-        files.insert(place, content.into());
+        files.put(&place, fs::read(chart).with_context(failed)?);
         return Ok(());
     }
     let read = Chart::read_files(chart).with_context(failed)?;
-    files.extend(
-        read.into_iter()
-            .map(|(name, content)| (format!("{place}/{name}"), content)),
-    );
+    for (name, content) in read {
+        files.put(&format!("{place}/{name}"), content);
+    }
     Ok(())
 }
 
@@ -72,7 +109,7 @@ fn place(chart: &Path) -> Result<String, Failure> {
             _ => return Err(outside()),
         }
     }
-    let project = fs::canonicalize(".").context("failed to find the working directory")?;
+    let project = working_directory()?;
     let target =
         fs::canonicalize(chart).with_context(|| format!("failed to find the chart `{}`", chart.display()))?;
     if parts.is_empty() || !target.starts_with(project) {

@@ -107,5 +107,6 @@ pub(super) fn deliver(
     let images = image
         .for_platforms(&platforms.platform)
         .map_err(|error| Failure::failed(error, None))?;
-    flags.deliver(&Release::new(tag.clone(), images), &BTreeMap::new(), environment)
+    let release = Release::new(tag.clone(), images);
+    flags.deliver(&release, &BTreeMap::new(), None, environment)
 }

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::ValueEnum;
-use steersman_image::{Blob, Platform, Reference, Release, write_archive, write_layout};
+use steersman_image::{
+    BaseError, Blob, BlobError, Platform, Reference, Release, write_archive, write_layout,
+};
 use steersman_model::Environment;
-use steersman_registry::{self, FetchError, PushError, PushStep};
+use steersman_registry::{self, Access, FetchError, ImageSource, PullError, PushError, PushStep};
 
 use super::cluster::block_on;
 use super::helm::ConnectionFlags;
@@ -68,7 +70,17 @@ impl ImageFlags {
         Ok(())
     }
 
-    /// Says what the image is, writes it, and pushes it. `programs` are the lengths of the programs in it.
+    /// How the registry of a base is reached. The flags are for the registry of the image: another one gets no user that they
+    /// name, unless it is the only one that is asked.
+    pub(super) fn access_to(&self, base: &Reference, image: &Reference) -> Access {
+        if self.push && base.registry() != image.registry() {
+            return Access::default();
+        }
+        self.connection.access()
+    }
+
+    /// Says what the image is, writes it, and pushes it. `programs` are the lengths of the programs in it, and `base` is where
+    /// the layers below it are fetched, if they come from a registry.
     ///
     /// # Errors
     /// It cannot be written, or the registry does not take it.
@@ -76,15 +88,19 @@ impl ImageFlags {
         &self,
         release: &Release,
         programs: &BTreeMap<Platform, u64>,
+        base: Option<&ImageSource>,
         environment: &Environment,
     ) -> Result<(), Failure> {
         print_line(text::describe(release, programs).trim_end())?;
         if let Some(path) = self.output(release) {
+            if let Some(base) = base {
+                fetch(release, base)?;
+            }
             write(&path, release, self.format)?;
             print_line(&format!("written to {}", path.display()))?;
         }
         if self.push {
-            push(release, &self.connection, environment)?;
+            push(release, base, &self.connection, environment)?;
             let digest = release.root().map(Blob::digest).unwrap_or_default();
             print_line(&format!("pushed {}@{digest}", release.reference()))?;
         }
@@ -115,39 +131,95 @@ fn write(path: &Path, release: &Release, format: Format) -> Result<(), Failure> 
     result.map_err(|error| Failure::failed(error, None))
 }
 
-fn push(release: &Release, connection: &ConnectionFlags, environment: &Environment) -> Result<(), Failure> {
+/// Fetches the layers of the base.
+fn fetch(release: &Release, base: &ImageSource) -> Result<(), Failure> {
+    let fetching = Cell::new(None);
+    let on_layer = |bytes| {
+        // What was fetched before is here.
+        fetching.take();
+        fetching.set(Some(progress::begin(format!("fetching {}", text::size(bytes)))));
+    };
+    let blobs = release.blobs();
+    let fetched = block_on(async { Ok(base.fetch(&blobs, &on_layer).await) })?;
+    fetching.take();
+    fetched.map_err(|error| {
+        let hint = hint_to_pull(&error);
+        Failure::failed(error, hint)
+    })
+}
+
+fn push(
+    release: &Release,
+    base: Option<&ImageSource>,
+    connection: &ConnectionFlags,
+    environment: &Environment,
+) -> Result<(), Failure> {
     let settings = steersman_registry::Settings::of(environment);
-    let sending = Cell::new(None);
+    let moving = Cell::new(None);
     let on_step = |step| {
-        // What was sent before has arrived.
-        sending.take();
+        // What was moved before has arrived.
+        moving.take();
+        let begin = |what, bytes| moving.set(Some(progress::begin(format!("{what} {}", text::size(bytes)))));
         match step {
             PushStep::Exists { bytes } => progress::say(&format!("there already: {}", text::size(bytes))),
-            PushStep::Sending { bytes } => {
-                sending.set(Some(progress::begin(format!("pushing {}", text::size(bytes)))));
+            PushStep::Mounted { bytes } => {
+                progress::say(&format!(
+                    "taken from the base's repository: {}",
+                    text::size(bytes)
+                ));
             }
+            PushStep::Fetching { bytes } => begin("fetching", bytes),
+            PushStep::Sending { bytes } => begin("pushing", bytes),
         }
     };
     block_on(async {
-        let pushed = steersman_registry::push(release, connection.access(), &settings, &on_step).await;
+        let pushed = steersman_registry::push(release, base, connection.access(), &settings, &on_step).await;
         pushed.map_err(|error| {
-            let hint = hint(&error, release.reference());
+            let hint = hint_to_push(&error, release.reference());
             Failure::failed(error, hint)
         })
     })
 }
 
-fn hint(error: &PushError, reference: &Reference) -> Option<String> {
-    let (PushError::Refused { status, .. }
-    | PushError::Ask {
-        source: FetchError::Status { status, .. },
-        ..
-    }) = error
-    else {
-        return None;
-    };
-    let registry = reference.registry();
-    matches!(status.as_u16(), 401 | 403).then(|| {
+fn hint_to_push(error: &PushError, reference: &Reference) -> Option<String> {
+    match error {
+        PushError::Refused { status, .. }
+        | PushError::Ask {
+            source: FetchError::Status { status, .. },
+            ..
+        } => hint_to_log_in(status.as_u16(), reference.registry()),
+        PushError::Base { source, .. } => hint_to_pull(source),
+        _ => None,
+    }
+}
+
+/// What a user can do who does not get a base.
+pub(super) fn hint_to_pull(error: &PullError) -> Option<String> {
+    match error {
+        PullError::Ask {
+            image,
+            source: FetchError::Status { status, .. },
+        } => hint_to_log_in(status.as_u16(), image.split('/').next().unwrap_or(image)),
+        PullError::Base { source, .. } => hint_to_base(source),
+        PullError::Layer {
+            source: BlobError::Write { .. },
+            ..
+        } => Some("TMPDIR names another folder for temporary files".to_owned()),
+        _ => None,
+    }
+}
+
+/// What a user can do whose base is none.
+pub(super) fn hint_to_base(error: &BaseError) -> Option<String> {
+    matches!(error, BaseError::Platform { .. }).then(|| {
+        "the base has to be for the processors of the programs: --binary names the programs, and --platform which of \
+         them are meant"
+            .to_owned()
+    })
+}
+
+fn hint_to_log_in(status: u16, registry: &str) -> Option<String> {
+    matches!(status, 401 | 403).then(|| {
         format!(
             "`docker login {registry}` or `helm registry login {registry}` stores a user (in a file, not in a \
              credential helper); --username and --password name one"

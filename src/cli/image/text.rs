@@ -9,20 +9,21 @@ use steersman_image::{Platform, Release};
 pub(super) fn describe(release: &Release, programs: &BTreeMap<Platform, u64>) -> String {
     let mut text = String::new();
     for image in release.images() {
+        let unpacked = image.unpacked();
         let _ = writeln!(
             text,
-            "{} for {}: {}, unpacked {}",
+            "{} for {}: {}{}",
             release.reference(),
             image.platform(),
             size(image.size()),
-            size(image.unpacked()),
+            unpacked.map_or_else(String::new, |bytes| format!(", unpacked {}", size(bytes))),
         );
         if let Some(length) = programs.get(image.platform()) {
             let _ = writeln!(text, "  program    {:>9}", size(*length));
         }
         for layer in image.layers() {
             let blob = layer.blob();
-            let size = size(blob.content().len() as u64);
+            let size = size(blob.size());
             let _ = writeln!(
                 text,
                 "  layer      {size:>9}  {}  {}",

@@ -1,7 +1,7 @@
 //! A layout in one archive.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -51,13 +51,13 @@ fn pack(target: &mut impl Write, release: &Release) -> io::Result<()> {
     let mut blobs = [release.blobs(), release.manifests()].concat();
     blobs.sort_by(|a, b| a.digest().cmp(b.digest()));
     for blob in blobs {
-        file(&mut builder, &place(blob), blob.content())?;
+        file(&mut builder, &place(blob), blob.size(), blob.open()?)?;
     }
-    file(&mut builder, "index.json", &index(release))?;
+    document(&mut builder, "index.json", &index(release)?)?;
     if let [image] = release.images() {
-        file(&mut builder, "manifest.json", &entry(image, release)?)?;
+        document(&mut builder, "manifest.json", &entry(image, release)?)?;
     }
-    file(&mut builder, MARK.0, MARK.1.as_bytes())?;
+    document(&mut builder, MARK.0, MARK.1.as_bytes())?;
     builder.into_inner()?;
     Ok(())
 }
@@ -76,8 +76,12 @@ fn folder(builder: &mut Builder<impl Write>, path: &str) -> io::Result<()> {
     builder.append_data(&mut header, path, io::empty())
 }
 
-fn file(builder: &mut Builder<impl Write>, path: &str, content: &[u8]) -> io::Result<()> {
-    let mut header = header(EntryType::Regular, 0o644, content.len() as u64);
+fn document(builder: &mut Builder<impl Write>, path: &str, content: &[u8]) -> io::Result<()> {
+    file(builder, path, content.len() as u64, content)
+}
+
+fn file(builder: &mut Builder<impl Write>, path: &str, size: u64, content: impl Read) -> io::Result<()> {
+    let mut header = header(EntryType::Regular, 0o644, size);
     builder.append_data(&mut header, path, content)
 }
 

@@ -1,7 +1,7 @@
 //! A layout as a folder.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -34,9 +34,9 @@ fn replace(folder: &Path, release: &Release) -> io::Result<()> {
     let blobs = folder.join("blobs/sha256");
     fs::create_dir_all(&blobs)?;
     for (blob, name) in wanted.iter().zip(&names) {
-        write(&folder.join(name), blob.content())?;
+        write(&folder.join(name), blob.open()?)?;
     }
-    write(&folder.join("index.json"), &index(release))?;
+    write(&folder.join("index.json"), index(release)?.as_slice())?;
     write(&folder.join(MARK.0), MARK.1.as_bytes())?;
     for entry in fs::read_dir(blobs)? {
         let entry = entry?;
@@ -49,9 +49,9 @@ fn replace(folder: &Path, release: &Release) -> io::Result<()> {
 }
 
 /// Writes a file that appears when it is whole.
-fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+fn write(path: &Path, mut content: impl Read) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(folder)?;
-    file.write_all(content)?;
+    io::copy(&mut content, &mut file)?;
     super::archive::persist(file, path)
 }

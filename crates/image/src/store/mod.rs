@@ -31,7 +31,7 @@ pub enum StoreError {
 }
 
 /// The entry of a layout, which gives the image its name: with the annotations that containerd, docker and podman read.
-fn index(release: &Release) -> Vec<u8> {
+fn index(release: &Release) -> io::Result<Vec<u8>> {
     let reference = release.reference();
     let name = |blob: &Blob| {
         let mut descriptor: Descriptor = blob.descriptor();
@@ -44,9 +44,7 @@ fn index(release: &Release) -> Vec<u8> {
         descriptor
     };
     let entries = release.root().into_iter().map(name).collect();
-    Blob::json("application/vnd.oci.image.index.v1+json", &Index::new(entries))
-        .content()
-        .to_vec()
+    Ok(serde_json::to_vec(&Index::new(entries))?)
 }
 
 /// Where a blob is in a layout.

@@ -6,10 +6,10 @@ use crate::client::Client;
 use crate::{Access, FetchError, Settings};
 
 /// What an image can be: one for several platforms, or one.
-const ACCEPT: &str = "application/vnd.oci.image.index.v1+json, \
-                      application/vnd.docker.distribution.manifest.list.v2+json, \
-                      application/vnd.oci.image.manifest.v1+json, \
-                      application/vnd.docker.distribution.manifest.v2+json";
+pub(super) const ANY_IMAGE: &str = "application/vnd.oci.image.index.v1+json, \
+                                    application/vnd.docker.distribution.manifest.list.v2+json, \
+                                    application/vnd.oci.image.manifest.v1+json, \
+                                    application/vnd.docker.distribution.manifest.v2+json";
 
 /// The digest of the image that a tag names now: of its index, if it is for several platforms.
 ///
@@ -26,7 +26,7 @@ pub async fn image_digest(
     access.plain_http |= is_this_machine(&reference.host);
     let registries = Registries::new(Client::new(&access)?, settings);
     let url = registries.url(&reference, &format!("manifests/{}", reference.version()));
-    let response = registries.get(&url, &reference, ACCEPT).await?;
+    let response = registries.get(&url, &reference, ANY_IMAGE).await?;
     let manifest = read(response, &url, &reference.to_string(), MAX_DOCUMENT).await?;
     Ok(digest(&manifest))
 }

@@ -1,13 +1,15 @@
-//! Charts in OCI registries, and images of operators on their way there.
+//! Charts in OCI registries, images of operators on their way there, and the images that those are built upon.
 //!
 //! The protocol is that of the OCI distribution specification: for charts a manifest, its blob, tags; for images what
-//! brings blobs and manifests there.
+//! brings blobs and manifests there, and for their bases what `source.rs` fetches.
 
 mod credentials;
 mod digest;
 mod push;
 mod reference;
+mod source;
 mod token;
+mod upload;
 
 use std::sync::Mutex;
 
@@ -19,7 +21,10 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, WWW_A
 use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+pub use source::{ImageSource, PullError};
 use steersman_sprig::semver::{Constraint, Version};
+use token::Actions;
+use upload::Content;
 
 use super::address::is_same_server;
 use super::client::{Client, FetchError, body};
@@ -44,7 +49,7 @@ pub(super) struct Registries {
     client: Client,
     credentials: Credentials,
     /// What is to be done there, in the words of tokens.
-    actions: &'static str,
+    actions: Actions,
     /// The last thing that let us in, which will do so again.
     authorization: Mutex<Option<(String, HeaderValue)>>,
 }
@@ -85,7 +90,10 @@ impl Registries {
         Self {
             credentials: Credentials::new(client.access(), settings),
             client,
-            actions: "pull",
+            actions: Actions {
+                own: "pull",
+                pull_from: None,
+            },
             authorization: Mutex::default(),
         }
     }
@@ -216,7 +224,8 @@ impl Registries {
         accept: &'static str,
     ) -> Result<Response, FetchError> {
         let headers = [(ACCEPT, HeaderValue::from_static(accept))].into_iter().collect();
-        self.send(Method::GET, url, reference, headers, None).await
+        self.send(Method::GET, url, reference, headers, Content::Nothing)
+            .await
     }
 
     /// Sends a request, and once more where the registry asks for a login. A redirect to another server is followed; a login
@@ -227,15 +236,16 @@ impl Registries {
         url: &str,
         reference: &Reference,
         mut headers: HeaderMap,
-        content: Option<&[u8]>,
+        content: Content<'_>,
     ) -> Result<Response, FetchError> {
         let scope = format!("{}/{}", reference.host, reference.repository);
         if let Some(value) = self.known_authorization(&scope) {
             headers.insert(AUTHORIZATION, value);
         }
+        let whole = content.duration();
         let first = self
             .client
-            .send(method.clone(), url, headers.clone(), content.map(<[u8]>::to_vec));
+            .send(method.clone(), url, headers.clone(), content.body()?, whole);
         let response = first.await?;
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
@@ -253,12 +263,10 @@ impl Registries {
         }
         let login = self.credentials.of(&reference.host);
         let value =
-            token::authorization(&self.client, challenge, reference, self.actions, login.as_ref()).await?;
+            token::authorization(&self.client, challenge, reference, &self.actions, login.as_ref()).await?;
         let Some(value) = value else { return Ok(response) };
         headers.insert(AUTHORIZATION, value.clone());
-        let again = self
-            .client
-            .send(method, url, headers, content.map(<[u8]>::to_vec));
+        let again = self.client.send(method, url, headers, content.body()?, whole);
         let response = again.await?;
         if let Ok(mut known) = self.authorization.lock() {
             *known = Some((scope, value));

@@ -10,6 +10,9 @@ use reqwest::{Method, Response, StatusCode, Url};
 use serde::Deserialize;
 use steersman_image::{Blob, Release};
 
+use super::source::{ImageSource, PullError};
+use super::token::Actions;
+use super::upload::Content;
 use super::{Reference, Registries};
 use crate::address::is_same_server;
 use crate::client::{Access, Client, FetchError, body};
@@ -25,6 +28,16 @@ const MAX_MESSAGE: usize = 300;
 pub enum PushStep {
     /// The registry has this blob already.
     Exists {
+        /// The size of the blob.
+        bytes: u64,
+    },
+    /// The registry has this blob in the repository of the base, and takes it from there.
+    Mounted {
+        /// The size of the blob.
+        bytes: u64,
+    },
+    /// The blob, a layer of the base, is being fetched: the registry that gets it does not have it.
+    Fetching {
         /// The size of the blob.
         bytes: u64,
     },
@@ -66,6 +79,14 @@ pub enum PushError {
         /// What is wrong with the answer.
         reason: String,
     },
+    /// A layer of the base is needed, and does not come.
+    #[error("failed to push {image}")]
+    Base {
+        /// `registry.example.com/team/web:1.2.3`
+        image: String,
+        /// What went wrong.
+        source: PullError,
+    },
 }
 
 #[derive(Deserialize)]
@@ -81,7 +102,8 @@ struct Complaint {
     message: String,
 }
 
-/// Pushes an image under its name. What the registry has already is not sent.
+/// Pushes an image under its name. What the registry has already is not sent: layers of a base that lies in the same
+/// registry are taken from there, and those of one that lies elsewhere are fetched from `base` when they are missing.
 ///
 /// Registries on this machine are talked to without TLS, as every tool does; `access` says so for others.
 ///
@@ -89,6 +111,7 @@ struct Complaint {
 /// The registry is not reached, does not let us in, or takes it not.
 pub async fn push(
     release: &Release,
+    base: Option<&ImageSource>,
     mut access: Access,
     settings: &Settings,
     progress: &dyn Fn(PushStep),
@@ -99,12 +122,18 @@ pub async fn push(
         image: reference.to_string(),
         source,
     })?;
+    let neighbour = base.and_then(|base| base.repository_at(&reference.host));
+    let neighbour = neighbour.filter(|repository| *repository != reference.repository);
     let registries = Registries {
-        actions: "pull,push",
+        actions: Actions {
+            own: "pull,push",
+            pull_from: neighbour.map(str::to_owned),
+        },
         ..Registries::new(client, settings)
     };
     let push = Push {
         registries,
+        base,
         reference,
     };
     for blob in release.blobs() {
@@ -133,29 +162,66 @@ pub(super) fn is_this_machine(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// A push under way: the client of the registry, and what the image is called there.
-struct Push {
+/// A push under way: the client of the registry, what the image is called there, and where the layers below it come from.
+struct Push<'a> {
     registries: Registries,
+    base: Option<&'a ImageSource>,
     reference: Reference,
 }
 
-impl Push {
+impl Push<'_> {
     async fn blob(&self, blob: &Blob, progress: &dyn Fn(PushStep)) -> Result<(), PushError> {
-        let bytes = blob.content().len() as u64;
+        let bytes = blob.size();
         let url = self.url(&format!("blobs/{}", blob.digest()));
-        let answer = self.send(Method::HEAD, &url, HeaderMap::new(), None).await?;
+        let answer = self
+            .send(Method::HEAD, &url, HeaderMap::new(), Content::Nothing)
+            .await?;
         if answer.status() == StatusCode::OK {
             progress(PushStep::Exists { bytes });
             return Ok(());
         }
+        if self.mount(blob).await? {
+            progress(PushStep::Mounted { bytes });
+            return Ok(());
+        }
+        if let (Some(base), false) = (self.base, blob.is_here()) {
+            let on_layer = |bytes| progress(PushStep::Fetching { bytes });
+            let layers = [blob];
+            let fetched = base.fetch(&layers, &on_layer).await;
+            fetched.map_err(|source| PushError::Base {
+                image: self.reference.to_string(),
+                source,
+            })?;
+        }
         progress(PushStep::Sending { bytes });
         let url = self.url("blobs/uploads/");
-        let answer = self.send(Method::POST, &url, HeaderMap::new(), Some(&[])).await?;
+        let answer = self.send(Method::POST, &url, HeaderMap::new(), Content::Empty);
+        let answer = answer.await?;
         let answer = self.expect(StatusCode::ACCEPTED, answer, "an upload").await?;
         let answer = self.upload(&url, &answer, blob).await?;
         let attempt = format!("the blob {}", blob.digest());
         self.expect(StatusCode::CREATED, answer, &attempt).await?;
         Ok(())
+    }
+
+    /// Whether the registry takes a layer of the base from the repository where that is. One that does not know of it, or
+    /// does not let us read there, begins an upload or refuses: then it is sent as others are. An upload that was begun is
+    /// left to the registry, which forgets those that nobody goes on with.
+    async fn mount(&self, blob: &Blob) -> Result<bool, PushError> {
+        let Some(repository) = &self.registries.actions.pull_from else {
+            return Ok(false);
+        };
+        if blob.content().is_some() {
+            return Ok(false);
+        }
+        let Ok(mut url) = Url::parse(&self.url("blobs/uploads/")) else {
+            return Ok(false);
+        };
+        url.query_pairs_mut()
+            .append_pair("mount", blob.digest())
+            .append_pair("from", repository);
+        let answer = self.send(Method::POST, url.as_str(), HeaderMap::new(), Content::Empty);
+        Ok(answer.await?.status() == StatusCode::CREATED)
     }
 
     /// Sends a blob to where the registry wants it. Credentials go to the registry's own server alone.
@@ -175,17 +241,18 @@ impl Push {
         let headers = content_type("application/octet-stream");
         if is_same_server(&base, &place) {
             return self
-                .send(Method::PUT, place.as_str(), headers, Some(blob.content()))
+                .send(Method::PUT, place.as_str(), headers, Content::Blob(blob))
                 .await;
         }
         if place.scheme() != "https" {
             return Err(wrong("the registry sends blobs to another server, without TLS"));
         }
-        let content = Some(blob.content().to_vec());
-        let answer = self
-            .registries
-            .client
-            .send(Method::PUT, place.as_str(), headers, content);
+        let content = Content::Blob(blob);
+        let body = content.body().map_err(|source| self.failed(source))?;
+        let answer =
+            self.registries
+                .client
+                .send(Method::PUT, place.as_str(), headers, body, content.duration());
         answer.await.map_err(|source| self.failed(source))
     }
 
@@ -193,7 +260,7 @@ impl Push {
         let url = self.url(&format!("manifests/{name}"));
         let headers = content_type(manifest.media_type());
         let answer = self
-            .send(Method::PUT, &url, headers, Some(manifest.content()))
+            .send(Method::PUT, &url, headers, Content::Blob(manifest))
             .await?;
         let answer = self.expect(StatusCode::CREATED, answer, "the manifest").await?;
         match answer.headers().get("docker-content-digest") {
@@ -218,7 +285,7 @@ impl Push {
         method: Method,
         url: &str,
         headers: HeaderMap,
-        content: Option<&[u8]>,
+        content: Content<'_>,
     ) -> Result<Response, PushError> {
         let answer = self
             .registries
@@ -253,10 +320,9 @@ impl Push {
     }
 }
 
-fn content_type(media_type: &'static str) -> HeaderMap {
-    [(CONTENT_TYPE, HeaderValue::from_static(media_type))]
-        .into_iter()
-        .collect()
+fn content_type(media_type: &str) -> HeaderMap {
+    let value = HeaderValue::from_str(media_type).ok();
+    value.map(|value| (CONTENT_TYPE, value)).into_iter().collect()
 }
 
 /// What a registry says of the reason, on one line.

@@ -19,13 +19,22 @@ struct Answer {
     access_token: Option<String>,
 }
 
-/// The authorization that answers a challenge, for `actions` such as `pull`; `None` for a challenge of another kind, and
-/// for a basic one without credentials.
+/// What is to be done in a registry, in the words of tokens.
+#[derive(Clone, Debug)]
+pub(super) struct Actions {
+    /// Such as `pull`, in the repository that is asked.
+    pub(super) own: &'static str,
+    /// Another repository whose blobs are wanted there.
+    pub(super) pull_from: Option<String>,
+}
+
+/// The authorization that answers a challenge; `None` for a challenge of another kind, and for a basic one without
+/// credentials.
 pub(super) async fn authorization(
     client: &Client,
     challenge: &str,
     reference: &Reference,
-    actions: &str,
+    actions: &Actions,
     login: Option<&Login>,
 ) -> Result<Option<HeaderValue>, FetchError> {
     let (scheme, parameters) = challenge.split_once(' ').unwrap_or((challenge, ""));
@@ -50,7 +59,7 @@ pub(super) async fn authorization(
             reference.host
         )));
     }
-    let scope = format!("repository:{}:{actions}", reference.repository);
+    let scope = format!("repository:{}:{}", reference.repository, actions.own);
     url.query_pairs_mut().append_pair("scope", &scope);
     if let Some(service) = parameter(parameters, "service") {
         url.query_pairs_mut().append_pair("service", &service);
@@ -59,7 +68,19 @@ pub(super) async fn authorization(
     if let Some(value) = login.and_then(basic) {
         headers.insert(AUTHORIZATION, value);
     }
-    let response = client.ask(url.as_str(), headers).await?;
+    let mut response = None;
+    if let Some(repository) = &actions.pull_from {
+        let scope = format!("repository:{repository}:pull");
+        let mut both = url.clone();
+        both.query_pairs_mut().append_pair("scope", &scope);
+        // Who may not read the other repository gets a token without it, or none.
+        let answer = client.ask(both.as_str(), headers.clone()).await?;
+        response = Some(answer).filter(|answer| answer.status() == StatusCode::OK);
+    }
+    let response = match response {
+        Some(response) => response,
+        None => client.ask(url.as_str(), headers).await?,
+    };
     if response.status() != StatusCode::OK {
         return Err(FetchError::Status {
             url: realm,
