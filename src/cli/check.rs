@@ -1,7 +1,7 @@
 //! `check`: what is wrong with a project, without a cluster.
 
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,18 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use steersman_chart::{Capabilities, KubeVersion};
 use steersman_model::Environment;
-use steersman_project::check::{Deployed, Finding, Manifests, Project, Severity, Watched, check};
+use steersman_project::check::{
+    AnsibleWatched, Deployed, Finding, Manifests, Project, Severity, Watched, check, required_collections,
+};
+use steersman_project::rbac::Known;
+use steersman_project::tasks::{Search, TaskSurvey};
 use steersman_project::{CustomKind, Scope};
 use steersman_watches::values::user_values;
 use steersman_watches::world::SystemWorld;
-use steersman_watches::{Watch, Watches, WatchesError};
+use steersman_watches::{AnsibleWatch, Watch, Watches, WatchesError};
 
 use super::Failure;
+use super::ansible::{self, Ansible};
 use super::report::print_text;
 use super::style::{Style, Tone, harmless};
 
@@ -34,7 +39,9 @@ What is checked:
   definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the
                      chart's defaults
   samples            in config/samples and deploy/samples: against the definitions
-  roles              in config/rbac and deploy/rbac: whether they hold what the charts need
+  roles, playbooks   what they name is there, ansible-playbook --syntax-check, collections of
+                     requirements.yml, meta/argument_specs.yml against the defaults
+  roles of RBAC      in config/rbac and deploy/rbac: whether they hold what charts and tasks need
   kustomizations     of config/default, else deploy: that it can be built, and what of the above
                      it deploys
   Kubernetes' kinds  those of the charts that are deprecated or gone
@@ -124,9 +131,14 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
     }));
     let deployed = built(&mut findings);
     let entries: Vec<Watched> = watches.iter().map(watched).collect();
+    let search = ansible::search(environment);
+    let of_ansible = watches.ansible().iter();
+    let of_ansible: Vec<AnsibleWatched> = of_ansible.map(|watch| ansible_watched(watch, &search)).collect();
     let begun = Instant::now();
     let project = Project {
         watches: &entries,
+        ansible: &of_ansible,
+        search: &search,
         manifests: &manifests,
         deployed: deployed
             .as_ref()
@@ -136,7 +148,66 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
         expired: Some(&|| begun.elapsed() > RENDERED_WITHIN),
     };
     findings.extend(check(&project, file));
+    if !of_ansible.is_empty() {
+        ask_ansible(&of_ansible, file, &search, environment, &mut findings)?;
+    }
     Ok(findings)
+}
+
+/// What Ansible itself says of roles and playbooks; where there is none, that it was not asked.
+fn ask_ansible(
+    watched: &[AnsibleWatched],
+    file: &str,
+    search: &Search,
+    environment: &Environment,
+    findings: &mut Vec<Finding>,
+) -> anyhow::Result<()> {
+    let Some(ansible) = Ansible::find(search, environment)? else {
+        let style = Style::of(&io::stderr(), environment);
+        let text = "the syntax of roles and playbooks was not checked: ansible-playbook is not on PATH";
+        let line = format!("{} {text}\n", style.paint(Tone::Doubtful, "note:"));
+        // Nobody may read any more (a closed pipe).
+        let _ = io::stderr().lock().write_all(line.as_bytes());
+        return Ok(());
+    };
+    for watched in watched {
+        for content in &watched.contents {
+            let found = ansible.check(content, (file, watched.line))?;
+            // What is said already is not said in other words; of a file that is missing Ansible does not say where it is
+            // named.
+            let is_new = |found: &Finding| {
+                if found.file == file {
+                    return watched.survey.problems.is_empty();
+                }
+                let mut known = findings.iter();
+                !known.any(|known| known.file == found.file && known.line == found.line)
+            };
+            findings.extend(found.filter(is_new));
+        }
+    }
+    for (name, file, line) in ansible.lacking(required_collections(search))? {
+        findings.push(Finding {
+            hint: Some(format!(
+                "`ansible-galaxy collection install -r {file}` installs it"
+            )),
+            message: format!("collection {name} is not installed here"),
+            severity: Severity::Warning,
+            file,
+            line,
+        });
+    }
+    Ok(())
+}
+
+fn ansible_watched(watch: &AnsibleWatch, search: &Search) -> AnsibleWatched {
+    let contents = ansible::contents(watch);
+    AnsibleWatched {
+        kind: ansible::kind(watch, &Known::new()),
+        survey: TaskSurvey::of(&contents, search),
+        contents,
+        options: ansible::task_options(watch, Known::new()),
+        line: watch.line,
+    }
 }
 
 /// The file of the kustomization that `deploy` takes, and its objects; one that can't be built is a finding.

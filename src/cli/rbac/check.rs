@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use steersman_cluster::permissions::{PermissionsError, granted};
 use steersman_model::Environment;
 use steersman_project::rbac::{
-    Asked, Audited, Comparison, Difference, Granted, Purpose, Rule, base_rules, compare,
+    Asked, Audited, Comparison, Difference, Granted, Purpose, Rule, base_rules_of, compare,
     leader_election_rules, metrics_rules, needed, signing_rules,
 };
 
@@ -63,7 +63,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
 fn differences(arguments: &Args, environment: &Environment) -> Result<bool, Failure> {
     let watches = arguments.needs.rules(&arguments.cluster, environment)?;
     let namespaces = arguments.needs.namespaces();
-    let base = base_rules();
+    let base = base_rules_of(&watches);
     let mut rules = base.clone();
     let mut predicted = needed(&base, &namespaces);
     let mut looked_into = namespaces.clone();

@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use steersman_cluster::permissions::{custom_kind, known_to, options};
 use steersman_model::Environment;
-use steersman_project::rbac::{ActsAs, Known, RoleOptions, Rules, roles};
-use steersman_watches::{Watch, Watches};
+use steersman_project::rbac::{ActsAs, Known, Recorded, RoleOptions, Rules, TaskOptions, roles};
+use steersman_project::tasks::TaskSurvey;
+use steersman_watches::{AnsibleWatch, Watch, Watches};
 
+use crate::cli::ansible;
 use crate::cli::cluster::{ClusterFlags, block_on, failed};
 use crate::cli::style::{Style, Tone, harmless};
 use crate::cli::{Failure, report};
@@ -24,7 +26,10 @@ Examples:
   steersman rbac generate --watch-namespace shop,museum --service-account shop-operator
 
   # A small role for the operator, and one for the accounts as which it makes releases
-  steersman rbac generate --impersonate";
+  steersman rbac generate --impersonate
+
+  # With what runs of roles have asked for, as `run --record-permissions` has written it
+  steersman rbac generate --recorded permissions.yaml";
 
 /// Where operator-sdk's projects have their definitions.
 const DEFINITIONS: &str = "config/crd/bases";
@@ -81,6 +86,9 @@ pub(super) struct NeedsFlags {
     /// Part the rights of entries that name no ServiceAccount, too: those of the operator, and those of an account
     #[arg(long)]
     impersonate: bool,
+    /// What runs of roles and playbooks have asked for, as `run --record-permissions` has written it
+    #[arg(long, value_name = "FILE")]
+    recorded: Vec<PathBuf>,
 }
 
 /// Writes the roles.
@@ -90,6 +98,16 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
     for rules in &watches {
         for notice in &rules.notices {
             say(style, &format!("{}: {notice}", rules.kind.kind));
+        }
+    }
+    for (api_version, kind) in arguments.needs.recorded()?.kinds() {
+        let is_it = |rules: &Rules| {
+            !rules.has_releases
+                && (rules.kind.api_version().as_str(), rules.kind.kind.as_str()) == (api_version, kind)
+        };
+        if !watches.iter().any(is_it) {
+            let what = "no entry of watches.yaml with a role or playbook is for";
+            say(style, &format!("recorded: {what} {api_version}, kind {kind}"));
         }
     }
     let text = roles(
@@ -130,7 +148,40 @@ impl NeedsFlags {
         if self.discover {
             known.extend(block_on(discovered(cluster, environment))?);
         }
-        watches.iter().map(|watch| self.of_watch(watch, &known)).collect()
+        let recorded = self.recorded()?;
+        let charts = watches.iter().map(|watch| self.of_watch(watch, &known));
+        let mut rules = charts.collect::<Result<Vec<Rules>, Failure>>()?;
+        let search = ansible::search(environment);
+        for watch in watches.ansible() {
+            let survey = TaskSurvey::of(&ansible::contents(watch), &search);
+            let kind = ansible::kind(watch, &known);
+            let options = self.task_options(watch, known.clone(), recorded.clone());
+            rules.push(Rules::of_tasks(&kind, &survey, &options));
+        }
+        Ok(rules)
+    }
+
+    /// What all records have together.
+    fn recorded(&self) -> Result<Recorded, Failure> {
+        let mut recorded = Recorded::default();
+        for file in &self.recorded {
+            let attempt = || format!("failed to read {}", file.display());
+            let text = fs::read_to_string(file).with_context(attempt);
+            let text = text.map_err(|error| Failure::usage(error, None))?;
+            let read = Recorded::read(&text).with_context(attempt);
+            recorded.extend(&read.map_err(|error| Failure::usage(error, None))?);
+        }
+        Ok(recorded)
+    }
+
+    fn task_options(&self, watch: &AnsibleWatch, known: Known, recorded: Recorded) -> TaskOptions {
+        let account = watch.service_account.clone().map(ActsAs::Account);
+        TaskOptions {
+            acts_as: account.or_else(|| self.impersonate.then_some(ActsAs::AnyAccount)),
+            recorded,
+            allow_escalation: self.allow_escalation,
+            ..ansible::task_options(watch, known)
+        }
     }
 
     /// The namespaces that are watched; none for all of them.

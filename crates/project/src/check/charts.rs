@@ -27,7 +27,7 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
             findings.push(Finding::warning(&watched.chart_path, 0, message));
         }
     }
-    for sample in samples::of(project, watched) {
+    for sample in samples::of(project, &watched.kind) {
         let mut values = sample.value["spec"].as_object().cloned().unwrap_or_default();
         steersman_chart::values::overlay(&mut values, watched.overrides.clone());
         let name = sample.value["metadata"]["name"].as_str().unwrap_or(RELEASE);

@@ -16,37 +16,38 @@ pub(super) struct Defined<'a> {
 }
 
 /// The definition of a watch's kind, and the place of its version in there.
-fn find<'a>(project: &Project<'a>, watched: &Watched) -> Option<(&'a Document, Option<usize>)> {
+fn find<'a>(project: &Project<'a>, kind: &CustomKind) -> Option<(&'a Document, Option<usize>)> {
     let is_wanted = |document: &&Document| {
         document.is("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-            && document.value["spec"]["group"] == watched.kind.group.as_str()
-            && document.value["spec"]["names"]["kind"] == watched.kind.kind.as_str()
+            && document.value["spec"]["group"] == kind.group.as_str()
+            && document.value["spec"]["names"]["kind"] == kind.kind.as_str()
     };
     let document = project.manifests.documents.iter().find(is_wanted)?;
     let versions = document.value["spec"]["versions"].as_array();
     let version = versions
         .into_iter()
         .flatten()
-        .position(|version| version["name"] == watched.kind.version.as_str());
+        .position(|version| version["name"] == kind.version.as_str());
     Some((document, version))
 }
 
 /// The definition of a watch's kind, where the project has one.
-pub(super) fn document_of<'a>(project: &Project<'a>, watched: &Watched) -> Option<&'a Document> {
-    find(project, watched).map(|(document, _)| document)
+pub(super) fn document_of<'a>(project: &Project<'a>, kind: &CustomKind) -> Option<&'a Document> {
+    find(project, kind).map(|(document, _)| document)
 }
 
 /// The schema of a watch's kind, where the project has one.
-pub(super) fn schema_of<'a>(project: &Project<'a>, watched: &Watched) -> Option<Defined<'a>> {
-    let (document, version) = find(project, watched)?;
+pub(super) fn schema_of<'a>(project: &Project<'a>, kind: &CustomKind) -> Option<Defined<'a>> {
+    let (document, version) = find(project, kind)?;
     let schema = &document.value["spec"]["versions"][version?]["schema"]["openAPIV3Schema"];
     schema.is_object().then_some(Defined { document, schema })
 }
 
 /// The kind of a watch, with plural and scope as the project's definition has them.
-pub(super) fn kind_of(project: &Project<'_>, watched: &Watched) -> CustomKind {
-    let mut kind = watched.kind.clone();
-    if let Some((document, _)) = find(project, watched) {
+pub(super) fn kind_of(project: &Project<'_>, kind: &CustomKind) -> CustomKind {
+    let found = find(project, kind);
+    let mut kind = kind.clone();
+    if let Some((document, _)) = found {
         let spec = &document.value["spec"];
         if let Some(plural) = spec["names"]["plural"].as_str() {
             plural.clone_into(&mut kind.plural);
@@ -66,18 +67,32 @@ pub(super) fn check(
     watches_file: &str,
     findings: &mut Vec<Finding>,
 ) {
-    let kind = &watched.kind;
-    let Some((document, version)) = find(project, watched) else {
+    if let Some(document) = document_of(project, &watched.kind) {
+        check_scope(document, watched, watches_file, findings);
+    }
+    let place = (watches_file, watched.line);
+    if check_kind(project, &watched.kind, place, findings) {
+        check_defaults(project, watched, findings);
+    }
+}
+
+/// Gives whether samples can be compared with it.
+pub(super) fn check_kind(
+    project: &Project<'_>,
+    kind: &CustomKind,
+    (watches_file, line): (&str, u32),
+    findings: &mut Vec<Finding>,
+) -> bool {
+    let Some((document, version)) = find(project, kind) else {
         let message = format!(
             "the project has no definition of {}, kind {}",
             kind.api_version(),
             kind.kind
         );
         let hint = "`steersman crd --output-dir config/crd/bases` writes it";
-        findings.push(Finding::warning(watches_file, watched.line, message).with_hint(hint));
-        return;
+        findings.push(Finding::warning(watches_file, line, message).with_hint(hint));
+        return false;
     };
-    check_scope(document, watched, watches_file, findings);
     let Some(version) = version else {
         let message = format!(
             "the definition has no version {}, which watches.yaml names",
@@ -88,7 +103,7 @@ pub(super) fn check(
             document.line_of("/spec/versions"),
             message,
         ));
-        return;
+        return false;
     };
     let place = format!("/spec/versions/{version}");
     let version = &document.value["spec"]["versions"][version];
@@ -120,9 +135,7 @@ pub(super) fn check(
             message,
         ));
     }
-    if faults.is_empty() {
-        check_defaults(project, watched, findings);
-    }
+    faults.is_empty()
 }
 
 fn check_scope(document: &Document, watched: &Watched, watches_file: &str, findings: &mut Vec<Finding>) {
@@ -138,7 +151,7 @@ fn check_scope(document: &Document, watched: &Watched, watches_file: &str, findi
 
 /// The chart's defaults as a spec.
 fn check_defaults(project: &Project<'_>, watched: &Watched, findings: &mut Vec<Finding>) {
-    let Some(defined) = schema_of(project, watched) else {
+    let Some(defined) = schema_of(project, &watched.kind) else {
         return;
     };
     let file = &defined.document.file;

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::manifests::Document;
-use super::{Finding, Project, Watched, definitions};
+use super::{Finding, Project, definitions};
+use crate::CustomKind;
 
 /// The objects of a kustomization.
 #[derive(Clone, Copy, Debug)]
@@ -15,15 +16,15 @@ pub struct Deployed<'a> {
 }
 
 /// Whether a definition that the project has is deployed with the operator.
-pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec<Finding>) {
-    let (Some(deployed), Some(document)) = (&project.deployed, definitions::document_of(project, watched))
+pub(super) fn check(project: &Project<'_>, kind: &CustomKind, findings: &mut Vec<Finding>) {
+    let (Some(deployed), Some(document)) = (&project.deployed, definitions::document_of(project, kind))
     else {
         return;
     };
     let is_deployed = deployed.objects.iter().any(|object| {
         object["kind"] == "CustomResourceDefinition"
-            && object["spec"]["group"] == watched.kind.group.as_str()
-            && object["spec"]["names"]["kind"] == watched.kind.kind.as_str()
+            && object["spec"]["group"] == kind.group.as_str()
+            && object["spec"]["names"]["kind"] == kind.kind.as_str()
     });
     if !is_deployed {
         let message = format!("{} leaves this definition out", deployed.file);

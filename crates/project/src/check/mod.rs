@@ -5,10 +5,12 @@
 //! confinement  whether the author of a resource can reach whatever the operator can
 //! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
 //! deployed     definitions and roles are those that the project's kustomization has
-//! roles        hold what the operator needs for the charts
+//! roles        hold what the operator needs for the charts and tasks
+//! ansible      roles and playbooks: what they name is there, specifications of arguments fit the defaults
 //! samples      fit their definitions, and nothing in them is dropped
 //! ```
 
+mod ansible;
 mod charts;
 mod confinement;
 mod definitions;
@@ -22,6 +24,7 @@ mod structure;
 
 use steersman_chart::{Chart, KubeVersion, Values, World};
 
+pub use ansible::{AnsibleWatched, required_collections};
 pub use deployed::Deployed;
 pub use finding::{Finding, Severity};
 pub use manifests::{Manifests, ReadError};
@@ -29,6 +32,8 @@ pub use structural::{Verdict, judge};
 pub use structure::structural_faults;
 
 use crate::CustomKind;
+use crate::rbac::Known;
+use crate::tasks::Search;
 
 /// How many findings of one kind are listed for one file.
 const LISTED: usize = 10;
@@ -36,8 +41,12 @@ const LISTED: usize = 10;
 /// All that is checked against each other, loaded beforehand.
 #[derive(Clone, Copy)]
 pub struct Project<'a> {
-    /// The checked entries of watches.yaml.
+    /// The checked entries of watches.yaml that have a chart.
     pub watches: &'a [Watched],
+    /// Those with a role or playbook.
+    pub ansible: &'a [AnsibleWatched],
+    /// Where what these name is looked for; its root is the project's folder.
+    pub search: &'a Search,
     /// The manifests in the project's folders.
     pub manifests: &'a Manifests,
     /// What its kustomization makes of them, where it has one.
@@ -87,6 +96,7 @@ pub struct Watched {
 /// use steersman_chart::{Capabilities, Chart, Values};
 /// use steersman_project::CustomKind;
 /// use steersman_project::check::{Manifests, Project, Watched, check};
+/// use steersman_project::tasks::Search;
 /// # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
 /// # struct Nowhere;
 /// # impl World for Nowhere {
@@ -112,6 +122,8 @@ pub struct Watched {
 /// };
 /// let project = Project {
 ///     watches: &[watched],
+///     ansible: &[],
+///     search: &Search::default(),
 ///     manifests: &Manifests::default(),
 ///     deployed: None,
 ///     kube_version: &Capabilities::default().kube_version,
@@ -128,9 +140,21 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
         charts::check(project, watched, &mut findings);
         confinement::check(watched, watches_file, &mut findings);
         definitions::check(project, watched, watches_file, &mut findings);
-        deployed::check(project, watched, &mut findings);
-        samples::check(project, watched, &mut findings);
+        deployed::check(project, &watched.kind, &mut findings);
+        samples::check(project, &watched.kind, &mut findings);
         roles::check(project, watched, &mut findings);
+    }
+    for watched in project.ansible {
+        let place = (watches_file, watched.line);
+        ansible::check(project, watched, place, &mut findings);
+        let kind = &watched.kind;
+        // Kubernetes defines its own.
+        if Known::of_kubernetes().get(&kind.group, &kind.kind).is_none() {
+            definitions::check_kind(project, kind, place, &mut findings);
+        }
+        deployed::check(project, &watched.kind, &mut findings);
+        samples::check(project, &watched.kind, &mut findings);
+        roles::check_tasks(project, watched, &mut findings);
     }
     findings.sort();
     findings.dedup();

@@ -1,36 +1,61 @@
-//! Roles: whether they let the operator do what its charts need.
+//! Roles: whether they let the operator do what its charts and tasks need.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use steersman_chart::survey::Survey;
 
-use crate::rbac::{ActsAs, Granted, Needs, Options, Rule};
+use crate::CustomKind;
+use crate::rbac::{ActsAs, Difference, Granted, Needs, Options, Rule, Rules, base_rules_of, compare, needed};
 
 use super::manifests::Document;
-use super::{Finding, Project, Watched, definitions, deployed};
+use super::{AnsibleWatched, Finding, Project, Watched, definitions, deployed};
 
 const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
 /// Whether the project's roles hold what the operator needs for a watch. Projects without any role have it elsewhere.
 pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec<Finding>) {
-    let bound = roles(project);
-    let Some(main) = main_role(&bound, &watched.kind.group) else {
-        return;
-    };
     let options = Options {
         ignores_dependents: watched.ignores_dependents,
         acts_as: watched.service_account.clone().map(ActsAs::Account),
         ..Options::default()
     };
-    // What is wrong with the templates is said of the chart.
-    let Ok(survey) = Survey::of(&watched.chart) else {
+    let kind = definitions::kind_of(project, &watched.kind);
+    check_missing(project, &kind, findings, |granted| {
+        // What is wrong with the templates is said of the chart.
+        let Ok(survey) = Survey::of(&watched.chart) else {
+            return Vec::new();
+        };
+        let needs = Needs::of_survey(&kind, &survey, &options);
+        needs.missing(&BTreeSet::new(), granted)
+    });
+}
+
+/// The same for an entry with a role or playbook.
+pub(super) fn check_tasks(project: &Project<'_>, watched: &AnsibleWatched, findings: &mut Vec<Finding>) {
+    let kind = definitions::kind_of(project, &watched.kind);
+    check_missing(project, &kind, findings, |granted| {
+        let rules = [Rules::of_tasks(&kind, &watched.survey, &watched.options)];
+        let mut all = base_rules_of(&rules);
+        all.extend(rules[0].rules.iter().cloned());
+        let missing = compare(granted, &needed(&all, &BTreeSet::new())).missing;
+        Difference::all(missing, &all)
+    });
+}
+
+fn check_missing(
+    project: &Project<'_>,
+    kind: &CustomKind,
+    findings: &mut Vec<Finding>,
+    missing: impl Fn(&[Granted]) -> Vec<Difference>,
+) {
+    let bound = roles(project);
+    let Some(main) = main_role(&bound, &kind.group) else {
         return;
     };
-    let needs = Needs::of_survey(&definitions::kind_of(project, watched), &survey, &options);
     // Where a role is bound decides in which namespaces it holds; here it counts that there is one.
     let granted: Vec<Granted> = bound.iter().flat_map(|role| granted(role)).collect();
-    for missing in needs.missing(&BTreeSet::new(), &granted) {
+    for missing in missing(&granted) {
         let name = match missing.name.as_str() {
             "" => missing.resource,
             name => format!("{} {name}", missing.resource),
@@ -39,8 +64,8 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
             "{} may not {} {name}, which {} {} needs",
             main["metadata"]["name"].as_str().unwrap_or("the role"),
             missing.verbs.join(", "),
-            watched.kind.api_version(),
-            watched.kind.kind
+            kind.api_version(),
+            kind.kind
         );
         let hint = "its rules have to name these verbs";
         let (file, line) = place_of(project, main);

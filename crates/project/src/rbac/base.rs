@@ -1,6 +1,6 @@
 //! What the operator needs whatever its charts are.
 
-use super::{ActsAs, Rule};
+use super::{ActsAs, Rule, Rules};
 use crate::{CustomKind, Scope};
 
 /// What the operator does with Helm's Secrets and events, for any chart.
@@ -12,13 +12,37 @@ pub fn base_rules() -> Vec<Rule> {
             &["get", "list", "watch", "create", "patch", "delete"],
             "the revisions of releases are Helm's Secrets",
         ),
-        Rule::new(
-            "",
-            &["events"],
-            &["create"],
-            "what becomes of custom resources is told by events",
-        ),
+        events(),
     ]
+}
+
+/// What the operator does for any role or playbook. What their tasks make is for the tasks to say.
+pub fn run_base_rules() -> Vec<Rule> {
+    vec![events()]
+}
+
+fn events() -> Rule {
+    Rule::new(
+        "",
+        &["events"],
+        &["create"],
+        "what becomes of custom resources is told by events",
+    )
+}
+
+/// What the operator does with the custom resources of a kind that a role or playbook is run for.
+pub fn run_rules(kind: &CustomKind) -> Vec<Rule> {
+    custom_resource(kind)
+}
+
+/// What an operator of these watches does whatever their charts and tasks are: one without charts has no releases.
+pub fn base_rules_of(watches: &[Rules]) -> Vec<Rule> {
+    let has_releases = watches.is_empty() || watches.iter().any(|rules| rules.has_releases);
+    if has_releases {
+        base_rules()
+    } else {
+        run_base_rules()
+    }
 }
 
 /// What an operator with `--leader-elect` needs in its own namespace.
@@ -110,21 +134,26 @@ pub(super) fn ownership(kind: &CustomKind) -> Vec<Rule> {
 
 /// What an operator needs that makes releases as a ServiceAccount.
 pub(super) fn acting(acts_as: &ActsAs) -> Vec<Rule> {
-    let mut impersonate = Rule::new(
-        "",
-        &["serviceaccounts"],
-        &["impersonate"],
-        "releases are made as a ServiceAccount of their namespace",
-    )
-    .held();
-    if let ActsAs::Account(name) = acts_as {
-        impersonate.resource_names.push(name.clone());
-    }
     let namespaces = Rule::new(
         "",
         &["namespaces"],
         &["get"],
         "whether a namespace is being deleted whose ServiceAccount may do nothing any more",
     );
-    vec![impersonate, namespaces]
+    vec![
+        impersonate(
+            acts_as,
+            "releases are made as a ServiceAccount of their namespace",
+        ),
+        namespaces,
+    ]
+}
+
+/// The leave to act as a ServiceAccount.
+pub(super) fn impersonate(acts_as: &ActsAs, reason: &str) -> Rule {
+    let mut impersonate = Rule::new("", &["serviceaccounts"], &["impersonate"], reason).held();
+    if let ActsAs::Account(name) = acts_as {
+        impersonate.resource_names.push(name.clone());
+    }
+    impersonate
 }

@@ -26,6 +26,13 @@ pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
 
 /// The server asks for `escalate` on a role that is written, and for `bind` on one that is bound, by their names.
 fn allow(survey: &Survey, rules: &mut Rules) {
+    let whose = rules.whose();
+    let what_is_written = format!("the {whose} roles, which grant what the operator does not have");
+    let what_is_bound = if rules.has_releases {
+        "roles that the chart binds"
+    } else {
+        "roles that tasks bind"
+    };
     for (is_cluster_role, resource, reach) in ROLES {
         let shipped = survey
             .roles
@@ -48,16 +55,15 @@ fn allow(survey: &Survey, rules: &mut Rules) {
             rule.reach = reach;
             rules.rules.push(rule);
         };
-        let what_is_written = "the chart's roles, which grant what the operator does not have";
         if written == bound && written != Names::none() {
-            add(&["bind", "escalate"], &written, what_is_written);
+            add(&["bind", "escalate"], &written, &what_is_written);
             continue;
         }
         if written != Names::none() {
-            add(&["escalate"], &written, what_is_written);
+            add(&["escalate"], &written, &what_is_written);
         }
         if bound != Names::none() {
-            add(&["bind"], &bound, "roles that the chart binds");
+            add(&["bind"], &bound, what_is_bound);
         }
     }
 }
@@ -108,12 +114,8 @@ fn copy(survey: &Survey, rules: &mut Rules) {
             } else {
                 Reach::Namespaces
             };
-            grant(
-                rule,
-                reach,
-                format!("granted by the chart's {what} in {}", role.place),
-                rules,
-            );
+            let reason = format!("granted by the {} {what} in {}", rules.whose(), role.place);
+            grant(rule, reach, reason, rules);
         }
         if role.is_incomplete {
             rules.notice(format!(

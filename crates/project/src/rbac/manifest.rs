@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::write::{MARKER, base_block, block, block_elsewhere, block_of, block_of_account, items};
+use super::write::{MARKER, base_block_of, block, block_elsewhere, block_of, block_of_account, items};
 use super::{ActsAs, Reach, Rules, leader_election_rules, metrics_rules, signing_rules};
 
 /// Whose roles they are, and where they hold.
@@ -51,7 +51,7 @@ pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
     };
     if options.watch_namespaces.is_empty() {
         let blocks: String = watches.iter().map(block).collect();
-        let rules = format!("{}{blocks}{}{MARKER}\n", base_block(), metrics());
+        let rules = format!("{}{blocks}{}{MARKER}\n", base_block_of(watches), metrics());
         documents.push(role("ClusterRole", &options.name, None, options, &rules));
         documents.extend(binding("ClusterRole", &options.name, None, options));
     } else {
@@ -68,7 +68,7 @@ pub fn roles(watches: &[Rules], options: &RoleOptions) -> String {
             .iter()
             .map(|rules| block_of(rules, Reach::Namespaces))
             .collect();
-        let rules = format!("{}{blocks}{MARKER}\n", base_block());
+        let rules = format!("{}{blocks}{MARKER}\n", base_block_of(watches));
         let mut of_namespaces: BTreeMap<&str, String> = BTreeMap::new();
         for watch in watches {
             for (namespace, rules) in watch.outside(&options.watch_namespaces) {
@@ -123,8 +123,13 @@ fn of_accounts(watches: &[Rules], options: &RoleOptions) -> Vec<String> {
             let blocks = watches.iter().map(|rules| block_of_account(rules, reach));
             blocks.collect()
         };
+        let (what, of_whole_cluster) = if watches.iter().any(|rules| rules.has_releases) {
+            ("releases are made", "What charts have and look up")
+        } else {
+            ("runs write", "What tasks ask for")
+        };
         let of_namespaces = format!(
-            "# Of the accounts as which releases are made. In each namespace with such resources:\n\
+            "# Of the accounts as which {what}. In each namespace with such resources:\n\
              #   kubectl create rolebinding {name} --clusterrole={name} \\\n\
              #     --serviceaccount=NAMESPACE:{account} --namespace=NAMESPACE\n{}",
             role("ClusterRole", &name, None, options, &blocks(Reach::Namespaces))
@@ -142,7 +147,7 @@ fn of_accounts(watches: &[Rules], options: &RoleOptions) -> Vec<String> {
             let name = format!("{name}-cluster");
             let text = role("ClusterRole", &name, None, options, &of_cluster);
             documents.push(format!(
-                "# What charts have and look up in the whole cluster. A ClusterRoleBinding gives it to an account: only to\n\
+                "# {of_whole_cluster} in the whole cluster. A ClusterRoleBinding gives it to an account: only to\n\
                  # one whose resources nobody may write but those who may do all of this.\n{text}"
             ));
         }

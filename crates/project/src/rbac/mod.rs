@@ -1,4 +1,4 @@
-//! The permissions that an operator needs, from what its charts can produce.
+//! The permissions that an operator needs, from what its charts can produce and what its roles and playbooks ask for.
 //!
 //! Every rule names its verbs and says why it is there; there is no `*` but in what a chart's own roles grant. What the
 //! charts leave open is a [notice](Rules::notices), not a guess.
@@ -30,19 +30,26 @@ mod elsewhere;
 mod escalation;
 mod manifest;
 mod needs;
+mod recorded;
 mod resources;
 mod rule;
+mod tasks;
 pub mod write;
 
 pub use account::ActsAs;
 pub use audit::Audited;
-pub use base::{SIGNING_KEYS, base_rules, leader_election_rules, metrics_rules, signing_rules};
+pub use base::{
+    SIGNING_KEYS, base_rules, base_rules_of, leader_election_rules, metrics_rules, run_base_rules, run_rules,
+    signing_rules,
+};
 pub use compare::{AggregatedRole, Asked, Comparison, Granted, compare, needed};
 pub use difference::Difference;
 pub use manifest::{RoleOptions, roles};
 pub use needs::Needs;
+pub use recorded::{Recorded, RecordedError, RecordedPlace, RecordedRequest};
 pub use resources::{KUBERNETES, Known, ResourceName};
 pub use rule::{Purpose, Reach, Rule};
+pub use tasks::{Follows, TaskOptions};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,6 +87,8 @@ pub struct Rules {
     pub elsewhere: BTreeMap<String, Vec<Rule>>,
     /// What the person who reads the role has to know: kinds that values decide, names that were guessed.
     pub notices: Vec<String>,
+    /// Whether its resources have releases of a chart, whose revisions are Secrets; otherwise runs of Ansible.
+    pub has_releases: bool,
 }
 
 impl Rules {
@@ -109,6 +118,7 @@ impl Rules {
             account: Vec::new(),
             elsewhere: BTreeMap::new(),
             notices: Vec::new(),
+            has_releases: true,
         };
         chart::add(survey, options, &mut rules);
         escalation::add(survey, options, &mut rules);
@@ -137,6 +147,11 @@ impl Rules {
         self.elsewhere
             .iter()
             .filter(move |(namespace, _)| is_outside(namespace))
+    }
+
+    /// Whose the objects are, in notices.
+    fn whose(&self) -> &'static str {
+        if self.has_releases { "chart's" } else { "tasks'" }
     }
 
     /// The permissions for resources in namespaces; a `Role` can hold them.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Reach, Rule, Rules};
+use crate::CustomKind;
 
 /// Where operator-sdk's projects take up the rules of further kinds.
 pub const MARKER: &str = "#+kubebuilder:scaffold:rules";
@@ -12,8 +13,38 @@ const WIDTH: usize = 116;
 
 /// The operator's own rules, as items of a role's `rules`.
 pub fn base_block() -> String {
+    base_block_of(&[])
+}
+
+/// The same for an operator of these watches.
+pub(super) fn base_block_of(watches: &[Rules]) -> String {
     let mut out = heading("Base operator rules");
-    out.push_str(&items(&super::base_rules()));
+    out.push_str(&items(&super::base_rules_of(watches)));
+    out
+}
+
+/// The operator's own rules where roles and playbooks are all that it runs.
+pub fn run_base_block() -> String {
+    let mut out = heading("Base operator rules");
+    out.push_str(&items(&super::run_base_rules()));
+    out
+}
+
+/// What stands below the rules for a kind that Ansible makes: nobody but the author of the tasks knows the rest.
+const TASKS: &str = "\
+# What the tasks make, change or read is still to be said here; `list` and `watch` are for noticing what others change of it:
+#- apiGroups:
+#  - apps
+#  resources:
+#  - deployments
+#  verbs: [get, list, watch, create, update, patch, delete]
+";
+
+/// The rules for a kind that a role or playbook is run for, as items of a role's `rules`, under a heading that names it.
+pub fn run_block(kind: &CustomKind) -> String {
+    let mut out = heading_of(kind);
+    out.push_str(&items(&super::run_rules(kind)));
+    out.push_str(TASKS);
     out
 }
 
@@ -88,7 +119,10 @@ pub fn items<'a>(rules: impl IntoIterator<Item = &'a Rule>) -> String {
 }
 
 fn kind_heading(rules: &Rules) -> String {
-    let kind = &rules.kind;
+    heading_of(&rules.kind)
+}
+
+fn heading_of(kind: &CustomKind) -> String {
     heading(&format!("Rules for {}, Kind: {}", kind.api_version(), kind.kind))
 }
 
@@ -99,7 +133,8 @@ fn heading(text: &str) -> String {
 fn notices(rules: &Rules) -> String {
     let mut out = String::new();
     if !rules.notices.is_empty() {
-        out.push_str("# Not told by the chart, so look at this:\n");
+        let source = if rules.has_releases { "chart" } else { "tasks" };
+        let _ = writeln!(out, "# Not told by the {source}, so look at this:");
         for notice in &rules.notices {
             comment(&format!("- {notice}"), &mut out);
         }
