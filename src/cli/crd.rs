@@ -1,4 +1,4 @@
-//! `crd`: the definitions of the kinds that watches.yaml names, with schemas from their charts.
+//! `crd`: the definitions of the kinds that watches.yaml names, with schemas from their charts and roles.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,15 @@ use serde_json::Value;
 use steersman_chart::{Chart, Values};
 use steersman_cluster::permissions::custom_kind;
 use steersman_model::Environment;
-use steersman_project::definition::{Definition, Options, distinguish};
+use steersman_project::definition::{Definition, DefinitionError, Options, RoleOptions, distinguish};
 use steersman_project::rbac::Known;
-use steersman_project::{CustomKind, Scope};
+use steersman_project::{CustomKind, Role, Scope};
 use steersman_watches::values::user_values;
-use steersman_watches::{Watch, Watches};
+use steersman_watches::{AnsibleWatch, Watch, Watches};
 
 use super::Failure;
 use super::report::print_text;
+use super::scaffold::{is_of_kubernetes, options_of, roles_of};
 use super::style::{Style, Tone, harmless};
 
 const EXAMPLES: &str = "\
@@ -62,7 +63,7 @@ pub(super) struct Args {
     /// Whether resources of the chart's kind are in namespaces
     #[arg(long, value_enum, default_value_t = ScopeName::Namespaced, requires = "chart")]
     scope: ScopeName,
-    /// Write the chart's defaults into each resource when it is created. They stay there when the chart's change
+    /// Write the defaults of the chart or role into each resource when it is created. They stay there when those change
     #[arg(long)]
     defaults: bool,
     /// Print YAML or JSON
@@ -90,8 +91,21 @@ enum Form {
 /// A kind, and what its definition follows from.
 struct Subject {
     kind: CustomKind,
-    chart: Chart,
-    options: Options,
+    source: Source,
+}
+
+enum Source {
+    Chart(Box<Chart>, Options),
+    Roles(Vec<Role>, RoleOptions),
+}
+
+impl Subject {
+    fn definition(&self) -> Result<Definition, DefinitionError> {
+        match &self.source {
+            Source::Chart(chart, options) => Definition::of(&self.kind, chart, options),
+            Source::Roles(roles, options) => Definition::of_roles(&self.kind, roles, options),
+        }
+    }
 }
 
 /// Prints the definitions.
@@ -103,8 +117,9 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
     let style = Style::of(&io::stderr(), environment);
     let mut definitions = Vec::new();
     for subject in &subjects {
-        let definition = Definition::of(&subject.kind, &subject.chart, &subject.options);
-        let definition = definition.map_err(|error| Failure::usage(error, None))?;
+        let definition = subject
+            .definition()
+            .map_err(|error| Failure::usage(error, None))?;
         for notice in definition.notices() {
             say(style, &format!("{} {notice}", subject.kind.kind));
         }
@@ -140,24 +155,44 @@ fn of_chart(arguments: &Args, path: &Path) -> Result<Subject, Failure> {
     kind.plural = arguments.plural.clone().unwrap_or(kind.plural);
     Ok(Subject {
         kind,
-        chart,
-        options: options(arguments, Values::new()),
+        source: Source::Chart(Box::new(chart), options(arguments, Values::new())),
     })
 }
 
 fn of_watches(arguments: &Args, environment: &Environment) -> Result<Vec<Subject>, Failure> {
     let watches = Watches::load(&arguments.watches_file, environment)?;
-    let is_wanted = |watch: &&Watch| {
-        arguments
-            .kind
-            .as_ref()
-            .is_none_or(|kind| watch.gvk.kind.eq_ignore_ascii_case(kind))
+    let is_wanted = |kind: &str| {
+        let wanted = arguments.kind.as_ref();
+        wanted.is_none_or(|wanted| kind.eq_ignore_ascii_case(wanted))
     };
-    let subjects: Vec<Subject> = watches
+    let mut subjects: Vec<Subject> = watches
         .iter()
-        .filter(is_wanted)
+        .filter(|watch| is_wanted(&watch.gvk.kind))
         .map(|watch| of_watch(arguments, watch))
         .collect();
+    let mut is_defined = false;
+    for watch in watches
+        .ansible()
+        .iter()
+        .filter(|watch| is_wanted(&watch.gvk.kind))
+    {
+        if is_of_kubernetes(watch) {
+            let style = Style::of(&io::stderr(), environment);
+            say(
+                style,
+                &format!(
+                    "{} is a kind of Kubernetes' own, which defines it",
+                    watch.gvk.kind
+                ),
+            );
+            is_defined = true;
+            continue;
+        }
+        subjects.push(of_ansible(arguments, watch, environment)?);
+    }
+    if is_defined && subjects.is_empty() {
+        return Ok(subjects);
+    }
     if subjects.is_empty() {
         return Err(unknown_kind(arguments, &watches));
     }
@@ -172,7 +207,9 @@ fn of_watches(arguments: &Args, environment: &Environment) -> Result<Vec<Subject
 
 fn unknown_kind(arguments: &Args, watches: &Watches) -> Failure {
     let wanted = arguments.kind.as_deref().unwrap_or_default();
-    let known: Vec<&str> = watches.iter().map(|watch| watch.gvk.kind.as_str()).collect();
+    let of_charts = watches.iter().map(|watch| &watch.gvk);
+    let known = of_charts.chain(watches.ansible().iter().map(|watch| &watch.gvk));
+    let known: Vec<&str> = known.map(|gvk| gvk.kind.as_str()).collect();
     let hint = format!("its kinds are {}", known.join(", "));
     let file = arguments.watches_file.display();
     Failure::usage(anyhow!("`{file}` has no kind {wanted}"), Some(hint))
@@ -185,9 +222,19 @@ fn of_watch(arguments: &Args, watch: &Watch) -> Subject {
     let given = user_values(&Value::Null, &watch.override_values).unwrap_or_default();
     Subject {
         kind,
-        chart: watch.chart.clone(),
-        options: options(arguments, given),
+        source: Source::Chart(Box::new(watch.chart.clone()), options(arguments, given)),
     }
+}
+
+fn of_ansible(arguments: &Args, watch: &AnsibleWatch, environment: &Environment) -> Result<Subject, Failure> {
+    let gvk = &watch.gvk;
+    let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
+    kind.plural = arguments.plural.clone().unwrap_or(kind.plural);
+    let roles = roles_of(watch, environment)?;
+    Ok(Subject {
+        kind,
+        source: Source::Roles(roles, options_of(watch, arguments.defaults)),
+    })
 }
 
 fn options(arguments: &Args, given: Values) -> Options {

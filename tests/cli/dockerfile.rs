@@ -125,3 +125,50 @@ fn the_dockerfile_of_a_project_adds_to_the_base_what_build_adds() {
     let argument = dockerfile.lines().find_map(|line| line.strip_prefix("ARG BASE="));
     assert!(text("Makefile").contains(&format!("--base -t {} ", argument.unwrap())));
 }
+
+#[test]
+fn the_dockerfile_of_a_project_of_ansible_starts_the_operator_on_python() {
+    let project = Project::new();
+    fs::remove_file(project.path().join("watches.yaml")).unwrap();
+    let arguments = [
+        "init",
+        "--plugins=ansible",
+        "--project-name=shop",
+        "--kind=Shop",
+        "--generate-role",
+    ];
+    let ended = project.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let text = fs::read_to_string(project.path().join("Dockerfile")).unwrap();
+    let stage = Stage::last_of(&project.path().join("Dockerfile"));
+    // The user and the arguments of the image without Python.
+    let base = built(&["--base"]).config;
+    assert_eq!(base["config"]["User"], stage.user.as_str());
+    let mut entrypoint = base["config"]["Entrypoint"].clone();
+    entrypoint[0] = "/usr/local/bin/ansible-operator".into();
+    assert_eq!(stage.entrypoint, entrypoint);
+    assert_eq!(
+        (stage.from.as_str(), stage.folder.as_str()),
+        ("${PYTHON}", "/opt/ansible")
+    );
+    let home = |name: &str| (name.to_owned(), format!("/opt/ansible/{name}"));
+    let copied = ["requirements.yml", "watches.yaml", "roles", "playbooks"].map(home);
+    assert_eq!(stage.copied, copied);
+    // Each of what is copied is there, also where it is empty.
+    for (name, _) in &stage.copied {
+        assert!(project.path().join(name).exists(), "{name}");
+    }
+    // The versions are those that the tests' own runs are made with.
+    let pins =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("build/ansible/requirements.txt"))
+            .unwrap();
+    let pinned: Vec<&str> = text
+        .lines()
+        .map(|line| line.trim().trim_end_matches('\\').trim())
+        .filter(|line| line.contains("=="))
+        .collect();
+    assert_eq!(pinned.len(), 5);
+    for pin in pinned {
+        assert!(pins.lines().any(|line| line == pin), "{pin} is not in {pins}");
+    }
+}

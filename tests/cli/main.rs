@@ -2,11 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends there")]
 
+mod ansible;
+mod base;
 mod build;
+mod build_files;
+mod build_from;
+mod build_hostile;
 mod bundle;
 mod bundle_image;
 mod bundle_plain;
 mod check;
+mod check_ansible;
 mod cluster;
 mod completion;
 mod configuration;
@@ -19,9 +25,11 @@ mod helm;
 mod hostile;
 mod lint;
 mod man;
+mod neighbour;
 mod program;
 mod progress;
 mod rbac;
+mod rbac_ansible;
 mod repository;
 mod run;
 mod scaffold;

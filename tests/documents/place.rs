@@ -30,6 +30,7 @@ pub(crate) const OTHERS: &[(&str, &str)] = &[
     ("kubectl", "asks a cluster"),
     ("helm", "asks a cluster"),
     ("cargo", "compiles"),
+    ("molecule", "needs a cluster"),
     ("benches/run.sh", "measures for minutes"),
     ("benches/operator.sh", "measures for minutes"),
 ];

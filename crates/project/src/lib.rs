@@ -1,6 +1,6 @@
-//! Operator projects: what a chart becomes before it meets a cluster.
+//! Operator projects: what charts, roles and playbooks become before they meet a cluster.
 //!
-//! A project is a folder with charts, `watches.yaml`, and the manifests that bring its operator into a cluster. Nothing
+//! A project is a folder with charts or roles, `watches.yaml`, and the manifests that bring its operator into a cluster. Nothing
 //! here asks a cluster or the network.
 //!
 //! ```
@@ -23,7 +23,10 @@ pub mod definition;
 pub mod layout;
 mod operator_image;
 pub mod rbac;
+mod role;
+pub mod tasks;
 pub mod yaml;
 
 pub use custom_kind::{CustomKind, Scope};
 pub use operator_image::{OperatorImageError, set_operator_image};
+pub use role::{Role, RoleError, roles_of_playbook};

@@ -1,15 +1,16 @@
-//! `create api`: another kind in a project, or a newer chart for one.
+//! `create api`: another kind in a project, of a chart or of a role, or a newer chart for one.
 
 mod project;
 mod update;
 
 use std::path::{Path, PathBuf};
 
+use project::Opened;
 use steersman_model::Environment;
-use steersman_project::layout;
+use steersman_project::layout::{self, Plugin};
 
 use super::Failure;
-use super::scaffold::{self, ApiFlags, Changes, Fetched, SourceFlags};
+use super::scaffold::{self, AnsibleFlags, ApiFlags, Changes, Fetched, Named, NewKind, SourceFlags, wrong};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,6 +20,10 @@ Examples:
 
   # A kind with a small chart to begin with
   steersman create api --group cache --kind Shop
+
+  # A kind that a role makes, and one that a playbook makes with its role
+  steersman create api --group cache --kind Memcached --generate-role
+  steersman create api --group cache --kind Redis --generate-role --generate-playbook
 
   # A newer chart for a kind: what would change, and then the change
   steersman create api --update --helm-chart oci://registry.example.com/charts/shop --dry-run
@@ -34,7 +39,7 @@ pub(super) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Add a kind to the project, or take a newer chart into one
+    /// Add a kind to the project, of a chart or of a role, or take a newer chart into one
     Api(Box<ApiArgs>),
 }
 
@@ -49,6 +54,8 @@ struct ApiArgs {
     update: UpdateFlags,
     #[command(flatten)]
     api: ApiFlags,
+    #[command(flatten)]
+    ansible: AnsibleFlags,
     #[command(flatten)]
     source: SourceFlags,
 }
@@ -77,31 +84,92 @@ struct UpdateFlags {
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
     let Command::Api(arguments) = arguments.what;
     if arguments.update.update {
+        if arguments.ansible.is_given() {
+            return Err(wrong(
+                "--update takes a newer chart, and no role",
+                "leave --generate-role and --generate-playbook out",
+            ));
+        }
         return update::exec(&arguments, environment);
     }
     let folder = Path::new(".");
-    let (project, mut shared) = project::read(folder)?;
-    let fetched = arguments.source.fetch(folder, environment)?;
-    let chart = fetched.as_ref().map(|fetched| fetched.chart.name());
-    let (resource, kind) = arguments.api.resource(&project.domain, chart)?;
-    let fetched = match fetched {
-        Some(fetched) => fetched,
-        None => Fetched::of(layout::starter_chart(&kind.kind))?,
-    };
-    let before = shared.clone();
+    let mut opened = project::read(folder)?;
+    let before = opened.shared.clone();
     let mut changes = Changes::default();
-    scaffold::plan(&mut shared, &project, &resource, &kind, &fetched, &mut changes)?;
-    for (path, text) in shared {
+    let is_chart = arguments.source.helm_chart.is_some();
+    let by_ansible = arguments.ansible.is_given() || (opened.plugin == Plugin::Ansible && !is_chart);
+    let mut overwritten = if by_ansible {
+        role(&mut opened, &arguments, environment, &mut changes)?
+    } else {
+        chart(&mut opened, &arguments, environment, &mut changes)?
+    };
+    overwritten.extend(layout::SHARED);
+    for (path, text) in opened.shared {
         if before.get(&path) != Some(&text) {
             changes.write(path, text);
         }
     }
     if !arguments.force {
-        changes.refuse_existing(folder, layout::SHARED)?;
+        changes.refuse_existing(folder, &overwritten)?;
     }
     changes.apply(folder)?;
-    scaffold::say(
-        "next: look at config/samples and config/rbac/role.yaml, then `make install run`, or `make deploy IMG=…`",
-    );
+    scaffold::say(if by_ansible {
+        scaffold::NEXT_FOR_ROLES
+    } else {
+        scaffold::NEXT_FOR_CHARTS
+    });
     Ok(())
+}
+
+/// Adds a kind of a chart. Returns the files that it may overwrite.
+fn chart(
+    opened: &mut Opened,
+    arguments: &ApiArgs,
+    environment: &Environment,
+    changes: &mut Changes,
+) -> Result<Vec<&'static str>, Failure> {
+    let folder = Path::new(".");
+    let fetched = arguments.source.fetch(folder, environment)?;
+    let named = Named::ByChart(fetched.as_ref().map(|fetched| fetched.chart.name()));
+    let (resource, kind) = arguments.api.resource(&opened.project.domain, named)?;
+    let fetched = match fetched {
+        Some(fetched) => fetched,
+        None => Fetched::of(layout::starter_chart(&kind.kind))?,
+    };
+    let Opened {
+        project,
+        plugin,
+        shared,
+    } = opened;
+    scaffold::plan(shared, project, &resource, &kind, &fetched, changes)?;
+    Ok(match plugin {
+        Plugin::Helm => Vec::new(),
+        Plugin::Ansible => scaffold::plan_other(folder, project, *plugin, changes),
+    })
+}
+
+/// Adds a kind that Ansible makes. Returns the files that it may overwrite.
+fn role(
+    opened: &mut Opened,
+    arguments: &ApiArgs,
+    environment: &Environment,
+    changes: &mut Changes,
+) -> Result<Vec<&'static str>, Failure> {
+    let folder = Path::new(".");
+    let (resource, kind) = arguments.api.resource(&opened.project.domain, Named::ForRole)?;
+    let Opened {
+        project,
+        plugin,
+        shared,
+    } = opened;
+    let new = NewKind {
+        project,
+        resource: &resource,
+        kind: &kind,
+    };
+    scaffold::plan_ansible(folder, shared, new, &arguments.ansible, environment, changes)?;
+    Ok(match plugin {
+        Plugin::Helm => scaffold::plan_other(folder, project, *plugin, changes),
+        Plugin::Ansible => Vec::new(),
+    })
 }

@@ -3,8 +3,8 @@
 use steersman_project::CustomKind;
 use steersman_project::definition::{self, Definition};
 use steersman_project::layout::{
-    self, Api, Files, Project, ProjectFile, Resource, api_files, check_group, check_kind, check_version,
-    kind_of_chart,
+    self, Api, Content, Files, Project, ProjectFile, Resource, api_files, check_group, check_kind,
+    check_version, kind_of_chart,
 };
 use steersman_project::rbac::{self, Rules};
 
@@ -16,7 +16,7 @@ use crate::cli::Failure;
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Kind")]
 pub(in crate::cli) struct ApiFlags {
-    /// Group of the kind, without the domain [default: charts]
+    /// Group of the kind, without the domain [default: charts, or for a role none]
     #[arg(long, value_name = "GROUP")]
     pub(in crate::cli) group: Option<String>,
     /// Version of the kind [default: v1alpha1]
@@ -33,8 +33,38 @@ pub(in crate::cli) struct ApiFlags {
     pub(in crate::cli) crd_version: Option<String>,
 }
 
-const DEFAULT_GROUP: &str = "charts";
 const DEFAULT_VERSION: &str = "v1alpha1";
+
+/// What a kind is called by where the user does not say.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) enum Named<'a> {
+    ByChart(Option<&'a str>),
+    /// Nothing: a role is called by the kind.
+    ForRole,
+}
+
+impl Named<'_> {
+    fn group(self) -> &'static str {
+        match self {
+            Self::ByChart(_) => "charts",
+            Self::ForRole => "",
+        }
+    }
+
+    fn kind(self) -> Result<String, Failure> {
+        match self {
+            Self::ByChart(Some(chart)) => Ok(kind_of_chart(chart)),
+            Self::ByChart(None) => Err(wrong(
+                "either --kind or --helm-chart need to be provided",
+                "--kind=App makes a chart to begin with, --helm-chart takes one that is there",
+            )),
+            Self::ForRole => Err(wrong(
+                "--kind needs to be provided",
+                "--kind=App --generate-role makes a role to begin with",
+            )),
+        }
+    }
+}
 
 impl ApiFlags {
     /// Whether the user has said anything about a kind.
@@ -51,7 +81,7 @@ impl ApiFlags {
     pub(in crate::cli) fn resource(
         &self,
         domain: &str,
-        chart: Option<&str>,
+        named: Named<'_>,
     ) -> Result<(Resource, CustomKind), Failure> {
         let text = |flag: &Option<String>| flag.clone().filter(|text| !text.is_empty());
         if self.crd_version.as_deref().is_some_and(|version| version != "v1") {
@@ -60,14 +90,8 @@ impl ApiFlags {
                 "leave --crd-version out",
             ));
         }
-        let kind = text(&self.kind).or_else(|| chart.map(kind_of_chart));
-        let Some(kind) = kind else {
-            return Err(wrong(
-                "either --kind or --helm-chart need to be provided",
-                "--kind=App makes a chart to begin with, --helm-chart takes one that is there",
-            ));
-        };
-        let group = self.group.clone().unwrap_or_else(|| DEFAULT_GROUP.to_owned());
+        let kind = text(&self.kind).map_or_else(|| named.kind(), Ok)?;
+        let group = self.group.clone().unwrap_or_else(|| named.group().to_owned());
         let version = text(&self.version).unwrap_or_else(|| DEFAULT_VERSION.to_owned());
         check_group(&group)
             .and_then(|()| check_version(&version))
@@ -149,8 +173,10 @@ pub(in crate::cli) fn plan(
     let api = Api {
         kind,
         group: &resource.group,
-        chart,
-        values: &values,
+        content: Content::Chart {
+            name: chart,
+            values: &values,
+        },
         definition: &generated.definition,
         rules: &generated.rules,
     };
@@ -177,7 +203,11 @@ pub(in crate::cli) fn wrong_project(error: &layout::LayoutError) -> Failure {
     wrong(format!("{error}{}", cause.unwrap_or_default()), error.hint())
 }
 
-fn check_new(file: &ProjectFile, resource: &Resource) -> Result<(), Failure> {
+/// Whether a kind can come into a project.
+///
+/// # Errors
+/// It is there, or would be in another group.
+pub(super) fn check_new(file: &ProjectFile, resource: &Resource) -> Result<(), Failure> {
     let resources = file.resources();
     if resources.iter().any(|known| known.is_same(resource)) {
         return Err(wrong(

@@ -76,17 +76,20 @@ impl Changes {
                 Some("check permissions and free space of the folder".to_owned()),
             )
         })?;
-        for path in self.written.keys() {
-            if !path.starts_with("helm-charts/") {
-                say(&format!("wrote {path}"));
-            }
+        let (whole, single): (Vec<_>, Vec<_>) = self
+            .written
+            .keys()
+            .map(|path| (path, folder_of(path)))
+            .partition(|(_, folder)| folder.is_some());
+        for (path, _) in single {
+            say(&format!("wrote {path}"));
         }
-        let charts = self.written.keys().filter_map(|path| {
-            let mut parts = path.strip_prefix("helm-charts/")?.split('/');
-            parts.next()
-        });
-        for chart in charts.collect::<BTreeSet<_>>() {
-            say(&format!("wrote helm-charts/{chart}"));
+        for folder in whole
+            .into_iter()
+            .filter_map(|(_, folder)| folder)
+            .collect::<BTreeSet<_>>()
+        {
+            say(&format!("wrote {folder}"));
         }
         for path in &self.removed {
             say(&format!("removed {path}"));
@@ -126,6 +129,14 @@ impl Changes {
         }
         Ok(())
     }
+}
+
+/// The folder of a chart, a role or a scenario, which is told in the place of its files.
+fn folder_of(path: &str) -> Option<&str> {
+    let folders = ["helm-charts/", "roles/", "molecule/"];
+    let begun = folders.into_iter().find(|folder| path.starts_with(folder))?.len();
+    let length = path.get(begun..)?.find('/')?;
+    path.get(..begun + length)
 }
 
 fn create_parent(path: &Path) -> io::Result<()> {

@@ -1,12 +1,16 @@
-//! What `init` and `create api` share: where a chart comes from, what follows from it, and how files come into a project;
-//! and a project without these files, for commands that need them.
+//! What `init` and `create api` share: where a chart comes from, what follows from it or from a role, and how files come into
+//! a project; and a project without these files, for commands that need them.
 
+mod ansible;
 mod api;
 mod changes;
 mod chart;
 mod plain;
 
-pub(super) use api::{ApiFlags, Generated, generate, plan};
+pub(super) use ansible::{
+    AnsibleFlags, NewKind, is_of_kubernetes, options_of, plan_ansible, plan_other, roles_of,
+};
+pub(super) use api::{ApiFlags, Generated, Named, generate, plan};
 pub(super) use changes::Changes;
 pub(super) use chart::{Fetched, SourceFlags, digest};
 pub(super) use plain::PlainProject;
@@ -21,6 +25,14 @@ Exit codes:
   0  the files are written
   1  something cannot be fetched or written
   2  the arguments or the project are wrong; nothing was written";
+
+/// What to do when a kind of a chart has come into a project.
+pub(super) const NEXT_FOR_CHARTS: &str =
+    "next: look at config/samples and config/rbac/role.yaml, then `make install run`, or `make deploy IMG=…`";
+
+/// The same for one that Ansible makes.
+pub(super) const NEXT_FOR_ROLES: &str = "next: write the tasks, say in config/rbac/role.yaml what they make, `steersman crd \
+                                         --output-dir config/crd/bases` when the variables are there, then `make install run`";
 
 /// Says what was done.
 pub(super) fn say(line: &str) {

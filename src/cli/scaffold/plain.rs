@@ -1,4 +1,4 @@
-//! Projects of watches.yaml and charts alone: the files that `init` and `create api` would write for them, for commands
+//! Projects of watches.yaml, charts and roles alone: the files that `init` and `create api` would write for them, for commands
 //! that need more than these.
 
 use std::collections::BTreeMap;
@@ -10,25 +10,28 @@ use serde_json::Value;
 use steersman_chart::files_of_chart;
 use steersman_cluster::permissions::{custom_kind, options};
 use steersman_model::Environment;
-use steersman_project::CustomKind;
 use steersman_project::definition::{self, Definition, distinguish};
-use steersman_project::layout::{self, Api, Files, Project, api_files, new_project, project_name_of};
+use steersman_project::layout::{
+    self, Api, Content, Files, Plugin, Project, api_files, new_project, project_name_of,
+};
 use steersman_project::rbac::{self, Known, ResourceName, Rules};
+use steersman_project::{CustomKind, Scope};
 use steersman_watches::values::user_values;
-use steersman_watches::{Watch, Watches};
+use steersman_watches::{AnsibleWatch, Watch, Watches};
 use tempfile::TempDir;
 
+use super::ansible::{is_of_kubernetes, options_of, roles_of};
 use super::api::wrong_project;
 use super::{say, wrong};
 use crate::cli::{Failure, files};
 
-/// The file that is all of such a project but its charts.
+/// The file that is all of such a project but its charts and roles.
 const WATCHES: &str = "watches.yaml";
 
 /// Where definitions are that were written for people to edit, as `steersman crd --output-dir` does.
 const DEFINITIONS: &str = "config/crd/bases";
 
-/// A project of watches.yaml and charts, with all files, in a folder that is gone when this is dropped.
+/// A project of watches.yaml, charts and roles, with all files, in a folder that is gone when this is dropped.
 #[derive(Debug)]
 pub(in crate::cli) struct PlainProject {
     name: String,
@@ -48,21 +51,32 @@ impl PlainProject {
     pub(in crate::cli) fn read(environment: &Environment) -> Result<Self, Failure> {
         let watches = Watches::load(Path::new(WATCHES), environment)?;
         let project = project()?;
-        let mut files = new_project(&project, &rbac::write::base_block());
+        let (plugin, base_rules) = if watches.ansible().is_empty() {
+            (Plugin::Helm, rbac::write::base_block())
+        } else {
+            (Plugin::Ansible, rbac::write::run_base_block())
+        };
+        let mut files = new_project(&project, plugin, &base_rules);
         let own = own_definitions().map_err(|error| Failure::usage(error, None))?;
         let mut known = Known::new();
         for own in &own {
             known.insert(&own.group, &own.kind, own.name.clone());
         }
+        let own_or = |kind: &CustomKind, made: String| {
+            let own = own.iter().find(|own| own.is_of(kind));
+            own.map_or(made, |own| own.text.clone())
+        };
         let kinds = kinds(&watches, &known)?;
-        let made = definitions(&watches, &kinds)?;
-        for ((watch, kind), made) in watches.iter().zip(&kinds).zip(&made) {
-            let definition = own
-                .iter()
-                .find(|own| own.is_of(kind))
-                .map_or(made, |own| &own.text);
-            let needs = options(watch, known.clone(), false);
-            add(&mut files, &project, watch, kind, definition, &needs)?;
+        let made = definitions(&watches, &kinds, environment)?;
+        for (entry, (kind, made)) in entries(&watches).zip(kinds.iter().zip(made)) {
+            let definition = own_or(kind, made);
+            match entry {
+                Entry::Chart(watch) => {
+                    let needs = options(watch, known.clone(), false);
+                    add(&mut files, &project, watch, kind, &definition, &needs)?;
+                }
+                Entry::Ansible(_) => add_ansible(&mut files, &project, kind, &definition)?,
+            }
         }
         let folder = write(&files).map_err(|error| Failure::failed(error, None))?;
         Ok(Self {
@@ -147,11 +161,64 @@ fn own_definitions() -> anyhow::Result<Vec<OwnDefinition>> {
     Ok(own)
 }
 
-/// The kinds of the entries. Versions of one kind share a definition, which several charts do not give.
+/// An entry whose kind needs a definition.
+enum Entry<'a> {
+    Chart(&'a Watch),
+    Ansible(&'a AnsibleWatch),
+}
+
+fn entries(watches: &Watches) -> impl Iterator<Item = Entry<'_>> {
+    let of_ansible = watches.ansible().iter().filter(|watch| !is_of_kubernetes(watch));
+    watches
+        .iter()
+        .map(Entry::Chart)
+        .chain(of_ansible.map(Entry::Ansible))
+}
+
+impl Entry<'_> {
+    fn kind(&self, known: &Known) -> CustomKind {
+        match self {
+            Self::Chart(watch) => custom_kind(watch, known),
+            Self::Ansible(watch) => {
+                let gvk = &watch.gvk;
+                let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
+                if let Some(name) = known.get(&gvk.group, &gvk.kind) {
+                    kind.plural.clone_from(&name.plural);
+                    kind.scope = if name.is_namespaced {
+                        Scope::Namespaced
+                    } else {
+                        Scope::Cluster
+                    };
+                }
+                kind
+            }
+        }
+    }
+
+    fn definition(&self, kind: &CustomKind, environment: &Environment) -> Result<Definition, Failure> {
+        let definition = match self {
+            Self::Chart(watch) => {
+                let options = definition::Options {
+                    // What can't be read is reported when the operator needs it.
+                    given: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
+                    ..definition::Options::default()
+                };
+                Definition::of(kind, &watch.chart, &options)
+            }
+            Self::Ansible(watch) => {
+                let roles = roles_of(watch, environment)?;
+                Definition::of_roles(kind, &roles, &options_of(watch, false))
+            }
+        };
+        definition.map_err(|error| Failure::usage(error, None))
+    }
+}
+
+/// The kinds of the entries. Versions of one kind share a definition, which several charts or roles do not give.
 fn kinds(watches: &Watches, known: &Known) -> Result<Vec<CustomKind>, Failure> {
     let mut kinds: Vec<CustomKind> = Vec::new();
-    for watch in watches {
-        let kind = custom_kind(watch, known);
+    for entry in entries(watches) {
+        let kind = entry.kind(known);
         if kinds
             .iter()
             .any(|other| other.definition_name() == kind.definition_name())
@@ -169,19 +236,40 @@ fn kinds(watches: &Watches, known: &Known) -> Result<Vec<CustomKind>, Failure> {
     Ok(kinds)
 }
 
-fn definitions(watches: &Watches, kinds: &[CustomKind]) -> Result<Vec<String>, Failure> {
+fn definitions(
+    watches: &Watches,
+    kinds: &[CustomKind],
+    environment: &Environment,
+) -> Result<Vec<String>, Failure> {
     let mut definitions = Vec::new();
-    for (watch, kind) in watches.iter().zip(kinds) {
-        let options = definition::Options {
-            // What can't be read is reported when the operator needs it.
-            given: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
-            ..definition::Options::default()
-        };
-        let definition = Definition::of(kind, &watch.chart, &options);
-        definitions.push(definition.map_err(|error| Failure::usage(error, None))?);
+    for (entry, kind) in entries(watches).zip(kinds) {
+        definitions.push(entry.definition(kind, environment)?);
     }
     distinguish(&mut definitions);
     Ok(definitions.iter().map(Definition::to_yaml).collect())
+}
+
+/// Adds the files of a kind that Ansible makes. What its tasks make nobody knows here.
+fn add_ansible(
+    files: &mut Files,
+    project: &Project,
+    kind: &CustomKind,
+    definition: &str,
+) -> Result<(), Failure> {
+    say(&format!(
+        "note: {}: the operator gets no rules for what its tasks make; bind a role with them to its ServiceAccount",
+        kind.kind
+    ));
+    let api = Api {
+        kind,
+        group: &kind.group,
+        content: Content::Open,
+        definition,
+        rules: &rbac::write::run_block(kind),
+    };
+    layout::register(files, project, &api).map_err(|error| wrong_project(&error))?;
+    files.extend(api_files(project, &api));
+    Ok(())
 }
 
 /// Adds the files of a kind, and enters it into the others.
@@ -206,8 +294,10 @@ fn add(
     let api = Api {
         kind,
         group: &kind.group,
-        chart: watch.chart.name(),
-        values: &String::from_utf8_lossy(values),
+        content: Content::Chart {
+            name: watch.chart.name(),
+            values: &String::from_utf8_lossy(values),
+        },
         definition,
         rules: &rbac::write::block(&rules),
     };

@@ -8,7 +8,7 @@ use steersman_testkit::program::operator_sdk_or_say;
 use super::{MEMCACHED, Place, built, files, names, run};
 
 /// The lines that programs look for.
-fn markers(files: &BTreeMap<String, String>) -> BTreeSet<String> {
+pub(super) fn markers(files: &BTreeMap<String, String>) -> BTreeSet<String> {
     files
         .iter()
         .flat_map(|(path, text)| text.lines().map(move |line| (path, line)))
@@ -18,7 +18,7 @@ fn markers(files: &BTreeMap<String, String>) -> BTreeSet<String> {
 }
 
 /// The targets and variables of a Makefile.
-fn targets_and_variables(text: &str) -> BTreeSet<String> {
+pub(super) fn targets_and_variables(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for line in text.lines() {
         if let Some((name, _)) = line.split_once(" ?= ") {

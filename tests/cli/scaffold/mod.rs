@@ -1,5 +1,6 @@
 //! Projects: what `init` and `create api` write, judged by kubectl and, where `OPERATOR_SDK` names it, by operator-sdk.
 
+mod ansible;
 mod layout;
 mod makefile;
 mod sources;

@@ -1,9 +1,10 @@
-//! The `CustomResourceDefinition` of a kind whose spec is the values of a chart.
+//! The `CustomResourceDefinition` of a kind whose spec is the values of a chart, or variables of a role.
 //!
 //! ```text
 //! values.schema.json --read--\
 //! values.yaml ------infer----- combine with subcharts, defaults --> Node --write--> structural schema --fit--> Definition
-//! comments ---comments-------/
+//! comments ---comments-------/                                  /
+//!                               argument_specs, defaults --role-
 //! ```
 //!
 //! What the chart would take is never refused or lost: a schema counts as far as a structural schema can say the same,
@@ -19,6 +20,7 @@ mod names;
 mod node;
 mod notice;
 mod read;
+mod role;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -31,8 +33,11 @@ use steersman_chart::{Chart, Values};
 pub use names::DefinitionError;
 pub(crate) use node::plain_value;
 pub use notice::Notice;
+pub use role::{RoleOptions, sample_of_role};
 
-use crate::{CustomKind, Scope};
+use crate::{CustomKind, Role, Scope};
+use node::Node;
+use notice::Notices;
 
 /// What `kubectl get` lists all kinds of Steersman's operators by.
 const CATEGORY: &str = "steersman";
@@ -77,20 +82,78 @@ impl Definition {
     /// Kubernetes would not accept the kind's names.
     pub fn of(kind: &CustomKind, chart: &Chart, options: &Options) -> Result<Self, DefinitionError> {
         names::check(kind)?;
-        let mut notices = notice::Notices::new();
+        let mut notices = Notices::new();
         let mut node = combine::values_of(chart, &options.given, &mut notices);
         node.description = Some(format!(
             "Values of the chart {}. Whatever is left out takes the chart's default",
             chart.name()
         ));
+        let about = match chart.metadata().description.trim() {
+            "" => format!("{} is a release of the chart {}", kind.kind, chart.name()),
+            text => text.to_owned(),
+        };
+        let frame = Frame {
+            about,
+            source: "a Helm chart",
+            status: status::status(),
+            columns: columns(),
+        };
+        Ok(Self::framed(kind, &frame, node, options.defaults, notices))
+    }
+
+    /// The definition of `kind`, whose spec is variables of `roles`; without any of them it is whatever somebody writes.
+    ///
+    /// # Errors
+    /// Kubernetes would not accept the kind's names.
+    pub fn of_roles(
+        kind: &CustomKind,
+        roles: &[Role],
+        options: &RoleOptions,
+    ) -> Result<Self, DefinitionError> {
+        names::check(kind)?;
+        let mut notices = Notices::new();
+        let role::Known { mut node, about } = role::variables_of(roles, options, &mut notices);
+        let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+        let names = names.join(" and ");
+        let (whose, maker) = if names.is_empty() {
+            ("Variables of what is run".to_owned(), "Ansible".to_owned())
+        } else {
+            (
+                format!("Variables of the role {names}. Whatever is left out takes the role's default"),
+                format!("the role {names}"),
+            )
+        };
+        node.description = Some(whose);
+        let is_managed = options.manages_status;
+        let frame = Frame {
+            about: about.unwrap_or_else(|| format!("{} is made by {maker}", kind.kind)),
+            source: "a role of Ansible",
+            status: if is_managed {
+                status::of_runs()
+            } else {
+                status::unmanaged()
+            },
+            columns: if is_managed { run_columns() } else { json!([age()]) },
+        };
+        Ok(Self::framed(kind, &frame, node, options.defaults, notices))
+    }
+
+    /// The definition around a spec.
+    fn framed(
+        kind: &CustomKind,
+        frame: &Frame,
+        mut node: Node,
+        defaults: bool,
+        mut notices: Notices,
+    ) -> Self {
         node.default = None;
-        let mut spec = write::write(&node, options.defaults, &mut notices);
-        let around = fit::size(&whole(kind, chart, &json!({})));
+        let mut spec = write::write(&node, defaults, &mut notices);
+        let around = fit::size(&whole(kind, frame, &json!({})));
         fit::fit(&mut spec, around, &mut notices);
-        Ok(Self {
-            value: whole(kind, chart, &spec),
+        Self {
+            value: whole(kind, frame, &spec),
             notices: notices.finish(),
-        })
+        }
     }
 
     /// The definition as the API server takes it.
@@ -103,7 +166,7 @@ impl Definition {
         crate::yaml::to_yaml(&self.value)
     }
 
-    /// What the chart says of its values and the definition can't, in the order of the places.
+    /// What the chart or role says of its values and the definition can't, in the order of the places.
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
@@ -128,11 +191,22 @@ pub fn distinguish(definitions: &mut [Definition]) {
     }
 }
 
-fn whole(kind: &CustomKind, chart: &Chart, spec: &Value) -> Value {
+/// What stands around the schema of a spec.
+struct Frame {
+    /// What a resource of the kind is.
+    about: String,
+    /// What the definition follows from.
+    source: &'static str,
+    status: Value,
+    /// What `kubectl get` shows.
+    columns: Value,
+}
+
+fn whole(kind: &CustomKind, frame: &Frame, spec: &Value) -> Value {
     let mut metadata = json!({"name": kind.definition_name()});
     if names::is_protected(&kind.group) {
-        metadata["annotations"] =
-            json!({"api-approved.kubernetes.io": "unapproved, follows from a Helm chart"});
+        let approval = format!("unapproved, follows from {}", frame.source);
+        metadata["annotations"] = json!({"api-approved.kubernetes.io": approval});
     }
     let mut definition_names = json!({
         "categories": [CATEGORY],
@@ -160,28 +234,24 @@ fn whole(kind: &CustomKind, chart: &Chart, spec: &Value) -> Value {
                 "served": true,
                 "storage": true,
                 "subresources": {"status": {}},
-                "additionalPrinterColumns": columns(),
-                "schema": {"openAPIV3Schema": resource(kind, chart, spec)},
+                "additionalPrinterColumns": frame.columns,
+                "schema": {"openAPIV3Schema": resource(frame, spec)},
             }],
         },
     })
 }
 
-fn resource(kind: &CustomKind, chart: &Chart, spec: &Value) -> Value {
-    let about = match chart.metadata().description.trim() {
-        "" => format!("{} is a release of the chart {}", kind.kind, chart.name()),
-        text => text.to_owned(),
-    };
+fn resource(frame: &Frame, spec: &Value) -> Value {
     let is_spec_required = spec.get("required").is_some();
     let mut schema = json!({
-        "description": about,
+        "description": frame.about,
         "type": "object",
         "properties": {
             "apiVersion": {"description": "Version of the API that the resource is written in", "type": "string"},
             "kind": {"description": "Kind of the resource", "type": "string"},
             "metadata": {"type": "object"},
             "spec": spec,
-            "status": status::status(),
+            "status": frame.status,
         },
     });
     if is_spec_required {
@@ -190,16 +260,40 @@ fn resource(kind: &CustomKind, chart: &Chart, spec: &Value) -> Value {
     schema
 }
 
-/// What `kubectl get` shows.
+/// What `kubectl get` shows of a release.
 fn columns() -> Value {
-    let of_ready = |field: &str| format!(".status.conditions[?(@.type==\"Ready\")].{field}");
     json!([
-        {"name": "Ready", "type": "string", "jsonPath": of_ready("status")},
-        {"name": "Reason", "type": "string", "jsonPath": of_ready("reason")},
+        of_ready("Ready", "status"),
+        of_ready("Reason", "reason"),
         {"name": "Revision", "type": "integer", "jsonPath": ".status.revision"},
         {"name": "Chart", "type": "string", "jsonPath": ".status.chart.version", "priority": 1},
         {"name": "App", "type": "string", "jsonPath": ".status.chart.appVersion", "priority": 1},
-        {"name": "Message", "type": "string", "jsonPath": of_ready("message"), "priority": 1},
-        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        message(),
+        age(),
     ])
+}
+
+/// What it shows of what a role makes.
+fn run_columns() -> Value {
+    json!([
+        of_ready("Ready", "status"),
+        of_ready("Reason", "reason"),
+        message(),
+        age()
+    ])
+}
+
+fn of_ready(name: &str, field: &str) -> Value {
+    let path = format!(".status.conditions[?(@.type==\"Ready\")].{field}");
+    json!({"name": name, "type": "string", "jsonPath": path})
+}
+
+fn message() -> Value {
+    let mut column = of_ready("Message", "message");
+    column["priority"] = 1.into();
+    column
+}
+
+fn age() -> Value {
+    json!({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"})
 }

@@ -7,24 +7,21 @@ use serde_json::{Value, json};
 /// it would take that for settled.
 pub(super) fn status() -> Value {
     let text = |description: &str| json!({"description": description, "type": "string"});
-    let preserved = "x-kubernetes-preserve-unknown-fields";
     json!({
         "description": "What the operator observed last",
         "type": "object",
-        preserved: true,
+        PRESERVE: true,
         "default": {"observedGeneration": -1},
         "properties": {
-            "observedGeneration": {
-                "description": "The generation of the resource that the conditions are about",
-                "type": "integer",
-                "format": "int64",
-            },
-            "conditions": conditions(),
+            "observedGeneration": observed_generation(),
+            "conditions": conditions(
+                "The state of the release, in the vocabularies of helm-operator and of kstatus"
+            ),
             "deployedRelease": {
                 "description": "The release that is deployed",
                 "type": "object",
                 "nullable": true,
-                preserved: true,
+                PRESERVE: true,
                 "properties": {
                     "name": text("Name of the release"),
                     "manifest": text(
@@ -41,7 +38,7 @@ pub(super) fn status() -> Value {
             "chart": {
                 "description": "Chart of the deployed revision",
                 "type": "object",
-                preserved: true,
+                PRESERVE: true,
                 "properties": {
                     "name": text("Name of the chart"),
                     "version": text("Version of the chart"),
@@ -53,15 +50,53 @@ pub(super) fn status() -> Value {
             "dryRun": {
                 "description": "What a reconcile would do, while the resource asks for no more than that",
                 "type": "object",
-                preserved: true,
+                PRESERVE: true,
             },
         },
     })
 }
 
-fn conditions() -> Value {
+/// The schema of the status that the operator writes of runs, with room for what roles keep there.
+pub(super) fn of_runs() -> Value {
     json!({
-        "description": "The state of the release, in the vocabularies of helm-operator and of kstatus",
+        "description": "What the operator and the role have observed last",
+        "type": "object",
+        PRESERVE: true,
+        "default": {"observedGeneration": -1},
+        "properties": {
+            "observedGeneration": observed_generation(),
+            "conditions": conditions("The state of the runs, in the vocabularies of ansible-operator and of kstatus"),
+            "steersman": {
+                "description": "What the last run has left, signed by the operator",
+                "type": "object",
+                PRESERVE: true,
+            },
+        },
+    })
+}
+
+/// The schema of a status that others write. Nothing says that nobody has seen the resource: it might stay so.
+pub(super) fn unmanaged() -> Value {
+    json!({
+        "description": "What the role has observed last",
+        "type": "object",
+        PRESERVE: true,
+    })
+}
+
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+
+fn observed_generation() -> Value {
+    json!({
+        "description": "The generation of the resource that the conditions are about",
+        "type": "integer",
+        "format": "int64",
+    })
+}
+
+fn conditions(description: &str) -> Value {
+    json!({
+        "description": description,
         "type": "array",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],

@@ -1,16 +1,19 @@
-//! The files of a project, laid out as operator-sdk's helm plugin does: names, keys and markers are those that
+//! The files of a project, laid out as operator-sdk's plugins for Helm and Ansible do: names, keys and markers are those that
 //! operator-sdk, kubebuilder and existing kustomizations look for.
 //!
 //! ```text
-//! new_project    a name and a domain -> the files of a project without kinds
-//! api_files      a kind and its chart -> the files that are the kind's own
+//! new_project    a name, a domain, a plugin -> the files of a project without kinds
+//! api_files      a kind and what makes it -> the files that are the kind's own
 //! register       the same, entered into the files that all kinds share
+//! additions      what a project of charts lacks for its first role; switched: what has to be another file
 //! ```
 //!
 //! All of it is texts by path; nothing here reads or writes a file.
 
+mod ansible;
 mod names;
 mod operator_sdk;
+mod plugin;
 mod project_file;
 mod sample;
 mod shared;
@@ -21,10 +24,15 @@ use std::collections::BTreeMap;
 
 use crate::CustomKind;
 
+pub use ansible::{
+    Switched, additions, dockerfile_with_charts, playbook_path, role_folder, starter_playbook, starter_role,
+    switched,
+};
 pub use names::{
     check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart, project_name_of,
 };
 pub use operator_sdk::is_bare_definition;
+pub use plugin::Plugin;
 pub use project_file::{ProjectFile, ProjectFileError, Resource};
 pub use shared::{LayoutError, SHARED, register, replace_rules, rules_of};
 pub use starter::starter_chart;
@@ -41,21 +49,50 @@ pub struct Project {
     pub domain: String,
 }
 
-/// A kind of the project, and what follows from its chart.
+/// A kind of the project, and what follows from what makes it.
 #[derive(Debug, Clone)]
 pub struct Api<'a> {
     /// The kind, its group with the domain.
     pub kind: &'a CustomKind,
     /// The group without the domain.
     pub group: &'a str,
-    /// The folder of the chart in `helm-charts/`.
-    pub chart: &'a str,
-    /// The text of the chart's `values.yaml`.
-    pub values: &'a str,
+    /// What makes the objects of a resource.
+    pub content: Content<'a>,
     /// The `CustomResourceDefinition` as YAML, for a file of its own.
     pub definition: &'a str,
     /// What the operator may do for this kind: items of a list of rules as YAML, under the heading that names the kind.
     pub rules: &'a str,
+}
+
+/// What makes the objects of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// It is in `helm-charts/NAME`.
+    Chart {
+        /// Its folder in `helm-charts/`.
+        name: &'a str,
+        /// The text of its `values.yaml`.
+        values: &'a str,
+    },
+    /// The role that is called as the kind, in small letters.
+    Role {
+        /// Its defaults, as the spec of a resource.
+        values: &'a str,
+    },
+    /// The playbook that is called as the kind, in small letters.
+    Playbook {
+        /// The defaults of its role, as the spec of a resource.
+        values: &'a str,
+    },
+    /// A role or playbook that somebody will name in watches.yaml.
+    Open,
+}
+
+impl Content<'_> {
+    /// Whether it is Ansible that runs.
+    pub fn is_ansible(&self) -> bool {
+        !matches!(self, Self::Chart { .. })
+    }
 }
 
 impl Api<'_> {
@@ -87,36 +124,35 @@ impl Api<'_> {
 /// list of rules, as YAML, under their heading.
 ///
 /// ```
-/// use steersman_project::layout::{Project, new_project};
+/// use steersman_project::layout::{Plugin, Project, new_project};
 ///
 /// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
-/// let files = new_project(&project, "");
+/// let files = new_project(&project, Plugin::Helm, "");
 /// assert!(files["PROJECT"].contains("projectName: web-operator\n"));
 /// assert!(files.contains_key("config/default/kustomization.yaml"));
 /// ```
-pub fn new_project(project: &Project, base_rules: &str) -> Files {
-    let mut files = templates::project(project, base_rules);
-    files.insert("PROJECT".to_owned(), ProjectFile::new(project).to_text());
+pub fn new_project(project: &Project, plugin: Plugin, base_rules: &str) -> Files {
+    let mut files = templates::project(project, plugin, base_rules);
+    files.insert("PROJECT".to_owned(), ProjectFile::new(project, plugin).to_text());
     files
 }
 
-/// The files that are a kind's own: its definition, its sample, and roles for people.
+/// The files that are a kind's own: its definition, its sample, roles for people, and its test where Ansible runs.
 ///
 /// ```
 /// use steersman_project::CustomKind;
-/// use steersman_project::layout::{Api, Project, api_files, new_project, register};
+/// use steersman_project::layout::{Api, Content, Plugin, Project, api_files, new_project, register};
 ///
 /// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
 /// let kind = CustomKind::new("apps.example.com", "v1alpha1", "Web");
 /// let api = Api {
 ///     kind: &kind,
 ///     group: "apps",
-///     chart: "web",
-///     values: "replicas: 2\n",
+///     content: Content::Chart { name: "web", values: "replicas: 2\n" },
 ///     definition: "kind: CustomResourceDefinition\n",
 ///     rules: "",
 /// };
-/// let mut files = new_project(&project, "");
+/// let mut files = new_project(&project, Plugin::Helm, "");
 /// register(&mut files, &project, &api)?;
 /// files.extend(api_files(&project, &api));
 /// assert!(files["watches.yaml"].contains("chart: helm-charts/web\n"));
@@ -127,5 +163,9 @@ pub fn api_files(project: &Project, api: &Api<'_>) -> Files {
     let mut files = templates::roles(project, api.kind);
     files.insert(api.definition_path(), api.definition.to_owned());
     files.insert(api.sample_path(), sample::sample(api));
+    if api.content.is_ansible() {
+        let (path, text) = ansible::resource_test(api.kind, &api.sample_file());
+        files.insert(path, text);
+    }
     files
 }

@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 use steersman_yaml::Style;
 
-use super::Project;
-
-/// The layout of operator-sdk's helm plugin.
-const LAYOUT: &str = "helm.sdk.operatorframework.io/v1";
+use super::{Plugin, Project};
 
 const HEADER: &str = "\
 # Written by programs: `steersman create api` and operator-sdk enter here what they have made.
@@ -19,8 +16,8 @@ pub enum ProjectFileError {
     /// The text is not YAML.
     #[error("PROJECT is not YAML")]
     Yaml(#[source] steersman_yaml::Error),
-    /// The project is another one than a project of charts.
-    #[error("PROJECT has the layout {found}, not `{LAYOUT}`")]
+    /// The project is one of neither charts nor roles.
+    #[error("PROJECT has the layout {found}, not `{}` or `{}`", Plugin::Helm.layout(), Plugin::Ansible.layout())]
     Layout {
         /// The `layout` that it has, as JSON.
         found: String,
@@ -56,10 +53,10 @@ impl Resource {
 /// The content of a `PROJECT`; what is not known here is kept.
 ///
 /// ```
-/// use steersman_project::layout::{Project, ProjectFile, Resource};
+/// use steersman_project::layout::{Plugin, Project, ProjectFile, Resource};
 ///
 /// let project = Project { name: "web-operator".to_owned(), domain: "example.com".to_owned() };
-/// let mut file = ProjectFile::new(&project);
+/// let mut file = ProjectFile::new(&project, Plugin::Helm);
 /// file.add(&Resource {
 ///     group: "apps".to_owned(),
 ///     domain: "example.com".to_owned(),
@@ -76,10 +73,10 @@ pub struct ProjectFile(Value);
 
 impl ProjectFile {
     /// That of a project without kinds.
-    pub fn new(project: &Project) -> Self {
+    pub fn new(project: &Project, plugin: Plugin) -> Self {
         Self(json!({
             "domain": project.domain,
-            "layout": [LAYOUT],
+            "layout": [plugin.layout()],
             "plugins": {
                 "manifests.sdk.operatorframework.io/v2": {},
                 "scorecard.sdk.operatorframework.io/v2": {},
@@ -95,19 +92,27 @@ impl ProjectFile {
     ///
     /// It is not YAML, or that of another layout.
     pub fn parse(text: &str) -> Result<Self, ProjectFileError> {
-        let value = steersman_yaml::to_json(text).map_err(ProjectFileError::Yaml)?;
-        let layout = &value["layout"];
-        let is_ours = match layout {
-            Value::Array(items) => items.iter().any(|item| item == LAYOUT),
-            Value::String(text) => text == LAYOUT,
-            _ => false,
-        };
-        if !is_ours {
+        let file = Self(steersman_yaml::to_json(text).map_err(ProjectFileError::Yaml)?);
+        if file.found_plugin().is_none() {
             return Err(ProjectFileError::Layout {
-                found: layout.to_string(),
+                found: file.0["layout"].to_string(),
             });
         }
-        Ok(Self(value))
+        Ok(file)
+    }
+
+    /// What the project was begun for.
+    pub fn plugin(&self) -> Plugin {
+        self.found_plugin().unwrap_or_default()
+    }
+
+    fn found_plugin(&self) -> Option<Plugin> {
+        let layout = &self.0["layout"];
+        Plugin::ALL.into_iter().find(|plugin| match layout {
+            Value::Array(items) => items.iter().any(|item| item == plugin.layout()),
+            Value::String(text) => text == plugin.layout(),
+            _ => false,
+        })
     }
 
     /// YAML with sorted keys, below a comment on who writes it.
@@ -191,7 +196,7 @@ const PLUGIN: &str = "steersman/v1";
 #[cfg(test)]
 mod tests {
     use super::{ProjectFile, Resource};
-    use crate::layout::Project;
+    use crate::layout::{Plugin, Project};
 
     #[test]
     fn what_others_have_written_is_kept() {
@@ -231,7 +236,21 @@ mod tests {
 
     #[test]
     fn other_layouts_are_refused() {
-        ProjectFile::parse("layout: [go.kubebuilder.io/v4]\n").unwrap_err();
+        let error = ProjectFile::parse("layout: [go.kubebuilder.io/v4]\n").unwrap_err();
+        let expect = r#"["go.kubebuilder.io/v4"], not `helm.sdk.operatorframework.io/v1` or `ansible."#;
+        assert!(error.to_string().contains(expect), "{error}");
         ProjectFile::parse("{").unwrap_err();
+    }
+
+    #[test]
+    fn the_layout_says_what_the_project_was_begun_for() {
+        for (layout, expect) in [
+            ("[ansible.sdk.operatorframework.io/v1]", Plugin::Ansible),
+            ("ansible.sdk.operatorframework.io/v1", Plugin::Ansible),
+            ("[helm.sdk.operatorframework.io/v1]", Plugin::Helm),
+        ] {
+            let file = ProjectFile::parse(&format!("layout: {layout}\n")).unwrap();
+            assert_eq!(file.plugin(), expect, "{layout}");
+        }
     }
 }

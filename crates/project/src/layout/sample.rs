@@ -1,28 +1,34 @@
-//! The sample of a kind: a resource with the chart's default values.
+//! The sample of a kind: a resource with the defaults of its chart or role.
 
 use serde_json::Value;
-use steersman_yaml::{Content, Node, Style};
+use steersman_yaml::{Content as Yaml, Node, Style};
 
-use super::Api;
+use super::{Api, Content};
 
-/// The text of the sample. Comments of `values.yaml` are kept where its lines can be those of the spec.
+/// The text of the sample. Comments among the defaults are kept where their lines can be those of the spec.
 pub(super) fn sample(api: &Api<'_>) -> String {
-    let head = format!(
-        "apiVersion: {}\nkind: {}\nmetadata:\n  name: {}-sample\nspec:\n  # Default values copied from \
-         <project_dir>/helm-charts/{}/values.yaml\n",
-        api.kind.api_version(),
-        api.kind.kind,
-        api.kind.singular(),
-        api.chart
-    );
-    let Ok(Value::Object(values)) = steersman_yaml::to_json(api.values) else {
-        return head.replace("spec:\n", "spec: {}\n");
+    let kind = api.kind;
+    let (text, source) = match api.content {
+        Content::Chart { name, values } => (values, format!("helm-charts/{name}/values.yaml")),
+        Content::Role { values } | Content::Playbook { values } => {
+            (values, format!("roles/{}/defaults/main.yml", kind.singular()))
+        }
+        Content::Open => ("", String::new()),
     };
-    if values.is_empty() {
-        return head.replace("spec:\n", "spec: {}\n");
-    }
-    let values = Value::Object(values);
-    let with_comments = spelled_for_all(&format!("{head}{}", indented(api.values)));
+    let head = format!(
+        "apiVersion: {}\nkind: {}\nmetadata:\n  name: {}-sample\n",
+        kind.api_version(),
+        kind.kind,
+        kind.singular(),
+    );
+    let comment = format!("  # Default values copied from <project_dir>/{source}\n");
+    let values = match steersman_yaml::to_json(text) {
+        Ok(Value::Object(values)) if !values.is_empty() => Value::Object(values),
+        _ if api.content.is_ansible() => return format!("{head}spec: {{}}\n"),
+        _ => return format!("{head}spec: {{}}\n{comment}"),
+    };
+    let head = format!("{head}spec:\n{comment}");
+    let with_comments = spelled_for_all(&format!("{head}{}", indented(text)));
     if readings(&with_comments).is_some_and(|samples| samples.iter().all(|sample| sample["spec"] == values)) {
         return with_comments;
     }
@@ -88,20 +94,20 @@ impl Respelled {
 /// The scalars that the two readings differ in.
 fn collect_respelled(helm: &Node, kustomize: &Node, respelled: &mut Vec<Respelled>) {
     match (&helm.value, &kustomize.value) {
-        (Content::Mapping(ours), Content::Mapping(theirs)) => {
+        (Yaml::Mapping(ours), Yaml::Mapping(theirs)) => {
             for ((key, value), (their_key, their_value)) in ours.iter().zip(theirs) {
                 collect_respelled(key, their_key, respelled);
                 collect_respelled(value, their_value, respelled);
             }
         }
-        (Content::Sequence(ours), Content::Sequence(theirs)) => {
+        (Yaml::Sequence(ours), Yaml::Sequence(theirs)) => {
             for (ours, theirs) in ours.iter().zip(theirs) {
                 collect_respelled(ours, theirs, respelled);
             }
         }
         (ours, theirs) if ours == theirs => {}
-        (Content::Bool(value), _) => respelled.push(Respelled::new(helm, value.to_string())),
-        (Content::String(text), _) => respelled.push(Respelled::new(helm, text.clone())),
+        (Yaml::Bool(value), _) => respelled.push(Respelled::new(helm, value.to_string())),
+        (Yaml::String(text), _) => respelled.push(Respelled::new(helm, text.clone())),
         _ => {}
     }
 }
@@ -152,18 +158,22 @@ fn indented(text: &str) -> String {
 mod tests {
     use super::sample;
     use crate::CustomKind;
-    use crate::layout::Api;
+    use crate::layout::{Api, Content};
 
-    fn sample_of(values: &str) -> String {
+    fn sample_with(content: Content<'_>) -> String {
         let kind = CustomKind::new("cache.example.com", "v1", "Memcached");
         sample(&Api {
             kind: &kind,
             group: "cache",
-            chart: "memcached",
-            values,
+            content,
             definition: "",
             rules: "",
         })
+    }
+
+    fn sample_of(values: &str) -> String {
+        let name = "memcached";
+        sample_with(Content::Chart { name, values })
     }
 
     const HEAD: &str =
@@ -205,5 +215,26 @@ mod tests {
     #[test]
     fn charts_without_values_have_an_empty_spec() {
         assert_eq!(sample_of("# nothing\n"), format!("{HEAD}spec: {{}}\n{COMMENT}"));
+    }
+
+    #[test]
+    fn samples_of_roles_have_what_the_role_takes() {
+        assert_eq!(
+            sample_with(Content::Role {
+                values: "# how many\nsize: 1\n"
+            }),
+            format!(
+                "{HEAD}spec:\n  # Default values copied from <project_dir>/roles/memcached/defaults/main.yml\n  # how \
+                 many\n  size: 1\n"
+            )
+        );
+        for content in [
+            Content::Playbook {
+                values: "---\n# nothing\n",
+            },
+            Content::Open,
+        ] {
+            assert_eq!(sample_with(content), format!("{HEAD}spec: {{}}\n"));
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Entries of a kind in the files that all kinds share, at the markers that operator-sdk looks for.
 
 use super::templates::role_files;
-use super::{Api, Files, Project, ProjectFile, ProjectFileError, Resource};
+use super::{Api, Content, Files, Plugin, Project, ProjectFile, ProjectFileError, Resource, ansible};
 use crate::CustomKind;
+use crate::rbac::write::base_block;
 
 /// The files that a kind is entered into.
 pub const SHARED: &[&str] = &[
@@ -57,6 +58,7 @@ impl LayoutError {
 pub fn register(files: &mut Files, project: &Project, api: &Api<'_>) -> Result<(), LayoutError> {
     let kind = api.kind;
     let mut project_file = ProjectFile::parse(text(files, "PROJECT")?)?;
+    let plugin = project_file.plugin();
     project_file.add(&Resource {
         group: api.group.to_owned(),
         domain: project.domain.clone(),
@@ -70,10 +72,7 @@ pub fn register(files: &mut Files, project: &Project, api: &Api<'_>) -> Result<(
         files,
         "watches.yaml",
         "# +kubebuilder:scaffold:watch",
-        &format!(
-            "- group: {}\n  version: {}\n  kind: {}\n  chart: helm-charts/{}\n",
-            kind.group, kind.version, kind.kind, api.chart
-        ),
+        &watch(api),
     )?;
     insert(
         files,
@@ -87,6 +86,12 @@ pub fn register(files: &mut Files, project: &Project, api: &Api<'_>) -> Result<(
         "# +kubebuilder:scaffold:manifestskustomizesamples",
         &format!("- {}\n", api.sample_file()),
     )?;
+    if plugin == Plugin::Ansible && !api.content.is_ansible() {
+        // Runs need less, so a project of Ansible has not got them.
+        let heading = "## Rules for releases of charts\n";
+        let rules = base_block().replacen("## Base operator rules\n", heading, 1);
+        insert(files, ROLE, RULES_MARKER, &format!("{}\n\n", rules.trim_end()))?;
+    }
     insert(
         files,
         ROLE,
@@ -95,6 +100,25 @@ pub fn register(files: &mut Files, project: &Project, api: &Api<'_>) -> Result<(
     )?;
     append_roles(files, kind)?;
     uncomment_definitions(files)
+}
+
+/// The entry of watches.yaml, with its fields in the order of the plugin.
+fn watch(api: &Api<'_>) -> String {
+    let kind = api.kind;
+    let (group, version, name) = (&kind.group, &kind.version, &kind.kind);
+    let content = match api.content {
+        Content::Chart { name: chart, .. } => {
+            return format!(
+                "- group: {group}\n  version: {version}\n  kind: {name}\n  chart: helm-charts/{chart}\n"
+            );
+        }
+        Content::Role { .. } => format!("role: {}", kind.singular()),
+        Content::Playbook { .. } => format!("playbook: {}", ansible::playbook_path(kind)),
+        Content::Open => {
+            "# FIXME: name the role or the playbook of this kind, as in `role: NAME`.".to_owned()
+        }
+    };
+    format!("- version: {version}\n  group: {group}\n  kind: {name}\n  {content}\n")
 }
 
 fn text<'a>(files: &'a Files, path: &str) -> Result<&'a str, LayoutError> {
@@ -208,7 +232,7 @@ pub fn replace_rules(role: &str, kind: &CustomKind, new: &str) -> Option<String>
 mod tests {
     use super::{LayoutError, register, replace_rules, rules_of};
     use crate::CustomKind;
-    use crate::layout::{Api, Project, api_files, new_project};
+    use crate::layout::{Api, Content, Plugin, Project, api_files, new_project};
 
     fn project() -> Project {
         Project {
@@ -221,8 +245,10 @@ mod tests {
         Api {
             kind,
             group: "shop",
-            chart,
-            values: "a: b\n",
+            content: Content::Chart {
+                name: chart,
+                values: "a: b\n",
+            },
             definition: "kind: CustomResourceDefinition\n",
             rules: match kind.kind.as_str() {
                 "Web" => "##\n## Rules for shop.example.com/v1, Kind: Web\n##\n- apiGroups: [apps]\n",
@@ -233,7 +259,7 @@ mod tests {
 
     #[test]
     fn kinds_are_entered_one_after_the_other() {
-        let mut files = new_project(&project(), "- apiGroups: [base]\n");
+        let mut files = new_project(&project(), Plugin::Helm, "- apiGroups: [base]\n");
         let web = CustomKind::new("shop.example.com", "v1", "Web");
         let store = CustomKind::new("shop.example.com", "v1", "Store");
         register(&mut files, &project(), &api(&web, "web")).unwrap();
@@ -277,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_missing_marker_is_named() {
-        let mut files = new_project(&project(), "");
+        let mut files = new_project(&project(), Plugin::Helm, "");
         files.insert("watches.yaml".to_owned(), "# mine\n".to_owned());
         let kind = CustomKind::new("shop.example.com", "v1", "Web");
         let error = register(&mut files, &project(), &api(&kind, "web")).unwrap_err();
@@ -291,15 +317,78 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_both_plugins_stand_side_by_side() {
+        let (web, store) = (
+            CustomKind::new("shop.example.com", "v1", "Web"),
+            CustomKind::new("shop.example.com", "v1", "Store"),
+        );
+        let of_role = Api {
+            content: Content::Role { values: "a: b\n" },
+            ..api(&store, "")
+        };
+        for plugin in Plugin::ALL {
+            let mut files = new_project(&project(), plugin, "- apiGroups: [base]\n");
+            register(&mut files, &project(), &api(&web, "web")).unwrap();
+            register(&mut files, &project(), &of_role).unwrap();
+            let entries = steersman_yaml::to_json(&files["watches.yaml"]).unwrap();
+            assert_eq!(entries[0]["chart"], "helm-charts/web");
+            assert_eq!(entries[1]["role"], "store");
+            // Releases have Secrets; a project of charts has a rule for them from the start.
+            let role = &files["config/rbac/role.yaml"];
+            let is_added = role.contains("## Rules for releases of charts\n");
+            assert_eq!(is_added, plugin == Plugin::Ansible, "{role}");
+            let block = rules_of(role, &store).unwrap();
+            assert!(role.contains("# +kubebuilder:scaffold:rules") && !block.contains("+kubebuilder"));
+        }
+    }
+
+    #[test]
+    fn what_is_open_is_said_in_the_entry() {
+        let kind = CustomKind::new("shop.example.com", "v1", "Web");
+        let mut files = new_project(&project(), Plugin::Ansible, "");
+        let entry = |files: &crate::layout::Files| files["watches.yaml"].clone();
+        let open = Api {
+            content: Content::Open,
+            ..api(&kind, "")
+        };
+        register(&mut files, &project(), &open).unwrap();
+        assert_eq!(
+            entry(&files),
+            "---\n# Use the 'create api' subcommand to add watches to this file.\n- version: v1\n  group: \
+             shop.example.com\n  kind: Web\n  # FIXME: name the role or the playbook of this kind, as in `role: NAME`.\n# \
+             +kubebuilder:scaffold:watch\n"
+        );
+        let playbook = Api {
+            content: Content::Playbook { values: "" },
+            ..open
+        };
+        let mut files = new_project(&project(), Plugin::Ansible, "");
+        register(&mut files, &project(), &playbook).unwrap();
+        assert!(entry(&files).contains("  kind: Web\n  playbook: playbooks/web.yml\n"));
+    }
+
+    #[test]
     fn no_name_is_left_open() {
         let kind = CustomKind::new("shop.example.com", "v1", "Web");
-        let mut files = new_project(&project(), "- apiGroups: [base]\n");
-        files.extend(api_files(&project(), &api(&kind, "web")));
-        for (path, text) in &files {
-            for name in [
-                "project", "domain", "version", "base", "kind", "group", "plural", "singular",
-            ] {
-                assert!(!text.contains(&format!("%{name}%")), "{path}: {name}");
+        let open = regex::Regex::new("%[a-z-]+%").unwrap();
+        for (plugin, content) in [
+            (
+                Plugin::Helm,
+                Content::Chart {
+                    name: "web",
+                    values: "",
+                },
+            ),
+            (Plugin::Ansible, Content::Role { values: "" }),
+        ] {
+            let mut files = new_project(&project(), plugin, "- apiGroups: [base]\n");
+            let api = Api {
+                content,
+                ..api(&kind, "web")
+            };
+            files.extend(api_files(&project(), &api));
+            for (path, text) in &files {
+                assert!(open.find(text).is_none(), "{path}: {text}");
             }
         }
     }

@@ -1,17 +1,18 @@
 //! The texts of the files, with names in the place of `%name%`.
 
-use super::{Files, Project};
+use super::{Files, Plugin, Project, ansible};
 use crate::CustomKind;
 
+/// Texts by path, of a folder beside this file.
 macro_rules! texts {
-    ($($path:literal),* $(,)?) => {
-        &[$(($path, include_str!(concat!("files/", $path)))),*]
+    (in $folder:literal: $($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!($folder, "/", $path)))),*]
     };
 }
+pub(super) use texts;
 
-/// The files of a project, by their path.
-const PROJECT: &[(&str, &str)] = texts![
-    "Dockerfile",
+/// The files of every project, by their path.
+const PROJECT: &[(&str, &str)] = texts![in "files":
     "Makefile",
     "config/crd/kustomization.yaml",
     "config/default/kustomization.yaml",
@@ -41,8 +42,25 @@ const PROJECT: &[(&str, &str)] = texts![
     "config/scorecard/kustomization.yaml",
     "config/scorecard/patches/basic.config.yaml",
     "config/scorecard/patches/olm.config.yaml",
-    "watches.yaml",
 ];
+
+/// Those of a project of charts.
+const HELM: &[(&str, &str)] = texts![in "files": "Dockerfile", "watches.yaml"];
+
+/// What the operator of charts may use, in its Deployment.
+const HELM_RESOURCES: &str = "\
+        # What is requested is measured: docs/operator-benchmarks.md of Steersman. The limit is divided among what resources
+        # and charts may take at a time; its docs/how-to/deploy.md says how much each may.
+        resources:
+          limits:
+            cpu: 500m
+            memory: 128Mi
+          requests:
+            cpu: 10m
+            memory: 32Mi
+        volumeMounts: []
+      volumes: []
+";
 
 /// The roles for people who work with resources of a kind.
 const ROLES: &[(&str, &str)] = &[
@@ -51,27 +69,65 @@ const ROLES: &[(&str, &str)] = &[
     ("viewer", include_str!("files/config/rbac/viewer_role.yaml")),
 ];
 
-pub(super) fn project(project: &Project, base_rules: &str) -> Files {
-    let fill = |text: &str| {
-        filled(
-            text,
-            &[
-                ("project", &project.name),
-                ("domain", &project.domain),
-                ("version", concat!("v", env!("CARGO_PKG_VERSION"))),
-                ("base", base_rules.trim_end()),
-            ],
-        )
+/// What differs from one plugin to the other in files that both have.
+pub(super) struct Differences {
+    /// The targets of the Makefile that make images.
+    pub(super) build: &'static str,
+    /// Whether the Makefile needs a container engine.
+    pub(super) container_tool: &'static str,
+    /// The port of the probes.
+    pub(super) probes: &'static str,
+    /// Variables of the operator's environment.
+    pub(super) variables: &'static str,
+    /// What the operator may use, and where it writes.
+    pub(super) resources: &'static str,
+}
+
+const OF_HELM: Differences = Differences {
+    build: include_str!("files/helm.mk"),
+    container_tool: "None is needed.",
+    probes: "8081",
+    variables: "",
+    resources: HELM_RESOURCES,
+};
+
+pub(super) fn project(project: &Project, plugin: Plugin, base_rules: &str) -> Files {
+    let (own, differences) = match plugin {
+        Plugin::Helm => (HELM, OF_HELM),
+        Plugin::Ansible => (ansible::PROJECT, ansible::DIFFERENCES),
     };
+    let values = [
+        ("build", differences.build),
+        ("container-tool", differences.container_tool),
+        ("probes", differences.probes),
+        ("variables", differences.variables),
+        ("resources", differences.resources),
+        ("plugin", plugin.word()),
+        // A project of Ansible has no chart yet.
+        ("charts", ""),
+        ("base", base_rules.trim_end()),
+    ];
     let mut files: Files = PROJECT
         .iter()
-        .map(|(path, text)| ((*path).to_owned(), fill(text)))
+        .chain(own)
+        .map(|(path, text)| ((*path).to_owned(), named(&filled(text, &values), project)))
         .collect();
     files.insert(
         ".gitignore".to_owned(),
         include_str!("files/gitignore").to_owned(),
     );
     files
+}
+
+pub(super) fn named(text: &str, project: &Project) -> String {
+    filled(
+        text,
+        &[
+            ("project", &project.name),
+            ("domain", &project.domain),
+            ("version", concat!("v", env!("CARGO_PKG_VERSION"))),
+        ],
+    )
 }
 
 pub(super) fn roles(project: &Project, kind: &CustomKind) -> Files {
@@ -109,8 +165,8 @@ pub(super) fn filled(text: &str, values: &[(&str, &str)]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PROJECT, project};
-    use crate::layout::Project;
+    use super::{HELM, PROJECT, project};
+    use crate::layout::{Plugin, Project};
     use crate::rbac::{leader_election_rules, metrics_rules, signing_rules, write};
 
     /// The roles in the files grant what the operator asks for, and no more.
@@ -121,9 +177,10 @@ mod tests {
                 name: "shop".to_owned(),
                 domain: "example.com".to_owned(),
             },
+            Plugin::Helm,
             "",
         );
-        assert_eq!(files.len(), PROJECT.len() + 1);
+        assert_eq!(files.len(), PROJECT.len() + HELM.len() + 1);
         for (path, rules) in [
             ("config/rbac/leader_election_role.yaml", leader_election_rules()),
             ("config/rbac/metrics_auth_role.yaml", metrics_rules()),

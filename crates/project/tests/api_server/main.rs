@@ -8,6 +8,7 @@
 
 mod corpus;
 mod kinds;
+mod roles;
 mod schemas;
 mod server;
 mod values;

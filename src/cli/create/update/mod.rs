@@ -19,7 +19,8 @@ use steersman_chart::files_of_chart;
 use steersman_model::Environment;
 use steersman_project::CustomKind;
 use steersman_project::layout::{
-    Api, Files, Project, ProjectFile, Resource, api_files, is_bare_definition, replace_rules, rules_of,
+    Api, Content, Files, Project, ProjectFile, Resource, api_files, is_bare_definition, replace_rules,
+    rules_of,
 };
 
 use super::super::Failure;
@@ -41,7 +42,7 @@ struct Target {
 /// Takes the newer chart.
 pub(super) fn exec(arguments: &ApiArgs, environment: &Environment) -> Result<(), Failure> {
     let folder = Path::new(".");
-    let (project, shared) = project::read(folder)?;
+    let project::Opened { project, shared, .. } = project::read(folder)?;
     let target = find(&project, &shared, arguments)?;
     let Some(theirs) = arguments.source.fetch(folder, environment)? else {
         return Err(wrong("the newer chart is missing", "name it with --helm-chart"));
@@ -121,7 +122,7 @@ fn find(project: &Project, shared: &Files, arguments: &ApiArgs) -> Result<Target
 
 /// The folder of the chart that watches.yaml names for a kind.
 fn chart_of(watches: &str, kind: &CustomKind) -> Result<String, Failure> {
-    let hint = "watches.yaml has to name a folder in helm-charts/ for it";
+    let hint = "watches.yaml has to name a folder in helm-charts/ for it; a role is edited where it is";
     let entries =
         steersman_yaml::to_json(watches).map_err(|error| wrong(format!("watches.yaml: {error}"), hint))?;
     let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
@@ -139,10 +140,12 @@ fn chart_of(watches: &str, kind: &CustomKind) -> Result<String, Failure> {
     if is_inside {
         return Ok(chart);
     }
-    Err(wrong(
-        format!("the chart of {} is not in helm-charts/", kind.kind),
-        hint,
-    ))
+    let problem = if chart.is_empty() {
+        format!("no chart makes {}", kind.kind)
+    } else {
+        format!("the chart of {} is not in helm-charts/", kind.kind)
+    };
+    Err(wrong(problem, hint))
 }
 
 fn chart_on_disk(path: &Path) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
@@ -198,8 +201,10 @@ impl Plan<'_> {
                 &Api {
                     kind: &target.kind,
                     group: &target.resource.group,
-                    chart: chart_name(&target.chart),
-                    values,
+                    content: Content::Chart {
+                        name: chart_name(&target.chart),
+                        values,
+                    },
                     definition: &generated.definition,
                     rules: &generated.rules,
                 },
