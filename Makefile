@@ -74,7 +74,11 @@ bench-engine: ## Measure the chart engine beside Helm's and write docs/benchmark
 
 .PHONY: bench-operator
 bench-operator: ## Measure the operator and write docs/operator-benchmarks.md; HELM_OPERATOR=FILE measures the Go operator beside.
-	@benches/operator.sh --output docs/operator-benchmarks.md
+	@benches/operator.sh charts --output docs/operator-benchmarks.md
+
+.PHONY: bench-ansible
+bench-ansible: ## Measure roles and write docs/ansible-benchmarks.md; ANSIBLE_OPERATOR=FILE measures the Go operator beside.
+	@benches/operator.sh roles --output docs/ansible-benchmarks.md
 
 .PHONY: campaign-memory
 campaign-memory: build ## Have the operator meet what is too large for it, with 128 MiB of memory; needs root and cgroups.

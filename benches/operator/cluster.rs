@@ -1,21 +1,23 @@
-//! The control plane that everything is measured on, and a chart that is neither side's own.
+//! The control plane that everything is measured on.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use kube::Client;
 use steersman_testkit::cluster::{AuditLog, AuditMark, TestCluster};
 
-/// A control plane with a chart of `helm create`.
+use crate::candidate::Candidate;
+
+/// So long without a request means that an operator has nothing to do.
+pub(crate) const QUIET: Duration = Duration::from_secs(5);
+
+/// How long an operator may take to become quiet.
+const QUIET_WITHIN: Duration = Duration::from_mins(5);
+
+/// A control plane, and the time since it was there.
 pub(crate) struct Rig {
     pub(crate) cluster: TestCluster,
     pub(crate) client: Client,
-    /// The chart of `helm create`: a service account, a Service and a Deployment.
-    pub(crate) chart: PathBuf,
-    /// A chart with a Secret and a config map, so that operators watch those kinds, too.
-    pub(crate) settings_chart: PathBuf,
     started: Instant,
 }
 
@@ -24,17 +26,9 @@ impl Rig {
         let started = Instant::now();
         let cluster = tokio::task::spawn_blocking(TestCluster::start).await??;
         let client = cluster.client().await?;
-        let charts = cluster.folder().join("charts");
-        fs::create_dir_all(&charts)?;
-        let chart = charts.join("bench");
-        cluster.helm(&["create", &chart.to_string_lossy()]).await?;
-        let settings_chart = charts.join("settings");
-        write_settings_chart(&settings_chart).context("failed to write a chart")?;
         Ok(Self {
             cluster,
             client,
-            chart,
-            settings_chart,
             started,
         })
     }
@@ -52,26 +46,26 @@ impl Rig {
     pub(crate) async fn requests_since(&self, mark: AuditMark, user: &str) -> Result<AuditLog> {
         Ok(self.cluster.audit_since(mark).await?.by_user(user))
     }
-}
 
-fn write_settings_chart(folder: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(folder.join("templates"))?;
-    fs::write(
-        folder.join("Chart.yaml"),
-        "apiVersion: v2\nname: settings\nversion: 0.1.0\n",
-    )?;
-    fs::write(folder.join("values.yaml"), "{}\n")?;
-    let object = |kind: &str, field: &str| {
-        format!(
-            "apiVersion: v1\nkind: {kind}\nmetadata:\n  name: {{{{ .Release.Name }}}}-settings\n{field}:\n  a: b\n"
-        )
-    };
-    fs::write(
-        folder.join("templates/secret.yaml"),
-        object("Secret", "stringData"),
-    )?;
-    fs::write(
-        folder.join("templates/configmap.yaml"),
-        object("ConfigMap", "data"),
-    )
+    /// Returns when the operator has not asked for anything for a while.
+    pub(crate) async fn wait_quiet(&self, candidate: &Candidate) -> Result<()> {
+        let begun = Instant::now();
+        loop {
+            let mark = self.mark().await?;
+            tokio::time::sleep(QUIET).await;
+            let requests = self.requests_since(mark, candidate.user.name()).await?;
+            if requests.is_empty() {
+                return Ok(());
+            }
+            if begun.elapsed() > QUIET_WITHIN {
+                self.say(candidate.name, &format!("is never quiet:\n{requests}"));
+                return Ok(());
+            }
+        }
+    }
+
+    /// The version of the API server.
+    pub(crate) async fn kubernetes(&self) -> Result<String> {
+        Ok(self.client.apiserver_version().await?.git_version)
+    }
 }

@@ -1,142 +1,32 @@
-//! The figures as tables of Markdown.
+//! Figures as tables of Markdown.
 
 use std::fmt::Write as _;
 
-use crate::candidate::Candidate;
-use crate::phases::Figures;
-
 /// One figure of each side, and what is asked of ours.
-struct Row {
+pub(crate) struct Row<F> {
     what: &'static str,
-    value: fn(&Figures, f64) -> f64,
+    value: fn(&F) -> f64,
     decimals: usize,
     bound: Bound,
 }
 
 /// What a figure of ours must be.
 #[derive(Clone, Copy)]
-enum Bound {
+pub(crate) enum Bound {
     /// At most this.
     Most(f64),
-    /// At most the other side's, divided by this.
-    Fraction(f64),
+    /// At most this part of the other side's: numerator and denominator.
+    Fraction(u32, u32),
     /// Told only.
     None,
 }
 
-const ROWS: [Row; 19] = [
-    row(
-        "resident without resources, MB",
-        |f, _| f.resident_at_start,
-        1,
-        Bound::None,
-    ),
-    row(
-        "resident, all installed, MB",
-        |f, _| f.resident_installed,
-        1,
-        Bound::Fraction(8.0),
-    ),
-    row(
-        "peak of installing, MB",
-        |f, _| f.peak_installing,
-        1,
-        Bound::Fraction(8.0),
-    ),
-    row(
-        "resident, settled after a restart, MB",
-        |f, _| f.resident_settled,
-        1,
-        Bound::Fraction(8.0),
-    ),
-    row(
-        "peak of a restart, MB",
-        |f, _| f.peak_restarting,
-        1,
-        Bound::Fraction(8.0),
-    ),
-    row(
-        "requests for each install",
-        |f, n| f.requests_installing as f64 / n,
-        1,
-        Bound::Most(8.0),
-    ),
-    row(
-        "CPU ms for each install",
-        |f, n| f.processor_installing / n * 1e3,
-        1,
-        Bound::Fraction(10.0),
-    ),
-    row("installing all, s", |f, _| f.installing, 1, Bound::None),
-    row(
-        "deleted object back, median, s",
-        |f, _| median(&f.healing),
-        3,
-        Bound::Most(0.5),
-    ),
-    row(
-        "deleted object back, slowest, s",
-        |f, _| f.healing.last().copied().unwrap_or(f64::NAN),
-        3,
-        Bound::None,
-    ),
-    row(
-        "deleted objects that came back",
-        |f, _| f.healing.len() as f64,
-        0,
-        Bound::None,
-    ),
-    row(
-        "restart until all were looked at, s",
-        |f, _| f.restarting,
-        1,
-        Bound::Most(15.0),
-    ),
-    row(
-        "reads of a restart for each resource",
-        |f, n| f.reads_restarting as f64 / n,
-        2,
-        Bound::Most(3.0),
-    ),
-    row(
-        "writes of a restart",
-        |f, _| f.writes_restarting as f64,
-        0,
-        Bound::Most(0.0),
-    ),
-    row(
-        "CPU ms of a restart for each resource",
-        |f, n| f.processor_restarting / n * 1e3,
-        1,
-        Bound::None,
-    ),
-    row(
-        "requests in an hour for each settled resource",
-        |f, n| hourly(f.requests_settled as f64, f, n),
-        1,
-        Bound::Most(0.0),
-    ),
-    row(
-        "CPU ms in an hour for each settled resource",
-        |f, n| hourly(f.processor_settled * 1e3, f, n),
-        1,
-        Bound::None,
-    ),
-    row(
-        "growth with objects of others, MB",
-        |f, _| f.resident_foreign.1 - f.resident_foreign.0,
-        1,
-        Bound::None,
-    ),
-    row(
-        "peak of a start beside objects of others, MB",
-        |f, _| f.restarted_foreign.1,
-        1,
-        Bound::Fraction(8.0),
-    ),
-];
-
-const fn row(what: &'static str, value: fn(&Figures, f64) -> f64, decimals: usize, bound: Bound) -> Row {
+pub(crate) const fn row<F>(
+    what: &'static str,
+    value: fn(&F) -> f64,
+    decimals: usize,
+    bound: Bound,
+) -> Row<F> {
     Row {
         what,
         value,
@@ -145,37 +35,54 @@ const fn row(what: &'static str, value: fn(&Figures, f64) -> f64, decimals: usiz
     }
 }
 
-/// What is printed: where and how it was measured, and a table.
-pub(crate) fn tables(
-    all: &[(&Candidate, &Figures)],
-    kubernetes: &str,
-    (resources, foreign): (usize, usize),
-) -> String {
-    let mut text = String::from(
-        "# The operator, measured\n\n`make bench-operator` prints this table and writes it here; \
-         [benches/](../benches/README.md) says how.\n\n",
-    );
+/// What stands around a table.
+pub(crate) struct Page {
+    pub(crate) title: &'static str,
+    /// The target of the Makefile that writes it.
+    pub(crate) target: &'static str,
+    /// The other operator.
+    pub(crate) peer: &'static str,
+    /// The variable that names its binary.
+    pub(crate) variable: &'static str,
+    /// What was measured, and where.
+    pub(crate) conditions: String,
+}
+
+/// What is printed: where and how it was measured, and a table. Ours are the first figures; there may be others.
+pub(crate) fn page<F>(page: &Page, rows: &[Row<F>], figures: &[&F]) -> String {
+    let Page {
+        title,
+        target,
+        peer,
+        variable,
+        conditions,
+    } = page;
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
-    let ours = all.first().map(|(_, figures)| *figures);
-    let theirs = all.get(1).map(|(_, figures)| *figures);
+    let mut text = format!(
+        "# {title}\n\n`make {target}` prints this table and writes it here; [benches/](../benches/README.md) says how.\n\n\
+         {processors} processors, {conditions}\n\n"
+    );
+    let (Some(ours), theirs) = (figures.first(), figures.get(1)) else {
+        return text;
+    };
+    if theirs.is_none() {
+        let _ = writeln!(
+            text,
+            "`{variable}` named no binary: the figures are ours alone, and no bound that is a part of another's is judged.\n"
+        );
+    }
     let _ = writeln!(
         text,
-        "{processors} processors, Kubernetes {kubernetes}; {resources} resources of a chart of `helm create`; objects of others: {foreign} Secrets, {foreign} ConfigMaps and \
-         {foreign} Deployments of 10 kB.\n"
+        "| | steersman | {peer} | ratio | asked for | met |\n|---|---:|---:|---:|---:|:---:|"
     );
-    text.push_str(
-        "| | steersman | helm-operator | ratio | asked for | met |\n|---|---:|---:|---:|---:|:---:|\n",
-    );
-    let Some(ours) = ours else { return text };
-    for row in &ROWS {
-        let own = (row.value)(ours, resources as f64);
-        let other = theirs.map(|figures| (row.value)(figures, resources as f64));
-        let _ = writeln!(text, "{}", line(row, own, other));
+    for row in rows {
+        let other = theirs.map(|figures| (row.value)(figures));
+        let _ = writeln!(text, "{}", line(row, (row.value)(ours), other));
     }
     text
 }
 
-fn line(row: &Row, own: f64, other: Option<f64>) -> String {
+fn line<F>(row: &Row<F>, own: f64, other: Option<f64>) -> String {
     let number = |value: f64| {
         if value.is_nan() {
             "none".to_owned()
@@ -183,11 +90,13 @@ fn line(row: &Row, own: f64, other: Option<f64>) -> String {
             format!("{value:.*}", row.decimals)
         }
     };
-    let (asked, is_met) = match (row.bound, other) {
-        (Bound::Most(most), _) => (format!("≤ {most}"), Some(own <= most)),
-        (Bound::Fraction(part), Some(other)) => (format!("≤ 1/{part}"), Some(own * part <= other)),
-        (Bound::Fraction(part), None) => (format!("≤ 1/{part}"), None),
-        (Bound::None, _) => (String::new(), None),
+    let (asked, is_met) = match row.bound {
+        Bound::Most(most) => (format!("≤ {most}"), Some(own <= most)),
+        Bound::Fraction(part, of) => (
+            format!("≤ {part}/{of}"),
+            other.map(|other| own * f64::from(of) <= other * f64::from(part)),
+        ),
+        Bound::None => (String::new(), None),
     };
     let met = is_met.map_or("", |is_met| if is_met { "yes" } else { "**no**" });
     let ratio = other
@@ -202,10 +111,10 @@ fn line(row: &Row, own: f64, other: Option<f64>) -> String {
     )
 }
 
-fn hourly(amount: f64, figures: &Figures, resources: f64) -> f64 {
-    amount / resources / figures.settled * 3600.0
+pub(crate) fn median(sorted: &[f64]) -> f64 {
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn median(sorted: &[f64]) -> f64 {
-    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+pub(crate) fn slowest(sorted: &[f64]) -> f64 {
+    sorted.last().copied().unwrap_or(f64::NAN)
 }
