@@ -45,11 +45,12 @@ ORDER = $(wildcard $(or $(CARGO_TARGET_DIR),target)/release/steersman.order)
 COMMA = ,
 ORDERED = $(if $(TARGET),,$(if $(ORDER),-C link-arg=-Wl$(COMMA)--symbol-ordering-file=$(abspath $(ORDER)) \
 	-C link-arg=-Wl$(COMMA)--no-warn-symbol-ordering))
+# All that is linked is optimised as one: 3 MB smaller than crate by crate, for a minute more.
 # It runs alone, so images need nothing beside it. The flags are those of the last crate: that is what is linked, and what
 # runs while it is compiled can't be static.
 .PHONY: build
 build: ## Build the program, target/release/steersman, also for images; TARGET is another processor's, then in target/TARGET.
-	$(CARGO) rustc --release --bin steersman $(if $(TARGET),--target $(TARGET)) -- -C target-feature=+crt-static $(PACKED) \
+	$(CARGO) rustc --release --bin steersman $(if $(TARGET),--target $(TARGET)) -- -C lto=fat -C target-feature=+crt-static $(PACKED) \
 		$(ORDERED) $(if $(SYMBOLS),-C strip=none)
 
 # Its name when there were two programs.
