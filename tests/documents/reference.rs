@@ -94,9 +94,9 @@ fn watches_has_every_field() {
     }
     assert_same("fields of watches.yaml", &first_cells(page, "field"), &known);
 
-    // The example has all fields of an entry.
+    // The examples have all fields of an entry.
     let document = markdown::parse(&read(page));
-    let example = &document.blocks[0].text;
+    let example: String = document.blocks.iter().map(|block| block.text.as_str()).collect();
     for field in &known {
         let is_there = example.contains(&format!("{field}:"));
         let is_of_a_target = [
@@ -135,6 +135,12 @@ fn annotations_are_those_that_are_read() {
     }
     known.extend(
         find_all(r#"const \w+: &str = "([a-z.]+/[a-z-]+)";"#, source)
+            .into_iter()
+            .map(|mut groups| groups.remove(0)),
+    );
+    let of_runs = &named("runs/annotations.rs")[0].text;
+    known.extend(
+        find_all(r#"const \w+: &str = "([a-z.]+/[a-z-]+)";"#, of_runs)
             .into_iter()
             .map(|mut groups| groups.remove(0)),
     );
