@@ -25,8 +25,7 @@ pub(super) fn left_after(
     met: &Met,
     live: impl Fn(&ObjectId) -> Liveness,
 ) -> BTreeMap<ObjectId, LeftObject> {
-    let is_met = |id: &ObjectId| met.left.contains_key(id) || met.absent.contains(id);
-    let rest = before.iter().filter(|left| !is_met(&left.id));
+    let rest = before.iter().filter(|left| !met.knows(&left.id));
     let rest = rest.filter_map(|left| match live(&left.id) {
         Liveness::Unknown => Some(left.clone()),
         Liveness::Gone => None,

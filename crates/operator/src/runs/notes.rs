@@ -39,6 +39,21 @@ pub(super) struct Met {
     pub(super) absent: BTreeSet<ObjectId>,
 }
 
+impl Met {
+    /// Whether an answer has told of this object.
+    pub(super) fn knows(&self, id: &ObjectId) -> bool {
+        self.left.contains_key(id) || self.absent.contains(id)
+    }
+
+    /// It is not there, or not the resource's.
+    fn add_absent(&mut self, id: ObjectId) {
+        self.left.remove(&id);
+        if self.absent.len() < MOST_OBJECTS {
+            self.absent.insert(id);
+        }
+    }
+}
+
 /// An object as an answer had it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MetObject {
@@ -128,8 +143,7 @@ impl RunNotes {
         let is_going = is_deleted || metadata.deletion_timestamp.is_some();
         // What lacks the label is not watched; it gets that after the run.
         if object.standing != (Standing::Owned { is_labelled: true }) || is_going {
-            self.met.left.remove(&id);
-            self.met.absent.insert(id);
+            self.met.add_absent(id);
             return;
         }
         self.met.absent.remove(&id);
@@ -156,9 +170,6 @@ impl RunNotes {
             namespace: target.namespace.clone(),
             name: name.clone(),
         };
-        self.met.left.remove(&id);
-        if self.met.absent.len() < MOST_OBJECTS {
-            self.met.absent.insert(id);
-        }
+        self.met.add_absent(id);
     }
 }

@@ -290,9 +290,8 @@ impl RunReconciler {
             self.dependents.note_left(&subject.owner.uid, &left.id, state);
         }
         let before = before.map(|record| record.objects.as_slice()).unwrap_or_default();
-        let is_met = |left: &&LeftObject| met.left.contains_key(&left.id) || met.absent.contains(&left.id);
-        let rest = before.iter().filter(|left| !is_met(left));
-        let live = self.live_of(subject, rest.map(|left| &left.id)).await;
+        let ids = before.iter().map(|left| &left.id);
+        let live = self.live_of(subject, ids.filter(|id| !met.knows(id))).await;
         let live = live.unwrap_or_else(|error| {
             tracing::debug!(name = %subject.owner.name, error = chain(&error), "what is live is not known");
             BTreeMap::new()
