@@ -24,3 +24,4 @@ pub use hook::{
     HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end, hooks_in_order, is_ours_to_run,
 };
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};
+pub(crate) use request::{delete, find};

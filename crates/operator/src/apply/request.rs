@@ -56,7 +56,7 @@ pub(super) async fn apply_new(
 
 /// The metadata of the object of this name, if there is one. Where the kind is gone, so is the
 /// object.
-pub(super) async fn find(api: &Api<DynamicObject>, name: &str) -> Result<Option<ObjectMeta>, RequestError> {
+pub(crate) async fn find(api: &Api<DynamicObject>, name: &str) -> Result<Option<ObjectMeta>, RequestError> {
     match api.get_metadata_opt(name).await.map_err(RequestError::from) {
         Ok(object) => Ok(object.map(|object| object.metadata)),
         Err(error) if error.is_not_found() => Ok(None),
@@ -66,7 +66,7 @@ pub(super) async fn find(api: &Api<DynamicObject>, name: &str) -> Result<Option<
 
 /// Asks for the deletion of the object of this name, as it was when somebody looked: `preconditions` say its UID, and the
 /// version in which nothing spoke against it.
-pub(super) async fn delete(
+pub(crate) async fn delete(
     api: &Api<DynamicObject>,
     name: &str,
     preconditions: Preconditions,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{Api, DeleteParams, DynamicObject, Preconditions, PropagationPolicy};
+use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
 use steersman_cluster::{OWNER_UID_LABEL, PRIMARY_RESOURCE, RequestError, is_kept};
 use steersman_model::ObjectId;
 use steersman_proxy::Standing;
@@ -14,6 +14,7 @@ use super::error::Failure;
 use super::reconciler::{RunReconciler, words_of_failure};
 use super::report::RunReport;
 use super::subject::{Finalizers, Subject};
+use crate::apply::{delete, find};
 use crate::reconcile::{Next, ReconcileOutcome};
 use crate::status::EventReason;
 
@@ -193,31 +194,19 @@ impl RunReconciler {
             source,
         };
         let api: Api<DynamicObject> = resource.objects(client, id.namespace.as_deref());
-        let found = api
-            .get_metadata_opt(&id.name)
-            .await
-            .map_err(|error| failed(error.into()))?;
-        let Some(metadata) = found.map(|found| found.metadata) else {
+        let Some(metadata) = find(&api, &id.name).await.map_err(failed)? else {
             return Ok(());
         };
         if !is_proven(&metadata, subject, uid) || is_kept(&metadata) || metadata.deletion_timestamp.is_some()
         {
             return Ok(());
         }
-        let parameters = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: metadata.uid,
-                resource_version: metadata.resource_version,
-            }),
-            propagation_policy: Some(PropagationPolicy::Background),
-            ..DeleteParams::default()
+        let preconditions = Preconditions {
+            uid: metadata.uid,
+            resource_version: metadata.resource_version,
         };
-        match api
-            .delete(&id.name, &parameters)
-            .await
-            .map_err(RequestError::from)
-        {
-            Ok(_) => Ok(()),
+        match delete(&api, &id.name, preconditions, PropagationPolicy::Background).await {
+            Ok(()) => Ok(()),
             Err(error) if error.is_not_found() => Ok(()),
             Err(error) => Err(failed(error)),
         }
