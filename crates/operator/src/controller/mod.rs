@@ -21,6 +21,7 @@ use adapter::{Adapter, Followed};
 use futures::stream::StreamExt;
 use jiff::Timestamp;
 use kind::wait_for_kind;
+use kube::core::GroupVersionKind;
 use missing_permissions::warn_of_missing;
 use period::default_period;
 use reconciles::Finished;
@@ -66,26 +67,12 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         expected,
     } = claim;
     let mut expected = Some(expected);
-    if watch.service_account.is_none() {
-        watch
-            .service_account
-            .clone_from(&context.config.default_service_account);
-    }
-    let shutdown = context.shutdown.clone();
-    let Some(Some(resource)) = shutdown
-        .run_until_cancelled(wait_for_kind(&context, &watch.gvk, &mut expected))
-        .await
-    else {
+    let default_account = &context.config.default_service_account;
+    watch.service_account = watch.service_account.or_else(|| default_account.clone());
+    let period = default_period(watch.reconcile_period, context.config.reconcile_period);
+    let Some(resource) = begin(&context, &watch.gvk, period, &mut expected).await else {
         return;
     };
-    context.readiness.ready(&watch.gvk);
-    let period = default_period(watch.reconcile_period, context.config.reconcile_period);
-    tracing::info!(
-        apiVersion = %resource.api.api_version,
-        kind = %resource.api.kind,
-        reconcilePeriod = ?period.unwrap_or_default(),
-        "Watching resource"
-    );
     if let (true, Some(namespace)) = (resource.namespaced, &watch.release_namespace) {
         tracing::warn!(kind = %resource.api.kind, %namespace, "releaseNamespace is ignored: releases are where their resources are");
     }
@@ -114,7 +101,26 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         expected,
     };
     let reconciler = Reconciler::new(shared, Arc::new(settings), resource);
-    Controller::new(context, reconciler, subject).run().await;
+    Controller::control(context, reconciler, subject).await;
+}
+
+/// Waits until the kind is served, and says that it is watched. `None` when the process is to stop before.
+async fn begin(
+    context: &Context,
+    gvk: &GroupVersionKind,
+    period: Option<Duration>,
+    expected: &mut Option<ExpectedResources>,
+) -> Option<Resource> {
+    let waiting = wait_for_kind(context, gvk, expected);
+    let resource = context.shutdown.run_until_cancelled(waiting).await??;
+    context.readiness.ready(gvk);
+    tracing::info!(
+        apiVersion = %resource.api.api_version,
+        kind = %resource.api.kind,
+        reconcilePeriod = ?period.unwrap_or_default(),
+        "Watching resource"
+    );
+    Some(resource)
 }
 
 /// Which custom resources runs are made for.
@@ -148,25 +154,13 @@ pub(crate) async fn control_runs(context: Context, claim: RunClaim) {
         shared,
         expected,
     } = claim;
-    if watch.service_account.is_none() {
-        watch
-            .service_account
-            .clone_from(&context.config.default_service_account);
-    }
     let mut expected = Some(expected);
-    let shutdown = context.shutdown.clone();
-    let waiting = wait_for_kind(&context, &watch.gvk, &mut expected);
-    let Some(Some(resource)) = shutdown.run_until_cancelled(waiting).await else {
+    let default_account = &context.config.default_service_account;
+    watch.service_account = watch.service_account.or_else(|| default_account.clone());
+    let period = default_period(watch.reconcile_period, context.config.ansible.reconcile_period);
+    let Some(resource) = begin(&context, &watch.gvk, period, &mut expected).await else {
         return;
     };
-    context.readiness.ready(&watch.gvk);
-    let period = default_period(watch.reconcile_period, context.config.ansible.reconcile_period);
-    tracing::info!(
-        apiVersion = %resource.api.api_version,
-        kind = %resource.api.kind,
-        reconcilePeriod = ?period.unwrap_or_default(),
-        "Watching resource"
-    );
     let subject = Subject {
         dependents: Arc::clone(&shared.dependents),
         followed: runs::followed(&watch),
@@ -192,7 +186,7 @@ pub(crate) async fn control_runs(context: Context, claim: RunClaim) {
         dry_run: context.config.dry_run,
         now: Timestamp::now,
     };
-    Controller::new(context, reconciler, subject).run().await;
+    Controller::control(context, reconciler, subject).await;
 }
 
 /// What a run is made of, besides its resource: the files that run, and the variables of the entry.
@@ -233,7 +227,6 @@ struct Controller<A: Adapter> {
     period: Option<Duration>,
     workers: Workers,
     wake: mpsc::UnboundedSender<(Key, Duration)>,
-    woken: Option<mpsc::UnboundedReceiver<(Key, Duration)>>,
     known: BTreeMap<Key, KnownResource<A::Cache>>,
     /// Until all resources are known.
     expected: Option<ExpectedResources>,
@@ -244,7 +237,8 @@ struct Controller<A: Adapter> {
 }
 
 impl<A: Adapter> Controller<A> {
-    fn new(context: Context, adapter: A, subject: Subject) -> Self {
+    /// Follows the resources of `subject` until the context's shutdown.
+    async fn control(context: Context, adapter: A, subject: Subject) {
         let default = context.config.max_concurrent_reconciles.get();
         let workers = Workers::new(subject.limit.unwrap_or(default), context.workers_in_all.clone());
         let workers = if subject.followed.keeps_workers {
@@ -253,7 +247,7 @@ impl<A: Adapter> Controller<A> {
             workers
         };
         let (wake, woken) = mpsc::unbounded_channel();
-        Self {
+        let controller = Self {
             adapter,
             context,
             dependents: subject.dependents,
@@ -264,19 +258,16 @@ impl<A: Adapter> Controller<A> {
             period: subject.period,
             workers,
             wake,
-            woken: Some(woken),
             known: BTreeMap::new(),
             expected: subject.expected,
             listing: BTreeSet::new(),
             queue: Queue::default(),
             tasks: JoinSet::new(),
-        }
+        };
+        controller.run(woken).await;
     }
 
-    async fn run(mut self) {
-        let Some(mut woken) = self.woken.take() else {
-            return;
-        };
+    async fn run(mut self, mut woken: mpsc::UnboundedReceiver<(Key, Duration)>) {
         let shutdown = self.context.shutdown.clone();
         let mut events = self.events();
         let mut unselected = self.unselected();
