@@ -33,6 +33,7 @@
 //! ```
 
 mod ansible;
+mod ansible_paths;
 mod confinement;
 pub mod controls;
 pub mod drift;
@@ -46,6 +47,7 @@ mod watch;
 pub mod world;
 
 pub use ansible::{AnsibleContent, AnsibleFinalizer, AnsibleSources, AnsibleWatch};
+pub use ansible_paths::AnsiblePaths;
 pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
 pub use error::{Notice, Problem, WatchesError};
 pub use names::is_service_account;

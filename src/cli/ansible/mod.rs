@@ -8,36 +8,15 @@ use steersman_model::Environment;
 use steersman_project::rbac::{ActsAs, Follows, Known, TaskOptions};
 use steersman_project::tasks::{Content, Search};
 use steersman_project::{CustomKind, Scope};
-use steersman_watches::{AnsibleContent, AnsibleWatch};
+use steersman_watches::{AnsibleContent, AnsiblePaths, AnsibleWatch};
 pub(super) use syntax::Ansible;
-
-/// Where collections are looked for without `ANSIBLE_COLLECTIONS_PATH`; then in the home folder.
-const COLLECTIONS: &str = "/usr/share/ansible/collections";
 
 /// Where what tasks name is looked for, in the project of the working directory.
 pub(super) fn search(environment: &Environment) -> Search {
-    let given = |name: &str| environment.get(name).filter(|text| !text.is_empty());
-    let folders = |text: &str| -> Vec<PathBuf> {
-        text.split(':')
-            .map(|folder| absolute(Path::new(folder)))
-            .collect()
-    };
-    let roles = given("ANSIBLE_ROLES_PATH").map(folders).unwrap_or_default();
-    let collections = given("ANSIBLE_COLLECTIONS_PATH").map_or_else(
-        || {
-            let of_home = given("HOME").map(|home| Path::new(home).join(".ansible/collections"));
-            std::iter::once(PathBuf::from(COLLECTIONS))
-                .chain(of_home)
-                .collect()
-        },
-        folders,
-    );
+    let AnsiblePaths { roles, collections } = AnsiblePaths::of(environment);
     Search {
         root: absolute(Path::new(".")),
-        roles: roles
-            .into_iter()
-            .flat_map(|folder| [folder.join("roles"), folder])
-            .collect(),
+        roles,
         collections,
     }
 }

@@ -11,6 +11,7 @@ use super::fields::Fields;
 use super::selector::read_selector;
 use super::sources::read_sources;
 use crate::ansible::{AnsibleContent, AnsibleFinalizer, AnsibleSources, AnsibleWatch};
+use crate::ansible_paths::{AnsiblePaths, absolute};
 
 const FIELDS: &[&str] = &[
     "group",
@@ -40,8 +41,6 @@ const KIND_FIELDS: &[&str] = &["group", "version", "kind"];
 
 /// How many folders of artifacts are kept where the entry does not say.
 const ARTIFACTS: u32 = 20;
-/// Where collections are looked for without `ANSIBLE_COLLECTIONS_PATH`; then in the home folder.
-const COLLECTIONS: &str = "/usr/share/ansible/collections";
 
 /// What is wrong has been noted.
 struct Reported;
@@ -182,7 +181,8 @@ impl Loader<'_> {
             let below: PathBuf = ["ansible_collections", namespace, collection, "roles", role]
                 .iter()
                 .collect();
-            places.extend(self.collections().iter().map(|folder| folder.join(&below)));
+            let collections = AnsiblePaths::of(self.environment).collections;
+            places.extend(collections.iter().map(|folder| folder.join(&below)));
         }
         places.extend(self.role_folders().into_iter().map(|folder| folder.join(path)));
         places.iter().map(|place| absolute(place)).collect()
@@ -190,26 +190,9 @@ impl Loader<'_> {
 
     /// The folders in which roles lie that are not of a collection.
     fn role_folders(&self) -> Vec<PathBuf> {
-        let given = self.environment.get("ANSIBLE_ROLES_PATH");
-        let given = given.filter(|folders| !folders.is_empty());
-        let given = given.iter().flat_map(|folders| folders.split(':')).map(Path::new);
-        given
-            .flat_map(|folder| [folder.to_owned(), folder.join("roles")])
-            .chain([PathBuf::from("roles")])
-            .map(|folder| absolute(&folder))
-            .collect()
-    }
-
-    fn collections(&self) -> Vec<PathBuf> {
-        let given = self.environment.get("ANSIBLE_COLLECTIONS_PATH");
-        if let Some(folders) = given.filter(|folders| !folders.is_empty()) {
-            return folders.split(':').map(PathBuf::from).collect();
-        }
-        let home = self.environment.get("HOME").filter(|home| !home.is_empty());
-        let of_home = home.map(|home| Path::new(home).join(".ansible/collections"));
-        std::iter::once(PathBuf::from(COLLECTIONS))
-            .chain(of_home)
-            .collect()
+        let mut folders = AnsiblePaths::of(self.environment).roles;
+        folders.push(absolute(Path::new("roles")));
+        folders
     }
 
     fn finalizer(&mut self, node: &Node, path: String) -> Option<AnsibleFinalizer> {
@@ -315,10 +298,6 @@ impl Loader<'_> {
 fn of_kind(prefix: &str, gvk: &GroupVersionKind) -> String {
     let name = format!("{prefix}_{}_{}", gvk.kind, gvk.group);
     name.replace('.', "_").to_ascii_uppercase()
-}
-
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Whether the API server takes it as a finalizer of a custom resource: a qualified name.
