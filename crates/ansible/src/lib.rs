@@ -9,13 +9,14 @@
 //! supervisor/      the process around a run that ends all of it
 //! events/          what ansible-runner says: received, cut to size, read
 //! outcome.rs       events -> what has become of the run
+//! preload/         libraries of modules, loaded once for many runs
 //! run/             all of this together
 //! environment/     whether Python has what a run needs
 //! collection.rs    operator_sdk.util: modules that tell the operator something
 //! ```
 //!
-//! The program that uses this crate calls [`supervise`] where it is started with the subcommand of its [`Supervisor`], before
-//! anything else; [`Runner`] has an example of the rest.
+//! The program that uses this crate calls [`supervise`] where it is started with the subcommand of its [`Supervisor`], and
+//! [`run_module`] with that of its [`Preload`], before anything else; [`Runner`] has an example of the rest.
 
 mod collection;
 mod environment;
@@ -24,6 +25,7 @@ mod extra_vars;
 mod folder;
 mod outcome;
 mod plain;
+mod preload;
 mod run;
 mod snake_case;
 mod supervisor;
@@ -34,6 +36,7 @@ pub use events::{Detail, Event, EventKind, Events, HostStats, Place, TaskResult}
 pub use extra_vars::ExtraVars;
 pub use folder::{FolderError, Inventory, ResourceId};
 pub use outcome::{AnsibleResult, FailedTask, Outcome, Summary};
+pub use preload::{ModuleError, Preload, PreloadError, run_module};
 pub use run::{Canceller, Content, Run, RunError, RunSpec, Runner};
 pub use snake_case::snake_case;
 pub use supervisor::{SUPERVISOR_FAILED, SuperviseError, Supervisor, supervise};

@@ -1,7 +1,10 @@
 //! What a supervisor leaves behind of real processes: nothing.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -20,21 +23,23 @@ const SUPERVISOR: &str = env!("CARGO_BIN_EXE_steersman-ansible-supervisor");
 struct Supervised {
     mark: String,
     process: Child,
+    line: UnixStream,
 }
 
 impl Supervised {
     fn start(name: &str, grace: &str, program: &[&str]) -> Self {
         let mark = format!("{name}-{}", std::process::id());
+        let (line, theirs) = UnixStream::pair().expect("a pair");
         let process = Command::new(SUPERVISOR)
             .arg(grace)
             .args(program)
             .env(MARK, &mark)
-            .stdin(Stdio::piped())
+            .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the supervisor runs");
-        Self { mark, process }
+        Self { mark, process, line }
     }
 
     fn shell(name: &str, grace: &str, script: &str) -> Self {
@@ -63,11 +68,8 @@ impl Supervised {
     /// Its end, after which nothing of it may be left.
     fn end(mut self) -> (ExitStatus, Duration, String) {
         let begun = Instant::now();
-        // Standard input stays open until here.
-        let input = self.process.stdin.take();
         let status = self.process.wait().expect("a child");
         let took = begun.elapsed();
-        drop(input);
         assert_eq!(marked(&self.mark), [""; 0], "nothing may be left");
         let mut said = String::new();
         let mut error = self.process.stderr.take().expect("a pipe");
@@ -75,8 +77,8 @@ impl Supervised {
         (status, took, said)
     }
 
-    fn abandon(mut self) -> (ExitStatus, Duration, String) {
-        self.process.stdin = None;
+    fn abandon(self) -> (ExitStatus, Duration, String) {
+        self.line.shutdown(Shutdown::Both).expect("a socket");
         self.end()
     }
 }
@@ -145,6 +147,21 @@ fn a_program_that_ends_when_it_is_asked_to_has_its_grace() {
 }
 
 #[test]
+fn a_byte_asks_it_to_end_and_the_last_one_that_it_says_is_the_status() {
+    let script = "trap 'exit 6' TERM; while :; do sleep 0.05; done";
+    let mut run = Supervised::shell("byte", LONG, script).until(2);
+    std::thread::sleep(Duration::from_millis(300));
+    run.line.write_all(b"t").expect("a socket");
+    let mut said = Vec::new();
+    run.line.read_to_end(&mut said).expect("a socket");
+    let mut expected = run.process.id().to_be_bytes().to_vec();
+    expected.push(6);
+    assert_eq!(said, expected);
+    let (status, ..) = run.end();
+    assert_eq!(status.code(), Some(6));
+}
+
+#[test]
 fn what_ignores_signals_is_killed() {
     let script =
         "trap '' TERM INT HUP; setsid sh -c 'while :; do sleep 0.1; done' & while :; do sleep 0.1; done";
@@ -207,14 +224,14 @@ fn a_parent() {
     if std::env::var_os(PARENT).is_none() {
         return;
     }
+    let (line, theirs) = UnixStream::pair().expect("a pair");
     let mut child = Command::new(SUPERVISOR)
         .args([LONG, "sh", "-c", "trap '' TERM HUP; setsid sleep 300 & sleep 300"])
-        .stdin(Stdio::piped())
+        .stdin(OwnedFd::from(theirs))
         .spawn()
         .expect("the supervisor runs");
-    let input = child.stdin.take();
     child.wait().expect("a child");
-    drop(input);
+    drop(line);
 }
 
 #[test]

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use steersman_ansible::{Runner, Supervisor};
+use steersman_ansible::{AnsibleEnvironment, Inventory, Preload, PreloadError, Runner, Supervisor};
 use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer, Tenure};
 use steersman_cluster::permissions::Permissions;
 use steersman_model::{Environment, chain};
 use steersman_proxy::Fence;
 use steersman_watches::{Selectors, Watches};
 
-use crate::runs::{RunCollection, RunCollectionError, RunTools, ToolsError, Turns};
+use crate::runs::{RunCollection, RunCollectionError, RunDefaults, RunTools, ToolsError, Turns};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +31,9 @@ const KEYS_PAUSE: Duration = Duration::from_secs(2);
 
 /// The subcommand by which this program ends runs.
 pub const SUPERVISE_RUN: &str = "supervise-run";
+
+/// The subcommand that this program runs modules of Ansible by.
+pub const RUN_MODULE: &str = "run-module";
 
 /// Why the operator does not run, or runs no more.
 #[derive(Debug, thiserror::Error)]
@@ -406,15 +409,34 @@ async fn run_tools(
         Some(elector) => Arc::new(elector.tenure()),
         None => Arc::new(()),
     };
-    let runner = Runner::new(supervisor);
     let collection = RunCollection::write()?;
     let mut defaults = config.runs.clone();
     let python_path = collection.python_path(environment.get("PYTHONPATH"));
     defaults.environment.insert("PYTHONPATH".to_owned(), python_path);
+    let runner = Runner {
+        preload: preload(&supervisor, &defaults, environment),
+        ..Runner::new(supervisor)
+    };
     let port = config.ansible.proxy_port;
     let mut tools = RunTools::new(&kube_config, port, fence, runner, defaults).await?;
     tools.collection = Some(Arc::new(collection));
     Ok(Some(tools))
+}
+
+/// What loads the libraries of modules once, where that can be done.
+fn preload(supervisor: &Supervisor, defaults: &RunDefaults, environment: &Environment) -> Option<Preload> {
+    let python = match &defaults.inventory {
+        Inventory::Localhost { interpreter } => interpreter.clone(),
+        Inventory::At(_) => return None,
+    };
+    let python = python
+        .or_else(|| AnsibleEnvironment::module_interpreter(environment.get("PATH").unwrap_or_default()))?;
+    let words = [supervisor.program().as_os_str().to_owned(), RUN_MODULE.into()];
+    let preload = Preload::new(&python, &defaults.environment, &words);
+    let warn = |error: &PreloadError| {
+        tracing::warn!(error = %chain(error), "each module of a run loads its libraries anew, which takes longer");
+    };
+    preload.inspect_err(warn).ok()
 }
 
 /// The same with what counts and limits runs.

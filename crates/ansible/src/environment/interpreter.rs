@@ -4,19 +4,14 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// The program whose interpreter counts: the others are found by it, and their packages have to be beside its own.
-const PROGRAM: &str = "ansible-runner";
 /// How much of a program is read: its first lines.
 const HEAD: u64 = 4 << 10;
-/// What runs where nothing says otherwise.
-const PYTHON: &str = "python3";
 
-/// The interpreter that ansible-runner names, where it is on this `PATH`; else `python3`.
-pub(super) fn find(path: &str) -> PathBuf {
+/// The interpreter that a program names, where that is on this `PATH`.
+pub(super) fn find(path: &str, program: &str) -> Option<PathBuf> {
     let folders = path.split(':').filter(|folder| !folder.is_empty());
-    let heads = folders.filter_map(|folder| head(&Path::new(folder).join(PROGRAM)));
-    let mut found = heads.filter_map(|head| named(&head));
-    found.next().unwrap_or_else(|| PathBuf::from(PYTHON))
+    let mut heads = folders.filter_map(|folder| head(&Path::new(folder).join(program)));
+    heads.find_map(|head| named(&head))
 }
 
 fn head(program: &Path) -> Option<String> {
@@ -86,7 +81,9 @@ mod tests {
         let program = folder.path().join("ansible-runner");
         std::fs::write(&program, "#!/opt/ansible/bin/python3\n").expect("written");
         let path = format!("/nowhere::{}:/usr/bin", folder.path().display());
-        assert_eq!(find(&path), Path::new("/opt/ansible/bin/python3"));
-        assert_eq!(find(""), Path::new("python3"));
+        let found = find(&path, "ansible-runner");
+        assert_eq!(found.as_deref(), Some(Path::new("/opt/ansible/bin/python3")));
+        assert_eq!(find(&path, "ansible-playbook"), None);
+        assert_eq!(find("", "ansible-runner"), None);
     }
 }

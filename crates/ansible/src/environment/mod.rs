@@ -32,7 +32,11 @@ const PACKAGES: &[(&str, &str, &str)] = &[
     ("kubernetes", "24.2", "modules reach the API server by it"),
 ];
 const COLLECTIONS: &[(&str, &str, &str)] = &[("kubernetes.core", "2.4", "it has the modules for objects")];
-const PROGRAMS: &[&str] = &["ansible-runner", "ansible-playbook"];
+/// The program whose interpreter counts: the others are found by it, and their packages have to be beside its own.
+const RUNNER: &str = "ansible-runner";
+/// The program whose interpreter runs modules, where nothing says otherwise.
+const PLAYBOOK: &str = "ansible-playbook";
+const PROGRAMS: &[&str] = &[RUNNER, PLAYBOOK];
 
 /// Why it can't be told what there is.
 #[derive(Debug, thiserror::Error)]
@@ -113,7 +117,13 @@ impl fmt::Display for Missing {
 impl AnsibleEnvironment {
     /// The interpreter to ask: that of the ansible-runner which is found by this `PATH`, else `python3`.
     pub fn interpreter(path: &str) -> PathBuf {
-        interpreter::find(path)
+        interpreter::find(path, RUNNER).unwrap_or_else(|| PathBuf::from("python3"))
+    }
+
+    /// The interpreter that modules on this machine are run by: that of the ansible-playbook which is found by this `PATH`, if it
+    /// names one.
+    pub fn module_interpreter(path: &str) -> Option<PathBuf> {
+        interpreter::find(path, PLAYBOOK)
     }
 
     /// Asks an interpreter, such as `python3`, with variables on top of those of this process. That takes some tens of

@@ -4,6 +4,7 @@ mod arguments;
 mod error;
 mod output;
 mod start;
+mod supervised;
 mod wait;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::{Detail, Inventory, ResourceId, Supervisor};
+use crate::{Detail, Inventory, Preload, ResourceId, Supervisor};
 
 pub use error::RunError;
 pub use wait::{Canceller, Run};
@@ -53,16 +54,19 @@ pub struct Runner {
     pub supervisor: Supervisor,
     /// How long ansible-runner has, when a run is to end, to write down what it knows.
     pub grace: Duration,
+    /// What modules on this machine are run by, if not by new interpreters.
+    pub preload: Option<Preload>,
 }
 
 impl Runner {
-    /// The ansible-runner of `PATH`, the folders of ansible-operator, and two seconds of grace.
+    /// The ansible-runner of `PATH`, the folders of ansible-operator, two seconds of grace, and nothing preloaded.
     pub fn new(supervisor: Supervisor) -> Self {
         Self {
             program: PathBuf::from("ansible-runner"),
             root: PathBuf::from("/tmp/ansible-operator/runner"),
             supervisor,
             grace: Duration::from_secs(2),
+            preload: None,
         }
     }
 }

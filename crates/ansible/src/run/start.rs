@@ -2,20 +2,21 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use tokio::process::Child;
+use tokio::net::unix::pipe;
 
 use super::arguments::arguments;
 use super::output::Tail;
+use super::supervised::{Forking, Supervised};
 use super::wait::Parts;
 use super::{Content, Run, RunError, RunSpec, Runner};
 use crate::events::{Counters, Detail, Event, Events, Receiver, channel};
 use crate::folder::{self, Inputs, Inventory, RunFolder};
 use crate::outcome::Summary;
+use crate::preload::{Preload, SOCKET, words};
 
 /// Starts the names of folders that go with a run; the number of the process that has made it follows. No API group starts with
 /// a point.
@@ -39,7 +40,7 @@ impl Runner {
         let prepared = written
             .await
             .map_err(|error| RunError::Supervisor(std::io::Error::other(error)))??;
-        self.spawn(prepared)
+        self.run_prepared(prepared).await
     }
 
     /// Removes what runs of processes that were killed have left in the root; their artifacts stay, and so does what a process
@@ -74,9 +75,13 @@ impl Runner {
         }
         folder.artifacts(&spec.ident)?;
         let scratch = self.scratch()?;
+        let environment = environment(&spec, scratch.path(), self.preload_for(&spec).is_some());
+        if let (Inventory::Localhost { interpreter }, Some(preload)) = (&mut spec.inventory, &self.preload) {
+            *interpreter = Some(preload.interpreter());
+        }
         let inputs = Inputs {
             extra_vars: &spec.extra_vars,
-            environment: &environment(&spec, scratch.path()),
+            environment: &environment,
             settings: &settings(&socket(&scratch)),
             command_line: &spec.command_line,
             inventory: &spec.inventory,
@@ -102,7 +107,7 @@ impl Runner {
         scratch.map_err(|source| RunError::Events { socket: root, source })
     }
 
-    fn spawn(&self, prepared: Prepared) -> Result<(Run, Events), RunError> {
+    async fn run_prepared(&self, prepared: Prepared) -> Result<(Run, Events), RunError> {
         let Prepared {
             folder,
             spec,
@@ -110,17 +115,27 @@ impl Runner {
         } = prepared;
         let (summary, counters) = (Arc::default(), Arc::default());
         let (receiver, events) = listen(socket(&scratch), spec.detail, &summary, &counters)?;
-        let mut child = self.supervised(&arguments(folder.path(), &spec))?;
+        let arguments = arguments(folder.path(), &spec);
+        let words = self.supervisor.command(self.grace, &self.program, &arguments);
+        let forking = self.preload_for(&spec).map(|preload| Forking {
+            preload,
+            socket: modules(scratch.path()).into_os_string(),
+            environment: words_of(&environment(&spec, scratch.path(), true)),
+        });
+        let failed = |source| RunError::Start {
+            program: self.supervisor.program().to_path_buf(),
+            source,
+        };
+        let (supervised, output) = Supervised::start(words, forking).await.map_err(failed)?;
         let tail = Tail::default();
-        let readers = [
-            child.stdout.take().map(|output| tail.read(output)),
-            child.stderr.take().map(|output| tail.read(output)),
-        ];
+        let mut readers = Vec::new();
+        for output in output {
+            readers.push(tail.read(pipe::Receiver::from_owned_fd(output.into()).map_err(failed)?));
+        }
         let run = Run::new(Parts {
-            lifeline: child.stdin.take(),
-            child,
+            supervised,
             tail,
-            readers: readers.into_iter().flatten().collect(),
+            readers,
             receiver,
             summary,
             counters,
@@ -133,19 +148,10 @@ impl Runner {
         Ok((run, events))
     }
 
-    /// ansible-runner under a new supervisor.
-    fn supervised(&self, arguments: &[OsString]) -> Result<Child, RunError> {
-        let mut command = self.supervisor.command(self.grace, &self.program, arguments);
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // They would win over our settings.
-            .env_remove("RUNNER_HTTP_URL")
-            .env_remove("RUNNER_HTTP_PATH");
-        command.spawn().map_err(|source| RunError::Start {
-            program: self.supervisor.program().to_path_buf(),
-            source,
-        })
+    /// What runs modules on this machine; others have interpreters of their own.
+    fn preload_for(&self, spec: &RunSpec) -> Option<&Preload> {
+        let preload = self.preload.as_ref();
+        preload.filter(|_| matches!(spec.inventory, Inventory::Localhost { .. }))
     }
 }
 
@@ -189,6 +195,11 @@ fn socket(scratch: &TempDir) -> PathBuf {
     scratch.path().join("events")
 }
 
+/// Where modules are asked for.
+fn modules(scratch: &Path) -> PathBuf {
+    scratch.join("modules")
+}
+
 fn absolute(path: &Path) -> Result<PathBuf, RunError> {
     std::path::absolute(path).map_err(|source| RunError::Content {
         path: path.to_path_buf(),
@@ -208,7 +219,7 @@ fn settings(socket: &Path) -> Map<String, Value> {
 
 /// The environment of the playbook. What modules leave in folders for temporary files goes with the run, and no daemon of a
 /// module is found by another run, as their sockets are there.
-fn environment(spec: &RunSpec, scratch: &Path) -> Map<String, Value> {
+fn environment(spec: &RunSpec, scratch: &Path, is_preloaded: bool) -> Map<String, Value> {
     let mut environment = Map::new();
     let mut insert = |name: &str, path: &Path| {
         environment.insert(name.to_owned(), Value::String(path.display().to_string()))
@@ -219,8 +230,19 @@ fn environment(spec: &RunSpec, scratch: &Path) -> Map<String, Value> {
         insert("ANSIBLE_REMOTE_TEMP", &scratch.join("remote"));
         insert("ANSIBLE_ASYNC_DIR", &scratch.join("async"));
     }
+    if is_preloaded {
+        insert(SOCKET, &modules(scratch));
+    }
     for (name, value) in &spec.environment {
         environment.insert(name.clone(), Value::String(value.clone()));
     }
     environment
+}
+
+fn words_of(environment: &Map<String, Value>) -> Vec<OsString> {
+    words(
+        environment
+            .iter()
+            .map(|(name, value)| (name, value.as_str().unwrap_or_default())),
+    )
 }

@@ -1,26 +1,22 @@
 //! The end of a run.
 
 use std::io;
-use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use tokio::process::{Child, ChildStdin};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::RunError;
 use super::output::Tail;
+use super::supervised::Supervised;
 use crate::events::{Counters, Receiver};
 use crate::folder::RunFolder;
 use crate::outcome::{Outcome, Summary};
 use crate::supervisor::SUPERVISOR_FAILED;
 
-/// How long a supervisor has to kill a run, on top of its grace; it gives up by itself before.
-const KILLING: Duration = Duration::from_secs(15);
 /// How long is read what ansible-runner has printed when it has ended.
 const READING: Duration = Duration::from_secs(1);
 
@@ -33,9 +29,7 @@ pub struct Run {
 
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub(super) child: Child,
-    /// The supervisor's standard input; its end is the end of the run.
-    pub(super) lifeline: Option<ChildStdin>,
+    pub(super) supervised: Supervised,
     pub(super) tail: Tail,
     pub(super) readers: Vec<JoinHandle<()>>,
     pub(super) receiver: Receiver,
@@ -62,7 +56,7 @@ impl Canceller {
 
 /// Why a run ends.
 enum End {
-    ByItself(io::Result<ExitStatus>),
+    ByItself(io::Result<u8>),
     TimedOut(Duration),
     Cancelled,
 }
@@ -95,7 +89,7 @@ impl Run {
         let status = match &end {
             End::ByItself(Ok(status)) => Ok(*status),
             End::ByItself(Err(error)) => Err(io::Error::new(error.kind(), error.to_string())),
-            End::TimedOut(_) | End::Cancelled => self.parts.stop().await,
+            End::TimedOut(_) | End::Cancelled => self.parts.supervised.stop(self.parts.grace).await,
         };
         self.parts.finish(end, status).await
     }
@@ -113,7 +107,7 @@ impl Run {
             }
         };
         tokio::select! {
-            status = self.parts.child.wait() => End::ByItself(status),
+            status = self.parts.supervised.status() => End::ByItself(status),
             limit = time_out => End::TimedOut(limit),
             _ = cancelled.wait_for(|is_cancelled| *is_cancelled) => End::Cancelled,
         }
@@ -121,26 +115,9 @@ impl Run {
 }
 
 impl Parts {
-    /// Makes the supervisor end the run, and waits for it.
-    async fn stop(&mut self) -> io::Result<ExitStatus> {
-        let supervisor = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        if let Some(supervisor) = supervisor {
-            // It was not waited for, so the number is its own.
-            let _ = kill_process(supervisor, Signal::TERM);
-        }
-        let ended = tokio::time::timeout(self.grace + KILLING, self.child.wait()).await;
-        if let Ok(status) = ended {
-            return status;
-        }
-        // It was stopped, or waits for a device.
-        self.lifeline = None;
-        self.child.kill().await?;
-        Err(io::Error::other("it did not end, and was killed"))
-    }
-
     /// The outcome of a run whose supervisor has ended.
-    async fn finish(mut self, end: End, status: io::Result<ExitStatus>) -> Result<Outcome, RunError> {
-        self.lifeline = None;
+    async fn finish(mut self, end: End, status: io::Result<u8>) -> Result<Outcome, RunError> {
+        drop(self.supervised);
         for reader in &mut self.readers {
             if tokio::time::timeout(READING, &mut *reader).await.is_err() {
                 reader.abort();
@@ -155,9 +132,9 @@ impl Parts {
         });
         let linked = tidied.await.unwrap_or(Ok(()));
 
-        let status = code(status.map_err(RunError::Supervisor)?)?;
+        let status = status.map_err(RunError::Supervisor)?;
         let output = self.tail.text();
-        if status == i32::from(SUPERVISOR_FAILED) {
+        if status == SUPERVISOR_FAILED {
             return Err(RunError::Supervise { said: output });
         }
         match end {
@@ -166,6 +143,7 @@ impl Parts {
             End::ByItself(_) => {}
         }
         linked?;
+        let status = i32::from(status);
         let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(mut outcome) = summary.finish() else {
             return Err(RunError::Unfinished { status, output });
@@ -175,11 +153,4 @@ impl Parts {
         outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);
         Ok(outcome)
     }
-}
-
-/// The exit status of a supervisor, which is that of its program.
-fn code(status: ExitStatus) -> Result<i32, RunError> {
-    status
-        .code()
-        .ok_or_else(|| RunError::Supervisor(io::Error::other(status.to_string())))
 }

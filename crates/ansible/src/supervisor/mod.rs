@@ -8,8 +8,11 @@
 //! | what happens | what the supervisor does |
 //! |---|---|
 //! | the program ends | kills what is left, and ends with the program's status |
-//! | the supervisor gets SIGTERM, SIGINT or SIGHUP | sends SIGTERM to the program, and kills what is left when the grace is over |
+//! | a byte on its standard input, or SIGTERM, SIGINT or SIGHUP | sends SIGTERM to the program, and kills what is left when the grace is over |
 //! | its standard input ends: who started it is dead | kills at once |
+//!
+//! Its standard input is a socket. On it the supervisor says its process number when it begins, in four bytes with the highest
+//! first, and the status in one byte when nothing is left: who reads that need not be its parent.
 //!
 //! An `async:` job that nobody waits for ends with its run, too: a run that is over does nothing more.
 
@@ -19,10 +22,7 @@ mod process;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
-
-use tokio::process::Command;
 
 pub use process::{SuperviseError, supervise};
 
@@ -62,7 +62,7 @@ impl Supervisor {
     /// # Errors
     /// The executable of this process can't be told.
     pub fn of_this_process(subcommand: &str) -> io::Result<Self> {
-        let link = Path::new("/proc/self/exe");
+        let link = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
         // A link to the file itself, whatever its name has become; where /proc lacks it the name has to do.
         if link.exists() {
             return Ok(Self::new(link, [subcommand]));
@@ -75,18 +75,13 @@ impl Supervisor {
         &self.program
     }
 
-    /// A command that runs a program under a supervisor. Its standard input is a pipe that must be held for as long as the
-    /// program is to run.
-    pub(crate) fn command(&self, grace: Duration, program: &Path, arguments: &[OsString]) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .args(&self.arguments)
-            .arg(grace.as_millis().to_string())
-            .arg(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            // Ctrl-C on a terminal is for the operator, which decides what becomes of its runs.
-            .process_group(0);
-        command
+    /// The words that run a program under a supervisor, whose standard input must be held for as long as that is to run.
+    pub(crate) fn command(&self, grace: Duration, program: &Path, arguments: &[OsString]) -> Vec<OsString> {
+        let mut words = vec![self.program.clone().into_os_string()];
+        words.extend(self.arguments.iter().cloned());
+        words.push(grace.as_millis().to_string().into());
+        words.push(program.into());
+        words.extend(arguments.iter().cloned());
+        words
     }
 }

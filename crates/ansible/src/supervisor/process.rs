@@ -8,10 +8,11 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitStatus, kill_process, set_child_subreaper};
-use tokio::io::AsyncReadExt as _;
-use tokio::net::unix::pipe;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
 use tokio::signal::unix::{self, SignalKind};
 
+use super::SUPERVISOR_FAILED;
 use super::children::{self, Children};
 
 /// How long killing is tried. What is left then can't be killed: it waits for a device, or belongs to somebody else.
@@ -51,10 +52,11 @@ pub enum SuperviseError {
 
 /// Runs a program until it ends or is to end, and then ends all that it has started; see [`Supervisor`](super::Supervisor).
 ///
-/// The arguments are the grace in milliseconds, the program and its arguments. Standard input is a pipe that nobody writes
-/// to; its end is the end of the run. The program gets the standard output and error of this process, and no input.
+/// The arguments are the grace in milliseconds, the program and its arguments. Standard input is a socket, whose end is the end
+/// of the run. The program gets the standard output and error of this process, and no input.
 ///
-/// To be called before this process starts a thread or a child: it takes over all children, and signals.
+/// To be called before this process starts a thread: it takes over all children, and signals. Children that it has already
+/// belong to the run.
 ///
 /// # Errors
 /// The program can't be started, or something of it is left after ten seconds of killing. The caller writes the error to
@@ -76,8 +78,15 @@ pub fn supervise(arguments: impl IntoIterator<Item = OsString>) -> Result<ExitCo
         .enable_all()
         .build()
         .map_err(setup("start a runtime"))?;
-    let status = runtime.block_on(run(command, &program, grace))?;
-    Ok(ExitCode::from(exit_status(status)))
+    runtime.block_on(async {
+        let mut signs = Signs::watch()?;
+        signs
+            .say(&rustix::process::getpid().as_raw_nonzero().get().to_be_bytes())
+            .await;
+        let ended = run(&mut signs, command, &program, grace).await.map(exit_status);
+        signs.say(&[*ended.as_ref().unwrap_or(&SUPERVISOR_FAILED)]).await;
+        ended.map(ExitCode::from)
+    })
 }
 
 fn milliseconds(text: &OsStr) -> Option<Duration> {
@@ -90,11 +99,11 @@ fn setup(attempt: &'static str) -> impl FnOnce(io::Error) -> SuperviseError {
 
 /// The program's status, once nothing of it is left.
 async fn run(
+    signs: &mut Signs,
     mut command: Command,
     program: &Path,
     grace: Duration,
 ) -> Result<Option<WaitStatus>, SuperviseError> {
-    let mut signs = Signs::watch()?;
     set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| setup("become a subreaper")(error.into()))?;
     let child = command.spawn().map_err(|source| SuperviseError::Start {
@@ -111,7 +120,7 @@ async fn run(
                 }
             }
             Sign::Asked => {
-                end_softly(&mut signs, &mut children, Pid::from_child(&child), grace).await;
+                end_softly(signs, &mut children, Pid::from_child(&child), grace).await;
                 break;
             }
             Sign::Abandoned => break,
@@ -168,38 +177,44 @@ struct Signs {
     terminate: unix::Signal,
     interrupt: unix::Signal,
     hangup: unix::Signal,
-    input: pipe::Receiver,
+    line: UnixStream,
 }
 
 impl Signs {
     fn watch() -> Result<Self, SuperviseError> {
         let signal = |kind| unix::signal(kind).map_err(setup("watch for signals"));
-        let input = io::stdin()
-            .as_fd()
-            .try_clone_to_owned()
-            .and_then(pipe::Receiver::from_owned_fd)
-            .map_err(setup("watch standard input, which is to be a pipe"))?;
+        let line = line().map_err(setup("use standard input, which is to be a socket"))?;
         Ok(Self {
             child: signal(SignalKind::child())?,
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hangup: signal(SignalKind::hangup())?,
-            input,
+            line,
         })
     }
 
+    /// Says something to who has started this process, if that is still there.
+    async fn say(&mut self, bytes: &[u8]) {
+        let _ = self.line.write_all(bytes).await;
+    }
+
     async fn next(&mut self) -> Sign {
-        let mut ignored = [0; 64];
-        loop {
-            tokio::select! {
-                _ = self.child.recv() => return Sign::Ended,
-                _ = self.terminate.recv() => return Sign::Asked,
-                _ = self.interrupt.recv() => return Sign::Asked,
-                _ = self.hangup.recv() => return Sign::Asked,
-                read = self.input.read(&mut ignored) => if !matches!(read, Ok(1..)) {
-                    return Sign::Abandoned;
-                },
-            }
+        let mut asked = [0];
+        tokio::select! {
+            _ = self.child.recv() => Sign::Ended,
+            _ = self.terminate.recv() => Sign::Asked,
+            _ = self.interrupt.recv() => Sign::Asked,
+            _ = self.hangup.recv() => Sign::Asked,
+            read = self.line.read(&mut asked) => if matches!(read, Ok(1..)) { Sign::Asked } else { Sign::Abandoned },
         }
     }
+}
+
+/// The socket that is standard input.
+fn line() -> io::Result<UnixStream> {
+    let line = std::os::unix::net::UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // What is none has no address.
+    line.local_addr()?;
+    line.set_nonblocking(true)?;
+    UnixStream::from_std(line)
 }

@@ -1,5 +1,6 @@
 //! Runs with the real ansible-runner. Each takes seconds of the processor, so few runs have many things in them.
 
+mod preloaded;
 mod set;
 
 use std::fs;

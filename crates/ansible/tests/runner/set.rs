@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use steersman_ansible::{Content, ResourceId, RunSpec, Runner, Supervisor, write_collection};
+use steersman_ansible::{Content, Preload, ResourceId, RunSpec, Runner, Supervisor, write_collection};
 use steersman_testkit::ansible::Ansible;
 
 /// Marks the processes of a run, which inherit it.
@@ -30,12 +30,24 @@ impl Set {
             root: folder.path().join("r"),
             supervisor: Supervisor::new(env!("CARGO_BIN_EXE_steersman-ansible-supervisor"), [""; 0]),
             grace: Duration::from_secs(10),
+            preload: None,
         };
         Some(Self {
             ansible,
             runner,
             folder,
         })
+    }
+
+    /// Loads libraries once for all runs.
+    pub(crate) fn preload(&mut self) {
+        let words = [env!("CARGO_BIN_EXE_steersman-ansible-supervisor"), "run-module"];
+        let preload = Preload::new(
+            &self.ansible.program("python3"),
+            &self.environment(),
+            &words.map(Into::into),
+        );
+        self.runner.preload = Some(preload.expect("a script that runs"));
     }
 
     /// Where playbooks are.

@@ -1,0 +1,236 @@
+//! Libraries of modules, loaded once for many runs.
+//!
+//! Each module of a playbook is a new process of Python, and half of its time goes into loading libraries: that of Kubernetes
+//! alone takes half a second. So a process loads them once, and a module is a fork of it. A fork belongs to its run like any
+//! other process, has the run's environment, and nothing that a module does is seen by another one:
+//!
+//! ```text
+//! operator
+//! ├── python preloaded.py          loads libraries, runs nothing; ends after a minute without runs
+//! │   └── supervise-run            its fork: the supervisor of a run, which ends all that is below
+//! │       ├── python preloaded.py  the fork's fork, with the environment of the run
+//! │       │   └── a module         its fork
+//! │       └── ansible-runner
+//! │           └── ansible-playbook
+//! │               └── run-module   asks for the module, and has its status
+//! ```
+//!
+//! Ansible is told by `ansible_python_interpreter` to run modules by a script, which calls [`run_module`]. What asks for
+//! anything but a script, or with other variables for the interpreter, or as another user, gets a new interpreter; so does
+//! everything where nothing can be preloaded.
+
+mod forker;
+mod message;
+mod module;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use forker::Forker;
+
+pub(crate) use message::words;
+pub use module::{ModuleError, run_module};
+
+/// Names the socket of a run that modules are asked for by.
+pub(crate) const SOCKET: &str = "STEERSMAN_MODULES";
+
+/// The program of the preloaded process.
+const PROGRAM: &str = include_str!("preloaded.py");
+/// Starts the names of folders of processes of the operator.
+const FOLDER: &str = "steersman-python-";
+/// How long libraries are kept without a run.
+const IDLE: Duration = Duration::from_mins(1);
+
+/// Why nothing can be preloaded. Runs go on without.
+#[derive(Debug, thiserror::Error)]
+pub enum PreloadError {
+    /// The script that runs modules can't be written.
+    #[error("failed to write the script that runs modules")]
+    Script(#[source] io::Error),
+    /// The script does not run: folders for temporary files may be closed for programs.
+    #[error("failed to run `{}`", script.display())]
+    Run {
+        /// What Ansible would have been given as its interpreter.
+        script: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+}
+
+/// Libraries that are loaded for runs. Clones share them; nothing is loaded before the first run.
+#[derive(Clone, Debug)]
+pub struct Preload(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    python: PathBuf,
+    environment: BTreeMap<String, String>,
+    folder: TempDir,
+    forker: Mutex<Option<Arc<Forker>>>,
+}
+
+/// A use of the preloaded process, which goes on at least until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lease(Arc<Forker>);
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.0.used();
+    }
+}
+
+impl Preload {
+    /// Prepares to load libraries by an interpreter, with variables on top of those of this process. The words are a program
+    /// and arguments after which it calls [`run_module`] with the rest.
+    ///
+    /// # Errors
+    /// The folder for temporary files can't be written, or nothing can be executed there.
+    pub fn new(
+        python: &Path,
+        environment: &BTreeMap<String, String>,
+        run_module: &[OsString],
+    ) -> Result<Self, PreloadError> {
+        let folder = write(python, run_module).map_err(PreloadError::Script)?;
+        let this = Self(Arc::new(Shared {
+            python: python.to_path_buf(),
+            environment: environment.clone(),
+            folder,
+            forker: Mutex::default(),
+        }));
+        this.try_script(&this.interpreter())?;
+        Ok(this)
+    }
+
+    /// What modules are to be run by.
+    pub fn interpreter(&self) -> PathBuf {
+        self.0.folder.path().join("python3")
+    }
+
+    fn try_script(&self, script: &Path) -> Result<(), PreloadError> {
+        let failed = |source| PreloadError::Run {
+            script: script.to_path_buf(),
+            source,
+        };
+        let output = std::process::Command::new(script)
+            .args(["-c", "pass"])
+            .envs(&self.0.environment)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(failed)?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(failed(io::Error::other(said)))
+    }
+
+    /// Has a process with the libraries forked that executes a command, with these files as input, output and error. Whether
+    /// it does is not waited for.
+    ///
+    /// The first list of words is the socket for modules, the others are the command, its environment, and the variables that
+    /// runs have on top of that.
+    ///
+    /// # Errors
+    /// There is no such process.
+    pub(crate) fn fork(&self, lists: &[Vec<OsString>; 4], files: [BorrowedFd<'_>; 3]) -> io::Result<Lease> {
+        let forker = self.running()?;
+        let sent = forker.fork(lists, files);
+        if sent.is_err() {
+            self.forget(&forker);
+        }
+        sent.map(|()| Lease(forker))
+    }
+
+    /// Gives up the process of a lease: it does not do what it was told. The next use starts another one.
+    pub(crate) fn give_up(&self, lease: &Lease) {
+        self.forget(&lease.0);
+    }
+
+    fn forget(&self, forker: &Arc<Forker>) {
+        let mut held = self.0.forker.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.as_ref().is_some_and(|held| Arc::ptr_eq(held, forker)) {
+            *held = None;
+        }
+    }
+
+    fn running(&self) -> io::Result<Arc<Forker>> {
+        let mut held = self.0.forker.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(forker) = held.as_ref() {
+            return Ok(Arc::clone(forker));
+        }
+        let mut command = Command::new(&self.0.python);
+        command
+            .arg(self.0.folder.path().join("preloaded.py"))
+            .envs(&self.0.environment);
+        let forker = Arc::new(Forker::start(command)?);
+        *held = Some(Arc::clone(&forker));
+        tokio::spawn(end_when_idle(Arc::downgrade(&self.0), Arc::downgrade(&forker)));
+        Ok(forker)
+    }
+}
+
+/// Ends a preloaded process that nobody has used for a while.
+async fn end_when_idle(shared: Weak<Shared>, forker: Weak<Forker>) {
+    let mut pause = IDLE;
+    loop {
+        tokio::time::sleep(pause).await;
+        let (Some(shared), Some(forker)) = (shared.upgrade(), forker.upgrade()) else {
+            return;
+        };
+        let mut held = shared.forker.lock().unwrap_or_else(PoisonError::into_inner);
+        // Ours, and that of the others; a lease has one, too.
+        let is_used = Arc::strong_count(&forker) > 2;
+        let unused = forker.last_use().elapsed();
+        if !is_used && unused >= IDLE {
+            held.take_if(|held| Arc::ptr_eq(held, &forker));
+            return;
+        }
+        pause = if is_used {
+            IDLE
+        } else {
+            IDLE.saturating_sub(unused)
+        };
+    }
+}
+
+/// A folder with the programs, which everybody may execute: a module may run as another user.
+fn write(python: &Path, run_module: &[OsString]) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix(FOLDER)
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir()?;
+    fs::write(folder.path().join("preloaded.py"), PROGRAM)?;
+    let script = folder.path().join("python3");
+    fs::write(&script, script_text(python, run_module)?)?;
+    fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+    Ok(folder)
+}
+
+/// Where this program can't be executed, which is so for other users, the interpreter itself runs.
+fn script_text(python: &Path, run_module: &[OsString]) -> io::Result<String> {
+    let quoted = |word: &std::ffi::OsStr| {
+        let text = word.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+        Ok::<_, io::Error>(format!("'{}'", text.replace('\'', r"'\''")))
+    };
+    let python = quoted(python.as_os_str())?;
+    let words: Vec<String> = run_module
+        .iter()
+        .map(|word| quoted(word))
+        .collect::<Result<_, _>>()?;
+    let program = words.first().map_or("", String::as_str);
+    let command = words.join(" ");
+    Ok(format!(
+        "#!/bin/sh\n[ ! -x {program} ] || exec {command} {python} \"$@\"\nexec {python} \"$@\"\n"
+    ))
+}

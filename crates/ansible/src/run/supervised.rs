@@ -1,0 +1,207 @@
+//! The supervisor of a run, from its start to its status.
+
+use std::ffi::OsString;
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::UnixStream;
+use tokio::process::{Child, Command};
+
+use crate::preload::{Lease, Preload, words};
+
+/// How long a supervisor has to kill a run, on top of its grace; it gives up by itself before.
+const KILLING: Duration = Duration::from_secs(15);
+/// How long a preloaded process has to become a supervisor: it may be loading, on a machine that has more to do.
+const BEGINNING: Duration = Duration::from_secs(30);
+/// How long a supervisor that has said its status may take to be gone.
+const GOING: Duration = Duration::from_secs(1);
+
+/// The bytes of a process number.
+const ID: usize = 4;
+
+/// Variables of ansible-runner that would win over our settings.
+const REMOVED: [&str; 2] = ["RUNNER_HTTP_URL", "RUNNER_HTTP_PATH"];
+
+/// A supervisor that was started.
+#[derive(Debug)]
+pub(super) struct Supervised {
+    /// Its standard input, whose end is the end of the run.
+    line: UnixStream,
+    /// What it has said on it: its number, and its status at the end.
+    said: Vec<u8>,
+    id: Option<Pid>,
+    /// Where it is a child of this process.
+    child: Option<Child>,
+    /// Its process reaps the supervisor.
+    lease: Option<Lease>,
+}
+
+/// What is needed besides its words to start one with a process for its modules.
+pub(super) struct Forking<'a> {
+    pub(super) preload: &'a Preload,
+    /// Where modules are asked for.
+    pub(super) socket: OsString,
+    /// What the run has besides the environment of this process.
+    pub(super) environment: Vec<OsString>,
+}
+
+/// What a supervisor and its program print.
+pub(super) type Output = [PipeReader; 2];
+
+impl Supervised {
+    /// Starts a supervisor, with a process for its modules if that can be done.
+    pub(super) async fn start(
+        words: Vec<OsString>,
+        forking: Option<Forking<'_>>,
+    ) -> io::Result<(Self, Output)> {
+        if let Some(forking) = forking
+            && let Some(forked) = Self::fork(&words, forking).await
+        {
+            return Ok(forked);
+        }
+        Self::spawn(&words)
+    }
+
+    /// As a child of this process.
+    fn spawn(words: &[OsString]) -> io::Result<(Self, Output)> {
+        let ends = Ends::new()?;
+        let mut command = Command::new(&words[0]);
+        command
+            .args(&words[1..])
+            .stdin(Stdio::from(ends.line))
+            .stdout(Stdio::from(ends.output))
+            .stderr(Stdio::from(ends.error))
+            // Ctrl-C on a terminal is for the operator, which decides what becomes of its runs.
+            .process_group(0);
+        for name in REMOVED {
+            command.env_remove(name);
+        }
+        let child = command.spawn()?;
+        let this = Self {
+            line: stream(ends.own_line)?,
+            said: Vec::new(),
+            id: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
+            child: Some(child),
+            lease: None,
+        };
+        Ok((this, ends.own_output))
+    }
+
+    /// As a child of the preloaded process.
+    async fn fork(words: &[OsString], forking: Forking<'_>) -> Option<(Self, Output)> {
+        let ends = Ends::new().ok()?;
+        let (preload, words) = (forking.preload.clone(), words.to_vec());
+        let lists = [vec![forking.socket], words, environment(), forking.environment];
+        let files = (ends.line, ends.output, ends.error);
+        // It may have to be started, and to load.
+        let forked = tokio::task::spawn_blocking(move || {
+            let (line, output, error) = &files;
+            preload.fork(&lists, [line.as_fd(), output.as_fd(), error.as_fd()])
+        });
+        let lease = forked.await.ok()?.ok()?;
+        let mut this = Self {
+            line: stream(ends.own_line).ok()?,
+            said: Vec::new(),
+            id: None,
+            child: None,
+            lease: None,
+        };
+        if !matches!(tokio::time::timeout(BEGINNING, this.hear(ID)).await, Ok(Ok(()))) {
+            forking.preload.give_up(&lease);
+            return None;
+        }
+        let id = this.said.first_chunk().copied().map(i32::from_be_bytes);
+        this.id = id.and_then(Pid::from_raw);
+        this.lease = Some(lease);
+        Some((this, ends.own_output))
+    }
+
+    /// The status that it says when nothing of the run is left.
+    ///
+    /// # Cancellation
+    /// Safe to drop, and to call again.
+    pub(super) async fn status(&mut self) -> io::Result<u8> {
+        if let Err(error) = self.hear(ID + 1).await {
+            let ended = match &mut self.child {
+                Some(child) => child.wait().await?.to_string(),
+                None => error.to_string(),
+            };
+            return Err(io::Error::other(ended));
+        }
+        let gone = async {
+            // The end of the line is that of the process.
+            let _ = self.line.read(&mut [0]).await;
+            if let Some(child) = &mut self.child {
+                let _ = child.wait().await;
+            }
+        };
+        let _ = tokio::time::timeout(GOING, gone).await;
+        Ok(self.said[ID])
+    }
+
+    /// Makes it end the run, and gives its status.
+    pub(super) async fn stop(&mut self, grace: Duration) -> io::Result<u8> {
+        // Where it is gone the status tells.
+        let _ = self.line.write_all(b"t").await;
+        if let Ok(status) = tokio::time::timeout(grace + KILLING, self.status()).await {
+            return status;
+        }
+        // It was stopped, or waits for a device. Its line has not ended, so the number is its own.
+        if let Some(id) = self.id {
+            let _ = kill_process(id, Signal::KILL);
+        }
+        Err(io::Error::other("it did not end, and was killed"))
+    }
+
+    /// Waits until it has said so many bytes in all.
+    async fn hear(&mut self, count: usize) -> io::Result<()> {
+        while self.said.len() < count {
+            let mut byte = [0];
+            if self.line.read(&mut byte).await? == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it was killed"));
+            }
+            self.said.extend(byte);
+        }
+        Ok(())
+    }
+}
+
+/// The ends of what connects a supervisor with this process.
+struct Ends {
+    line: OwnedFd,
+    output: OwnedFd,
+    error: OwnedFd,
+    own_line: StdStream,
+    own_output: Output,
+}
+
+impl Ends {
+    fn new() -> io::Result<Self> {
+        let (own_line, line) = StdStream::pair()?;
+        let (own_output, output) = io::pipe()?;
+        let (own_error, error) = io::pipe()?;
+        Ok(Self {
+            line: line.into(),
+            output: output.into(),
+            error: error.into(),
+            own_line,
+            own_output: [own_output, own_error],
+        })
+    }
+}
+
+fn stream(line: StdStream) -> io::Result<UnixStream> {
+    line.set_nonblocking(true)?;
+    UnixStream::from_std(line)
+}
+
+/// What this process has, without what is kept from runs.
+fn environment() -> Vec<OsString> {
+    let variables = std::env::vars_os().filter(|(name, _)| REMOVED.iter().all(|removed| name != removed));
+    words(variables)
+}
