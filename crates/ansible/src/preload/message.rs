@@ -77,6 +77,6 @@ mod tests {
             Vec::new(),
             words([("NAME", "x=y")]),
         ];
-        assert_eq!(encode(&lists), b"2\0a\0b c\00\01\0NAME=x=y\0");
+        assert_eq!(encode(&lists), b"2\x00a\x00b c\x000\x001\x00NAME=x=y\x00");
     }
 }
