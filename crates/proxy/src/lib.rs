@@ -38,7 +38,7 @@ mod upstream;
 pub use credential::{Credential, CredentialError};
 pub use exchange::Fence;
 pub use kubeconfig::kubeconfig;
-pub use mark::{Marks, Standing, Unowned};
+pub use mark::{Marks, Standing, Unowned, names_in_annotations};
 pub use observe::{Observer, Origin, Seen, SeenObject};
 pub use port::{BindError, Port};
 pub use proxy::{Admission, Proxy, Settings};

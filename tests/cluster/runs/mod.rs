@@ -6,6 +6,8 @@ mod failing;
 mod faults;
 mod following;
 mod making;
+mod meanwhile;
+mod strangers;
 
 use std::fs;
 use std::path::PathBuf;

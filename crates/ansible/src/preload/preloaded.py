@@ -89,8 +89,7 @@ def forks_runs():
     os.dup2(null, 0)
     os.close(null)
     load()
-    # Nobody waits for supervisors here.
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, lambda *_: reap_all())
     while True:
         request, descriptors = receive(control, 3)
         if request is None:
@@ -100,6 +99,14 @@ def forks_runs():
             becomes_supervisor(request, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+
+
+def reap_all():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
 
 
 def becomes_supervisor(request, descriptors):

@@ -41,6 +41,8 @@ struct KnownOwner {
     unseen: BTreeSet<Scope>,
     /// Where there were more objects of it than are remembered.
     cut: BTreeSet<Scope>,
+    /// What was lost while it is acted for, by the version of that; none where a list was without it.
+    lost: Option<BTreeMap<ObjectId, Option<u64>>>,
 }
 
 /// Who is woken by changes of an owner's objects.
@@ -222,6 +224,34 @@ impl Known {
         was_cut
     }
 
+    /// Somebody begins to act for the owner, and will tell at the end what answers have said: what is lost meanwhile is
+    /// remembered until then.
+    pub(super) fn begin(&mut self, owner: &str) {
+        if let Some(known) = self.owners.get_mut(owner) {
+            known.lost = Some(BTreeMap::new());
+        }
+    }
+
+    /// Nothing more of that is told.
+    pub(super) fn end(&mut self, owner: &str) {
+        if let Some(known) = self.owners.get_mut(owner) {
+            known.lost = None;
+        }
+    }
+
+    /// An answer to who acts for the owner has shown an object, a while ago: what is newer stays.
+    pub(super) fn note_answered(&mut self, owner: &str, id: &ObjectId, live: LiveObject) {
+        let known = self.owners.get(owner);
+        let is_newer = known
+            .and_then(|known| known.objects.get(id))
+            .is_some_and(|entry| live.is_older_than(&entry.live));
+        let lost = known.and_then(|known| known.lost.as_ref()?.get(id));
+        let is_lost = lost.is_some_and(|lost| lost.is_none() || is_older(live.version, *lost));
+        if !is_newer && !is_lost {
+            self.note_applied(owner, id, live);
+        }
+    }
+
     /// Our own apply has made an object this.
     pub(super) fn note_applied(&mut self, owner: &str, id: &ObjectId, live: LiveObject) {
         let list = self.lists;
@@ -256,9 +286,14 @@ impl Known {
     pub(super) fn end_list(&mut self, scope: &Scope, list: u64) {
         for known in self.owners.values_mut() {
             let before = known.objects.len();
-            known
-                .objects
-                .retain(|id, entry| entry.list >= list || !scope.contains(id));
+            let mut memory = known.lost.as_mut();
+            known.objects.retain(|id, entry| {
+                let stays = entry.list >= list || !scope.contains(id);
+                if let Some(lost) = memory.as_mut().filter(|_| !stays) {
+                    lost.insert(id.clone(), None);
+                }
+                stays
+            });
             let gone = before - known.objects.len();
             self.objects -= gone;
             // It may have gone before anybody knew of it.
@@ -283,6 +318,9 @@ impl Known {
             self.missed.note(owner, &id.group, &id.kind);
             return Before::Unwanted;
         };
+        if let Some(lost) = &mut known.lost {
+            lost.remove(id);
+        }
         let Some(entry) = known.objects.get_mut(id) else {
             if self.objects >= MOST && known.objects.len() >= FEW {
                 known.cut.insert(scope.clone());
@@ -362,6 +400,9 @@ impl Known {
         let is_newer = |entry: &Entry| is_older(version, entry.live.version);
         if known.objects.get(id).is_some_and(is_newer) {
             return;
+        }
+        if let Some(lost) = known.lost.as_mut().filter(|lost| lost.len() < FEW) {
+            lost.insert(id.clone(), version);
         }
         if let Some(entry) = known.objects.remove(id) {
             self.objects -= 1;
@@ -502,6 +543,42 @@ mod tests {
             [14, 16, 15].map(|version| told(&mut known, version)),
             [14, 16, 16]
         );
+    }
+
+    #[test]
+    fn what_an_answer_has_said_is_no_news_when_something_newer_is_known() {
+        let mut known = Known::default();
+        route(&mut known, "u", Instant::now());
+        known.begin("u");
+        let version =
+            |known: &Known, name: &str| known.live("u", &id(name)).map(|live| live.version.unwrap());
+        // An answer has said 10, and others have written since.
+        shown(&mut known, "u", "changed", 10, None);
+        shown(&mut known, "u", "changed", 12, None);
+        known.note_answered("u", &id("changed"), live(10));
+        assert_eq!(version(&known, "changed"), Some(12));
+        // Somebody has deleted what an answer had shown; and again, after which it was made anew.
+        for (name, made) in [("deleted", 10), ("again", 14)] {
+            shown(&mut known, "u", name, 10, None);
+            known.lose("u", &id(name), Some(12));
+            known.note_answered("u", &id(name), live(made));
+        }
+        assert_eq!(
+            (version(&known, "deleted"), version(&known, "again")),
+            (None, Some(14))
+        );
+        // A list was without it.
+        shown(&mut known, "u", "unlisted", 10, None);
+        let list = known.begin_list(Instant::now());
+        known.end_list(&scope(), list);
+        known.note_answered("u", &id("unlisted"), live(10));
+        assert_eq!(version(&known, "unlisted"), None);
+        // What nobody has told of yet is news.
+        known.note_answered("u", &id("new"), live(9));
+        assert_eq!(version(&known, "new"), Some(9));
+        known.end("u");
+        known.note_answered("u", &id("deleted"), live(10));
+        assert_eq!(version(&known, "deleted"), Some(10));
     }
 
     #[test]

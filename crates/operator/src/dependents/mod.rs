@@ -275,7 +275,18 @@ impl Dependents {
         fields
     }
 
-    /// The same of an object that a run has left, as an answer has shown it.
+    /// A run of an owner begins: [`Dependents::note_left`] tells at its end what it has left, which may be deleted or changed
+    /// before that.
+    pub fn begin_run(&self, owner: &str) {
+        self.lock().known.begin(owner);
+    }
+
+    /// All that a run has left was told.
+    pub fn end_run(&self, owner: &str) {
+        self.lock().known.end(owner);
+    }
+
+    /// An object that a run has left, as an answer has shown it; what watches have told since is newer.
     pub fn note_left(&self, owner: &str, id: &ObjectId, left: Left<'_>) {
         let live = LiveObject {
             uid: left.uid.to_owned(),
@@ -290,7 +301,7 @@ impl Dependents {
         };
         let mut state = self.lock();
         if state.watches.keys().any(|scope| scope.contains(id)) {
-            state.known.note_applied(owner, id, live);
+            state.known.note_answered(owner, id, live);
         }
     }
 

@@ -23,6 +23,10 @@ pub struct RunCache {
     pub(super) record: Option<RunRecord>,
     /// Whether the status was read since the process began.
     pub(super) is_read: bool,
+    /// Whether the status says that a run is under way that no process makes: the record does not tell what it has left.
+    pub(super) was_cut_off: bool,
+    /// Whether what runs have left is to outlive the resource: the garbage collector was seen to take care of that.
+    pub(super) is_orphaning: bool,
     /// What the status does not say yet, as it could not be written.
     pub(super) unsaid: Option<RunReport>,
     /// Until when nothing is tried again, and whether that is about the end of the resource.

@@ -4,6 +4,7 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 
 use super::run::RunFailure;
+use crate::apply::PruneError;
 use crate::dependents::FindError;
 
 /// Why a reconcile has failed.
@@ -22,6 +23,10 @@ pub(super) enum Failure {
     Find(Box<FindError>),
     #[error("failed to delete {object}, which goes with the resource")]
     Dependent { object: String, source: RequestError },
+    #[error("failed to find what goes with the resource")]
+    Look(#[source] Box<PruneError>),
+    #[error("nothing is deleted: annotation steersman.dev/deletion-policy is neither `delete` nor `orphan`")]
+    DeletionPolicy,
     #[error("{words}")]
     Tasks { words: String },
 }

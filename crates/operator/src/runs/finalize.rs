@@ -1,12 +1,15 @@
 //! The end of a resource: what the entry says for it, and what goes with it.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
-use steersman_cluster::{OWNER_UID_LABEL, PRIMARY_RESOURCE, RequestError, is_kept};
-use steersman_model::ObjectId;
-use steersman_proxy::Standing;
+use steersman_cluster::{OWNER_UID_LABEL, PrimaryResource, RequestError, is_kept};
+use steersman_model::{ObjectId, chain};
+use steersman_proxy::{Marks, names_in_annotations};
+use steersman_watches::controls::DeletionPolicy;
 use tokio_util::sync::CancellationToken;
 
 use super::cache::RunCache;
@@ -14,7 +17,7 @@ use super::error::Failure;
 use super::reconciler::{RunReconciler, words_of_failure};
 use super::report::RunReport;
 use super::subject::{Finalizers, Subject};
-use crate::apply::{delete, find};
+use crate::apply::{Applier, delete, find};
 use crate::reconcile::{Next, ReconcileOutcome};
 use crate::status::EventReason;
 
@@ -105,9 +108,12 @@ impl RunReconciler {
             self.remove_finalizer(subject, &finalizer.name).await?;
         }
         if subject.holds(DEPENDENTS_FINALIZER) {
-            if self.watch.delete_dependents {
-                self.delete_dependents(subject, cache).await?;
+            let ended = self.end_dependents(subject, cache).await;
+            if let Err(failure) = &ended {
+                let words = subject.redactor.mask(&chain(failure));
+                self.say_blocked(subject, words).await?;
             }
+            ended?;
             self.remove_finalizer(subject, DEPENDENTS_FINALIZER).await?;
         }
         Ok(Next::Never)
@@ -153,19 +159,23 @@ impl RunReconciler {
             .await
     }
 
+    /// Deletes what is to go with the resource, if anything is.
+    async fn end_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<(), Failure> {
+        if self.watch.delete_dependents
+            && self.deletion_policy(subject, cache).await? == DeletionPolicy::Delete
+        {
+            self.delete_dependents(subject, cache).await?;
+        }
+        Ok(())
+    }
+
     /// Deletes what runs have left that the garbage collector leaves: what is in other namespaces, or in none.
     async fn delete_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<(), Failure> {
         let recorded = cache.record.iter().flat_map(|record| &record.objects);
-        let mut left: Vec<(ObjectId, Option<String>)> = recorded
-            .map(|left| (left.id.clone(), Some(left.uid.clone())))
-            .collect();
-        // What a run has made that was cut off.
-        let seen = self.dependents.owned(&subject.owner.uid).into_iter();
-        left.extend(seen.map(|(id, _)| (id, None)));
-        let elsewhere = |id: &ObjectId| !subject.owner.may_own(id.namespace.as_deref());
-        left.retain(|(id, _)| elsewhere(id));
-        left.sort();
-        left.dedup_by(|later, first| later.0 == first.0);
+        let seen = self.owned(subject, cache).await?;
+        let mut left: BTreeMap<ObjectId, Option<String>> = seen.into_iter().map(|id| (id, None)).collect();
+        left.extend(recorded.map(|left| (left.id.clone(), Some(left.uid.clone()))));
+        left.retain(|id, _| !subject.owner.may_own(id.namespace.as_deref()));
         let client = match self.account(subject) {
             Some(account) => account.client(&self.client),
             None => self.client.clone(),
@@ -177,6 +187,74 @@ impl RunReconciler {
         Ok(())
     }
 
+    /// What carries the UID of the resource. Where no record tells of all runs each kind is looked at, else those that are watched.
+    async fn owned(&self, subject: &Subject, cache: &RunCache) -> Result<Vec<ObjectId>, Failure> {
+        let owner = &subject.owner;
+        let found = if cache.record.is_some() && !cache.was_cut_off {
+            self.dependents.owned(&owner.uid)
+        } else {
+            let dependents = Arc::clone(&self.dependents);
+            let applier = Applier::new(self.client.clone(), Arc::clone(&self.discovery), dependents);
+            let namespace = owner.namespace.as_deref();
+            let namespace = namespace.unwrap_or_else(|| self.client.default_namespace());
+            let marked = applier.all_marked(&owner.uid, namespace).await;
+            marked.map_err(|error| Failure::Look(Box::new(error)))?
+        };
+        Ok(found.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// What the deletion of the resource does to what its runs have left.
+    ///
+    /// # Errors
+    /// Its annotation has another word.
+    async fn deletion_policy(&self, subject: &Subject, cache: &RunCache) -> Result<DeletionPolicy, Failure> {
+        match subject.controls.deletion {
+            DeletionPolicy::Delete if cache.is_orphaning || self.was_orphaned(subject, cache).await? => {
+                Ok(DeletionPolicy::Orphan)
+            }
+            DeletionPolicy::Unclear => Err(Failure::DeletionPolicy),
+            policy => Ok(policy),
+        }
+    }
+
+    /// Whether the garbage collector has taken the resource off an object that it has left: that is what `--cascade=orphan`
+    /// does, and nothing else tells of it afterwards.
+    async fn was_orphaned(&self, subject: &Subject, cache: &RunCache) -> Result<bool, Failure> {
+        let owner = &subject.owner;
+        let recorded = cache.record.iter().flat_map(|record| &record.objects);
+        for left in recorded.filter(|left| owner.may_own(left.id.namespace.as_deref())) {
+            let Some((_, metadata)) = self.live_metadata(&self.client, &left.id).await? else {
+                continue;
+            };
+            if metadata.uid.as_ref() == Some(&left.uid) {
+                let mut references = metadata.owner_references.iter().flatten();
+                return Ok(self.tools.defaults.marks == Marks::Full
+                    && !references.any(|reference| reference.uid == owner.uid));
+            }
+        }
+        Ok(false)
+    }
+
+    /// An object as it is now, and where such ones are.
+    async fn live_metadata(
+        &self,
+        client: &kube::Client,
+        id: &ObjectId,
+    ) -> Result<Option<(Api<DynamicObject>, ObjectMeta)>, Failure> {
+        let served = self.discovery.served().await.map_err(Failure::Discovery)?;
+        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+            return Ok(None);
+        };
+        let api: Api<DynamicObject> = resource.objects(client, id.namespace.as_deref());
+        match find(&api, &id.name).await {
+            Ok(found) => Ok(found.map(|metadata| (api, metadata))),
+            Err(source) => Err(Failure::Dependent {
+                object: id.to_string(),
+                source,
+            }),
+        }
+    }
+
     /// Deletes an object, if it still says that it is the resource's.
     async fn delete_dependent(
         &self,
@@ -185,19 +263,12 @@ impl RunReconciler {
         id: &ObjectId,
         uid: Option<&str>,
     ) -> Result<(), Failure> {
-        let served = self.discovery.served().await.map_err(Failure::Discovery)?;
-        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+        let Some((api, metadata)) = self.live_metadata(client, id).await? else {
             return Ok(());
         };
-        let failed = |source: RequestError| Failure::Dependent {
-            object: id.to_string(),
-            source,
-        };
-        let api: Api<DynamicObject> = resource.objects(client, id.namespace.as_deref());
-        let Some(metadata) = find(&api, &id.name).await.map_err(failed)? else {
-            return Ok(());
-        };
-        if !is_proven(&metadata, subject, uid) || is_kept(&metadata) || metadata.deletion_timestamp.is_some()
+        if !is_proven(&metadata, &subject.owner, uid)
+            || is_kept(&metadata)
+            || metadata.deletion_timestamp.is_some()
         {
             return Ok(());
         }
@@ -208,24 +279,55 @@ impl RunReconciler {
         match delete(&api, &id.name, preconditions, PropagationPolicy::Background).await {
             Ok(()) => Ok(()),
             Err(error) if error.is_not_found() => Ok(()),
-            Err(error) => Err(failed(error)),
+            Err(source) => Err(Failure::Dependent {
+                object: id.to_string(),
+                source,
+            }),
         }
     }
 }
 
-/// Whether an object may go with the resource. It says so itself, and it is the one that the record names, by its UID, or carries
-/// both the UID of the resource and the annotation with its name.
-fn is_proven(metadata: &ObjectMeta, subject: &Subject, recorded: Option<&str>) -> bool {
-    let owner = &subject.owner;
-    let label = metadata
-        .labels
-        .iter()
-        .find_map(|labels| labels.get(OWNER_UID_LABEL));
-    let mut annotations = metadata.annotations.iter();
-    let is_annotated = annotations.any(|annotations| annotations.contains_key(PRIMARY_RESOURCE));
-    let is_the_one = match recorded {
-        Some(uid) => metadata.uid.as_deref() == Some(uid),
-        None => label == Some(&owner.uid) && is_annotated,
-    };
-    is_the_one && matches!(Standing::of(metadata, owner), Standing::Owned { .. })
+/// Whether an object may go with the resource. Its annotations name that, and it is the one that the record names, by its UID, or
+/// carries the UID of the resource: a label alone is copied by many a controller.
+fn is_proven(metadata: &ObjectMeta, owner: &PrimaryResource, recorded: Option<&str>) -> bool {
+    let labels = metadata.labels.as_ref();
+    let has_label = labels.and_then(|labels| labels.get(OWNER_UID_LABEL)) == Some(&owner.uid);
+    let is_recorded = recorded.is_some() && metadata.uid.as_deref() == recorded;
+    names_in_annotations(metadata, owner) && (has_label || is_recorded)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn what_goes_with_a_resource_names_it_and_has_its_uid_or_is_recorded() {
+        let owner = PrimaryResource {
+            api_version: "example.com/v1".to_owned(),
+            kind: "Shop".to_owned(),
+            namespace: Some("team-a".to_owned()),
+            name: "toys".to_owned(),
+            uid: "u-1".to_owned(),
+        };
+        let proven = |metadata: Value, recorded: Option<&str>| {
+            let metadata = serde_json::from_value(metadata).unwrap();
+            is_proven(&metadata, &owner, recorded)
+        };
+        let named = |name: &str| json!({"operator-sdk/primary-resource": name, "operator-sdk/primary-resource-type": "Shop.example.com"});
+        let label = json!({OWNER_UID_LABEL: "u-1"});
+        let ours = json!({"uid": "o-1", "annotations": named("team-a/toys"), "labels": label});
+        assert!(proven(ours.clone(), None) && proven(ours.clone(), Some("o-1")) && proven(ours, Some("o-0")));
+        // Somebody has taken the label off.
+        let bare = json!({"uid": "o-1", "annotations": named("team-a/toys")});
+        assert!(
+            proven(bare.clone(), Some("o-1")) && !proven(bare.clone(), Some("o-0")) && !proven(bare, None)
+        );
+        // A label is copied by many a controller, and what a run has read is recorded with it.
+        let copied = json!({"uid": "o-2", "labels": label});
+        assert!(!proven(copied.clone(), None) && !proven(copied, Some("o-2")));
+        let of_another = json!({"uid": "o-3", "annotations": named("team-b/toys"), "labels": label});
+        assert!(!proven(of_another.clone(), None) && !proven(of_another, Some("o-3")));
+    }
 }

@@ -35,6 +35,9 @@ use crate::release::Signer;
 use crate::schedule::period_of;
 use crate::status::{EventReason, Events};
 
+/// The finalizer by which the garbage collector takes a resource that is deleted off its objects.
+const ORPHAN_FINALIZER: &str = "orphan";
+
 /// How soon a resource is looked at again that others have changed at the same moment.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(200);
 
@@ -101,8 +104,10 @@ impl RunReconciler {
         };
         if !cache.is_read {
             cache.record = self.recorded(&subject);
+            cache.was_cut_off = subject.is_said_to_run();
             cache.is_read = true;
         }
+        cache.is_orphaning |= subject.holds(ORPHAN_FINALIZER);
         let next = match self.converge(&mut subject, cache, stop).await {
             Ok(next) => next,
             Err(error) => failed(&subject, cache, &error),
@@ -205,6 +210,7 @@ impl RunReconciler {
         self.write_report(subject, &RunReport::Running { cause }, None)
             .await?;
         let vars = self.extra_vars(subject, None);
+        self.dependents.begin_run(&subject.owner.uid);
         let ended = self
             .tools
             .run(self.due(subject, &self.watch.content, vars, stop))
@@ -289,6 +295,7 @@ impl RunReconciler {
             };
             self.dependents.note_left(&subject.owner.uid, &left.id, state);
         }
+        self.dependents.end_run(&subject.owner.uid);
         let before = before.map(|record| record.objects.as_slice()).unwrap_or_default();
         let ids = before.iter().map(|left| &left.id);
         let live = self.live_of(subject, ids.filter(|id| !met.knows(id))).await;

@@ -82,9 +82,18 @@ impl Subject {
 
     /// Whether its status says that nothing is done for it.
     pub(super) fn is_said_to_be_held(&self) -> bool {
+        self.has_condition(|condition| condition["type"] == "Paused" && condition["status"] == "True")
+    }
+
+    /// Whether its status says that a run is under way.
+    pub(super) fn is_said_to_run(&self) -> bool {
+        self.has_condition(|condition| condition["type"] == "Reconciling" && condition["status"] == "True")
+    }
+
+    fn has_condition(&self, is_it: impl FnMut(&Value) -> bool) -> bool {
         let conditions = self.object.data.pointer("/status/conditions");
-        let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-        conditions.any(|condition| condition["type"] == "Paused" && condition["status"] == "True")
+        let conditions = conditions.and_then(Value::as_array);
+        conditions.into_iter().flatten().any(is_it)
     }
 
     /// Writes what is different in its status.

@@ -8,4 +8,4 @@ mod standing;
 pub(crate) use body::{Format, mark_body};
 pub(crate) use marker::{Marker, Way};
 pub use marker::{Marks, Unowned};
-pub use standing::Standing;
+pub use standing::{Standing, names_in_annotations};

@@ -49,10 +49,12 @@ impl Standing {
             return Self::Primary;
         }
         let references = metadata.owner_references.as_deref().unwrap_or_default();
-        let is_ours =
-            |reference: &&OwnerReference| reference.uid == owner.uid || is_of_name(reference, owner);
+        let namespace = metadata.namespace.as_deref();
+        let is_ours = |reference: &&OwnerReference| {
+            reference.uid == owner.uid || is_of_name(reference, owner, namespace)
+        };
         let annotated = annotated(metadata);
-        let is_annotated = annotated.is_some_and(|named| is_annotation_of(named, owner));
+        let is_annotated = names_in_annotations(metadata, owner);
         let label = label(metadata);
         let is_only_labelled = label == Some(&owner.uid) && references.is_empty() && annotated.is_none();
         if references.iter().find(is_ours).is_some() || is_annotated || is_only_labelled {
@@ -72,14 +74,21 @@ impl Standing {
 /// The UID in the label, where another resource has it rightly: one that the object's references or annotations name.
 pub(super) fn label_of_another<'a>(metadata: &'a ObjectMeta, owner: &PrimaryResource) -> Option<&'a String> {
     let label = label(metadata).filter(|label| **label != owner.uid)?;
+    let namespace = metadata.namespace.as_deref();
     let mut references = metadata.owner_references.iter().flatten();
-    let is_referenced = references.any(|reference| reference.uid == *label && !is_of_name(reference, owner));
+    let is_referenced =
+        references.any(|reference| reference.uid == *label && !is_of_name(reference, owner, namespace));
     let is_annotated = annotated(metadata).is_some_and(|named| !is_annotation_of(named, owner));
     (is_referenced || is_annotated).then_some(label)
 }
 
 pub(super) fn label(metadata: &ObjectMeta) -> Option<&String> {
     metadata.labels.as_ref()?.get(OWNER_UID_LABEL)
+}
+
+/// Whether the annotations of an object name the owner, or one of its name that was there before it.
+pub fn names_in_annotations(metadata: &ObjectMeta, owner: &PrimaryResource) -> bool {
+    annotated(metadata).is_some_and(|named| is_annotation_of(named, owner))
 }
 
 /// What the two annotations say: name and type of a resource.
@@ -94,8 +103,10 @@ fn is_annotation_of((name, kind): (&String, &String), owner: &PrimaryResource) -
     *name == owner.primary() && *kind == owner.resource_type()
 }
 
-fn is_of_name(reference: &OwnerReference, owner: &PrimaryResource) -> bool {
-    is_named(reference, (&owner.api_version, &owner.kind, &owner.name))
+/// Whether a reference of an object in this namespace names the owner, or one that was there before it. A reference means a
+/// resource of the object's own namespace.
+fn is_of_name(reference: &OwnerReference, owner: &PrimaryResource, namespace: Option<&str>) -> bool {
+    owner.may_own(namespace) && is_named(reference, (&owner.api_version, &owner.kind, &owner.name))
 }
 
 #[cfg(test)]
@@ -112,7 +123,8 @@ mod tests {
             name: "toys".to_owned(),
             uid: "u-1".to_owned(),
         };
-        let parsed: ObjectMeta = serde_json::from_value(metadata.clone()).unwrap();
+        let mut parsed: ObjectMeta = serde_json::from_value(metadata.clone()).unwrap();
+        parsed.namespace.get_or_insert_with(|| "team-a".to_owned());
         assert_eq!(Standing::of(&parsed, &owner), expect, "{metadata}");
     }
 
@@ -181,6 +193,16 @@ mod tests {
         check(
             json!({"ownerReferences": [controller], "labels": label("u-1")}),
             Standing::Another,
+        );
+        // A reference names a resource of the object's own namespace.
+        let of_name = reference("Shop", "toys", "u-4");
+        check(
+            json!({"namespace": "team-b", "ownerReferences": [of_name], "labels": label("u-4")}),
+            Standing::Another,
+        );
+        check(
+            json!({"namespace": "team-b", "ownerReferences": [of_name]}),
+            Standing::Unowned,
         );
         check(json!({"ownerReferences": [other]}), Standing::Unowned);
         check(json!({"labels": label("u-9")}), Standing::Unowned);

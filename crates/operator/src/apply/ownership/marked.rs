@@ -58,21 +58,24 @@ impl Applier {
         Ok(marked)
     }
 
-    /// Every object that is known to be the owner's, of whatever kind: for releases of which not every revision can be read,
-    /// so that nothing names what there is.
+    /// Every object that is known to be the owner's, by its UID, of whatever kind: where nothing names what there is, as not
+    /// every revision of a release can be read, or no record of a run.
     ///
     /// A process looks at each kind that it may list once: those of which it has objects are watched from then on, and of
-    /// the others it knows what it applies. An operator for some namespaces looks into that of the release alone. Kinds
+    /// the others it knows what it applies. An operator for some namespaces looks into this one alone. Kinds
     /// that can't be listed, or that the operator may not list, are left out.
     ///
     /// # Errors
     /// The server does not answer.
-    pub async fn all_marked(&self, owner: &Owner) -> Result<Vec<(ObjectId, LiveObject)>, PruneError> {
+    pub async fn all_marked(
+        &self,
+        owner_uid: &str,
+        namespace: &str,
+    ) -> Result<Vec<(ObjectId, LiveObject)>, PruneError> {
         let served = self.discovery.served_lately().await?;
-        let namespace = owner.release_namespace.as_str();
-        let of_release = |resource: &Resource| resource.namespaced.then_some(namespace);
+        let own_place = |resource: &Resource| resource.namespaced.then_some(namespace);
         let is_unknown = |resource: &&Resource| {
-            let namespace = of_release(resource);
+            let namespace = own_place(resource);
             !self.dependents.knows(Place { resource, namespace })
         };
         let unknown: Vec<&Resource> = served.kinds().filter(is_unknown).collect();
@@ -80,13 +83,22 @@ impl Applier {
             let granted = self.granted(namespace).await?;
             let mut looks = Vec::new();
             for resource in unknown {
-                let own = of_release(resource);
+                let own = own_place(resource);
                 let may_list = |place: Option<&str>| match &granted {
                     Some(granted) => may_list(granted, resource, place),
                     None => place.is_none(),
                 };
                 match [None, own].into_iter().find(|place| may_list(*place)) {
-                    Some(namespace) => looks.push(self.look(owner, Place { resource, namespace }).boxed()),
+                    Some(place) => looks.push(
+                        self.look(
+                            Place {
+                                resource,
+                                namespace: place,
+                            },
+                            namespace,
+                        )
+                        .boxed(),
+                    ),
                     None => self.dependents.note_empty(Place {
                         resource,
                         namespace: own,
@@ -96,11 +108,11 @@ impl Applier {
             let looks = futures::stream::iter(looks).buffered(PARALLEL);
             looks.try_collect::<()>().await?;
         }
-        Ok(self.dependents.owned(&owner.uid))
+        Ok(self.dependents.owned(owner_uid))
     }
 
     /// Learns which objects of ours are in a place: where there is one, they are watched from now on.
-    async fn look(&self, owner: &Owner, place: Place<'_>) -> Result<(), PruneError> {
+    async fn look(&self, place: Place<'_>, own: &str) -> Result<(), PruneError> {
         let Place { resource, namespace } = place;
         let failed = |source| PruneError::List {
             kind: resource.api.kind.clone(),
@@ -118,10 +130,10 @@ impl Applier {
         };
         let found = match found {
             Ok(found) => found.items,
-            // It may be granted in the release's namespace.
+            // It may be granted in the owner's namespace.
             Err(error) if error.code == 403 && namespace.is_none() && resource.namespaced => {
-                let namespace = Some(owner.release_namespace.as_str());
-                return Box::pin(self.look(owner, Place { namespace, ..place })).await;
+                let namespace = Some(own);
+                return Box::pin(self.look(Place { namespace, ..place }, own)).await;
             }
             Err(source) if source.is_transient() => return Err(failed(source)),
             Err(error) => {

@@ -35,7 +35,7 @@ impl OrphanObjects<'_> {
             tracing::warn!(release = %session.release, error = %chain(error), "not every revision can be read");
         }
         // Among these is what hooks of revisions have left that are stored no more.
-        let marked = applier.all_marked(owner).await?;
+        let marked = applier.all_marked(&owner.uid, &owner.release_namespace).await?;
         let named: BTreeSet<ObjectId> = named.into_iter().map(|(id, _)| id).collect();
         let marked = marked.into_iter().map(|(id, _)| id);
         let mut labelled: BTreeSet<ObjectId> = marked.filter(|id| !named.contains(id)).collect();

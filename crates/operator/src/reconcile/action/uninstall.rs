@@ -80,7 +80,11 @@ impl Uninstall<'_> {
         let unseen = self.dependents.find_unseen(&session.owner.uid);
         unseen.await.map_err(PruneError::from)?;
         let marked = if is_incomplete || !doubtful.is_empty() {
-            self.executor.applier.all_marked(&session.owner).await?
+            let owner = &session.owner;
+            self.executor
+                .applier
+                .all_marked(&owner.uid, &owner.release_namespace)
+                .await?
         } else {
             self.dependents.owned(&session.owner.uid)
         };
