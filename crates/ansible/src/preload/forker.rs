@@ -23,7 +23,7 @@ pub(super) struct Forker {
     /// One message at a time.
     turn: Mutex<()>,
     last_use: Mutex<Instant>,
-    #[expect(dead_code, reason = "the process is killed when it is dropped")]
+    /// It is killed when this is dropped.
     process: Child,
 }
 
@@ -54,6 +54,11 @@ impl Forker {
             // What comes after a part of a message is none.
             let _ = self.control.shutdown(Shutdown::Both);
         })
+    }
+
+    /// Its process number.
+    pub(super) fn id(&self) -> Option<u32> {
+        self.process.id()
     }
 
     pub(super) fn used(&self) {

@@ -37,6 +37,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::supervisor::orphans;
 use forker::Forker;
 
 pub(crate) use message::words;
@@ -155,6 +156,19 @@ impl Preload {
     /// Gives up the process of a lease: it does not do what it was told. The next use starts another one.
     pub(crate) fn give_up(&self, lease: &Lease) {
         self.forget(&lease.0);
+    }
+
+    /// Kills what a supervisor that was killed has left of processes with the libraries, and of those that have one of these
+    /// paths. It blocks for up to ten seconds.
+    pub(crate) fn kill_orphans(&self, [scratch, folder]: [&Path; 2]) {
+        let held = self
+            .0
+            .forker
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let own = held.as_ref().and_then(|forker| forker.id());
+        orphans::kill_marked(&[self.0.folder.path(), scratch, folder], own);
     }
 
     fn forget(&self, forker: &Arc<Forker>) {

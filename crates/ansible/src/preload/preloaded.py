@@ -58,6 +58,9 @@ def of_environment():
 def receive(connection, count):
     """Lists of bytes and file descriptors; None at the end."""
     head, descriptors, _, _ = socket.recv_fds(connection, 4, count)
+    # As Python's own: else each program that is executed here has them, too, and none of them ever ends.
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)
     if len(head) < 4:
         return None, descriptors
     rest = struct.unpack(">I", head)[0]
@@ -84,6 +87,8 @@ def variables(words):
 
 def forks_runs():
     """The first process."""
+    # Modules get no other files, wherever they are started.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     control = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)

@@ -17,6 +17,7 @@ use crate::events::{Counters, Detail, Event, Events, Receiver, channel};
 use crate::folder::{self, Inputs, Inventory, RunFolder};
 use crate::outcome::Summary;
 use crate::preload::{Preload, SOCKET, words};
+use crate::supervisor::orphans;
 
 /// Starts the names of folders that go with a run; the number of the process that has made it follows. No API group starts with
 /// a point.
@@ -44,11 +45,13 @@ impl Runner {
     }
 
     /// Removes what runs of processes that were killed have left in the root; their artifacts stay, and so does what a process
-    /// has that is alive. To be called once, before the first run of this process.
+    /// has that is alive. From then on this process is the parent of what a supervisor leaves that is killed. To be called once,
+    /// before the first run of this process.
     ///
     /// # Errors
     /// Something of it can't be removed.
     pub fn tidy(&self) -> std::io::Result<()> {
+        orphans::adopt();
         let entries = match std::fs::read_dir(&self.root) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             entries => entries?,
@@ -134,6 +137,7 @@ impl Runner {
         }
         let run = Run::new(Parts {
             supervised,
+            preload: self.preload.clone(),
             tail,
             readers,
             receiver,

@@ -15,7 +15,8 @@ use super::supervised::Supervised;
 use crate::events::{Counters, Receiver};
 use crate::folder::RunFolder;
 use crate::outcome::{Outcome, Summary};
-use crate::supervisor::SUPERVISOR_FAILED;
+use crate::preload::Preload;
+use crate::supervisor::{SUPERVISOR_FAILED, orphans};
 
 /// How long is read what ansible-runner has printed when it has ended.
 const READING: Duration = Duration::from_secs(1);
@@ -30,6 +31,7 @@ pub struct Run {
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) supervised: Supervised,
+    pub(super) preload: Option<Preload>,
     pub(super) tail: Tail,
     pub(super) readers: Vec<JoinHandle<()>>,
     pub(super) receiver: Receiver,
@@ -125,7 +127,16 @@ impl Parts {
         }
         drop(self.receiver);
         let (folder, ident, scratch) = (self.folder, self.ident, self.scratch);
+        let (was_killed, preload) = (status.is_err(), self.preload);
         let tidied = tokio::task::spawn_blocking(move || {
+            if was_killed {
+                let marks = [scratch.path(), folder.path()];
+                // The playbook before its modules: nothing is to come after a task that is killed.
+                orphans::kill_marked(&marks, None);
+                if let Some(preload) = preload {
+                    preload.kill_orphans(marks);
+                }
+            }
             // What is left of it is left to the next start of the container.
             let _ = scratch.close();
             folder.link_latest(&ident)

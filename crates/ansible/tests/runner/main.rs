@@ -229,6 +229,40 @@ async fn nothing_of_a_run_is_left_that_is_ended() {
 }
 
 #[tokio::test]
+async fn nothing_of_a_run_is_left_whose_supervisor_is_killed() {
+    let Some(mut set) = Set::new("nothing_of_a_run_is_left_whose_supervisor_is_killed") else {
+        return;
+    };
+    set.runner.tidy().expect("tidied");
+    set.preload();
+    let (run, _events) = set
+        .runner
+        .start(&set.spec("1", Set::playbook("endless.yml")))
+        .await
+        .expect("it starts");
+    let waited = tokio::spawn(run.wait());
+    set.until_started().await;
+    let processes = fs::read_dir("/proc").expect("a folder").flatten();
+    let mut supervisors = processes.filter(|process| {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.starts_with(env!("CARGO_BIN_EXE_steersman-ansible-supervisor"))
+            && line.contains(&set.folder().display().to_string())
+    });
+    let supervisor = supervisors.next().expect("a supervisor").file_name();
+    let id: i32 = supervisor.to_string_lossy().parse().expect("a number");
+    let id = rustix::process::Pid::from_raw(id).expect("a process");
+    rustix::process::kill_process(id, rustix::process::Signal::KILL).expect("it runs");
+    let error = waited.await.expect("no panic").expect_err("no outcome");
+    assert!(matches!(error, RunError::Supervisor(_)), "{error}");
+    assert_eq!(set.left_of_run(), [""; 0]);
+    assert!(
+        !set.out().join("rescued").exists(),
+        "no task has been failed by the end"
+    );
+}
+
+#[tokio::test]
 async fn what_does_not_start_is_told() {
     let Some(set) = Set::new("what_does_not_start_is_told") else {
         return;

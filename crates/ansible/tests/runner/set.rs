@@ -127,6 +127,15 @@ impl Set {
         .collect()
     }
 
+    /// The same without the process that has libraries loaded, which is of no run.
+    pub(crate) fn left_of_run(&self) -> Vec<String> {
+        let mut left = self.left();
+        if let Some(first) = left.iter().position(|line| line.contains("/preloaded.py")) {
+            left.remove(first);
+        }
+        left
+    }
+
     /// The folder has a name of its own.
     fn mark(&self) -> String {
         self.folder.path().display().to_string()

@@ -1,0 +1,65 @@
+//! What is left of a run whose supervisor was killed: its processes become children of this one.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+
+/// How long killing is tried.
+const KILLING: Duration = Duration::from_secs(10);
+/// How long is waited for what was killed.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Makes orphans among the descendants of this process its children, as they are those of process 1 in a container.
+pub(crate) fn adopt() {
+    // Where the kernel can't, they are found by nobody.
+    let _ = set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Kills the children of this process that have one of these paths among their words or in their environment, and those that
+/// they leave, until there are none; but for one.
+///
+/// A child's number is its own until this process has waited for it, so no other process is met. Blocks for up to ten
+/// seconds.
+pub(crate) fn kill_marked(paths: &[&Path], spared: Option<u32>) {
+    let marks: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let is_spared = |child: &Pid| u32::try_from(child.as_raw_nonzero().get()).ok() == spared;
+    let deadline = Instant::now() + KILLING;
+    while Instant::now() < deadline {
+        let all = children().into_iter().filter(|child| !is_spared(child));
+        let marked: Vec<Pid> = all.filter(|child| is_marked(*child, &marks)).collect();
+        if marked.is_empty() {
+            return;
+        }
+        for child in &marked {
+            let _ = kill_process(*child, Signal::KILL);
+        }
+        // What they leave is ours when they have ended.
+        for child in marked {
+            while matches!(waitpid(Some(child), WaitOptions::NOHANG), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+}
+
+/// The children of all threads.
+fn children() -> Vec<Pid> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let texts = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let parse = |word: &str| word.parse().ok().and_then(Pid::from_raw);
+    texts
+        .flat_map(|text| text.split_whitespace().filter_map(parse).collect::<Vec<_>>())
+        .collect()
+}
+
+/// What has ended has neither words nor an environment.
+fn is_marked(process: Pid, marks: &[String]) -> bool {
+    let folder = format!("/proc/{}", process.as_raw_nonzero());
+    ["cmdline", "environ"].iter().any(|file| {
+        let bytes = fs::read(format!("{folder}/{file}")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        marks.iter().any(|mark| text.contains(mark.as_str()))
+    })
+}
