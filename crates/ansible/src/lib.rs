@@ -9,6 +9,7 @@
 //! supervisor/      the process around a run that ends all of it
 //! events/          what ansible-runner says: received, cut to size, read
 //! outcome.rs       events -> what has become of the run
+//! scratch.rs       folders that go with a run, or with the process
 //! run/             all of this together
 //! environment/     whether Python has what a run needs
 //! collection.rs    operator_sdk.util: modules that tell the operator something
@@ -25,6 +26,7 @@ mod folder;
 mod outcome;
 mod plain;
 mod run;
+mod scratch;
 mod snake_case;
 mod supervisor;
 
@@ -34,6 +36,7 @@ pub use events::{Detail, Event, EventKind, Events, HostStats, Place, TaskResult}
 pub use extra_vars::ExtraVars;
 pub use folder::{FolderError, Inventory, ResourceId};
 pub use outcome::{AnsibleResult, FailedTask, Outcome, Summary};
-pub use run::{Canceller, Content, Run, RunError, RunSpec, Runner};
+pub use run::{Canceller, Content, Run, RunError, RunFile, RunSpec, Runner};
+pub use scratch::Scratch;
 pub use snake_case::snake_case;
 pub use supervisor::{SUPERVISOR_FAILED, SuperviseError, Supervisor, supervise};

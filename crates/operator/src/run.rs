@@ -407,7 +407,7 @@ async fn run_tools(
         None => Arc::new(()),
     };
     let runner = Runner::new(supervisor);
-    let collection = RunCollection::write()?;
+    let collection = RunCollection::write(&runner)?;
     let mut defaults = config.runs.clone();
     let python_path = collection.python_path(environment.get("PYTHONPATH"));
     defaults.environment.insert("PYTHONPATH".to_owned(), python_path);

@@ -76,6 +76,11 @@ impl Roles {
         self.path("runs")
     }
 
+    /// `TMPDIR` of operators.
+    fn temporary(&self) -> PathBuf {
+        self.path("tmp")
+    }
+
     /// How many runs have begun.
     fn runs(&self) -> usize {
         fs::read_to_string(self.runs_file()).map_or(0, |text| text.lines().count())
@@ -98,8 +103,11 @@ impl Roles {
 
     async fn operator_with(&self, flags: &[&str]) -> OperatorProcess {
         let (path, collections) = (self.ansible.path(), self.ansible.collections());
+        fs::create_dir_all(self.temporary()).unwrap();
+        let temporary = self.temporary().display().to_string();
         let environment = [
             ("PATH", path.as_str()),
+            ("TMPDIR", temporary.as_str()),
             ("ANSIBLE_COLLECTIONS_PATH", collections.to_str().unwrap()),
             ("ANSIBLE_GATHERING", "explicit"),
         ];

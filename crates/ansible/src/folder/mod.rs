@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 pub use inventory::Inventory;
-pub(crate) use write::make_folder as make;
+pub(crate) use write::{make_folder as make, write_file};
 
 /// Why a folder can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -159,7 +159,7 @@ impl RunFolder {
     }
 }
 
-fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+pub(crate) fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
     let path = path.to_path_buf();
     move |source| FolderError::Io {
         attempt,

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -17,6 +16,7 @@ use super::output::Tail;
 use crate::events::{Counters, Receiver};
 use crate::folder::RunFolder;
 use crate::outcome::{Outcome, Summary};
+use crate::scratch::Scratch;
 use crate::supervisor::SUPERVISOR_FAILED;
 
 /// How long a supervisor has to kill a run, on top of its grace; it gives up by itself before.
@@ -42,7 +42,7 @@ pub(super) struct Parts {
     pub(super) summary: Arc<Mutex<Summary>>,
     pub(super) counters: Arc<Counters>,
     pub(super) folder: RunFolder,
-    pub(super) scratch: TempDir,
+    pub(super) scratch: Scratch,
     pub(super) ident: String,
     pub(super) time_limit: Option<Duration>,
     pub(super) grace: Duration,
@@ -149,7 +149,7 @@ impl Parts {
         drop(self.receiver);
         let (folder, ident, scratch) = (self.folder, self.ident, self.scratch);
         let tidied = tokio::task::spawn_blocking(move || {
-            // What is left of it is left to the next start of the container.
+            // What is left of it is left to the next start.
             let _ = scratch.close();
             folder.link_latest(&ident)
         });

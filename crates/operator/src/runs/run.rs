@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunSpec, Runner};
+use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunFile, RunSpec, Runner};
 use steersman_cluster::PrimaryResource;
 use steersman_cluster::client::ServiceAccount;
 use steersman_model::FIELD_MANAGER;
@@ -91,9 +91,6 @@ pub enum RunFailure {
     /// The proxy does not let it in.
     #[error(transparent)]
     Admit(#[from] AdmitError),
-    /// Its kubeconfig can't be written.
-    #[error("failed to write the kubeconfig of a run")]
-    Kubeconfig(#[source] std::io::Error),
     /// It could not be started, or has not come to its end.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -205,11 +202,7 @@ impl RunTools {
         due: &Due<'_>,
         admission: &steersman_proxy::Admission,
     ) -> Result<Outcome, RunFailure> {
-        // It goes with the run.
-        let file = tempfile::NamedTempFile::new().map_err(RunFailure::Kubeconfig)?;
-        let text = kubeconfig(self.port, admission.credential());
-        std::fs::write(file.path(), text).map_err(RunFailure::Kubeconfig)?;
-        let spec = self.spec(due, file.path().display().to_string());
+        let spec = self.spec(due, kubeconfig(self.port, admission.credential()));
         let (run, events) = self.runner.start(&spec).await?;
         let mut log = tokio::spawn(
             task_log(due, spec.ident)
@@ -252,18 +245,22 @@ impl RunTools {
         let mut environment = self.defaults.environment.clone();
         environment.extend(
             [
-                ("K8S_AUTH_KUBECONFIG", kubeconfig.clone()),
-                ("KUBECONFIG", kubeconfig),
                 // kubectl takes no address with a user for these.
-                ("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false".to_owned()),
-                ("KUBECTL_PORT_FORWARD_WEBSOCKETS", "false".to_owned()),
+                "KUBECTL_REMOTE_COMMAND_WEBSOCKETS",
+                "KUBECTL_PORT_FORWARD_WEBSOCKETS",
             ]
-            .map(|(name, value)| (name.to_owned(), value)),
+            .map(|name| (name.to_owned(), "false".to_owned())),
         );
+        let kubeconfig = RunFile {
+            name: "kubeconfig",
+            variables: &["K8S_AUTH_KUBECONFIG", "KUBECONFIG"],
+            text: kubeconfig,
+        };
         RunSpec {
             gathers_facts: self.defaults.gathers_facts,
             extra_vars: due.extra_vars.clone(),
             environment,
+            files: vec![kubeconfig],
             inventory: self.defaults.inventory.clone(),
             command_line: self.defaults.command_line.clone(),
             verbosity: due.verbosity,
