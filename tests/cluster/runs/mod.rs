@@ -1,5 +1,6 @@
 //! Roles and playbooks as operators, with the real ansible-runner.
 
+mod away;
 mod deleting;
 mod ending;
 mod failing;
@@ -34,6 +35,9 @@ const MAP: &str = "
 /// What begins each role of these tests: by its lines runs are counted.
 const COUNT: &str = "- ansible.builtin.shell: echo {{ ansible_operator_meta.name }} >> {{ runs_file }}\n";
 
+/// The annotation that says how often a run is made without a change.
+const RECONCILE_PERIOD: &str = "ansible.sdk.operatorframework.io/reconcile-period";
+
 /// How long nothing may happen where nothing is to happen.
 const STILL: Duration = Duration::from_secs(4);
 
@@ -47,12 +51,17 @@ impl Roles {
     /// One with these tasks. `fields` are those of its entry, in YAML's flow style, each with a comma before it.
     async fn new(test: &str, tasks: &str, fields: &str) -> Option<Self> {
         let ansible = Ansible::find_or_skip(test)?;
-        let mut bench = Bench::with_kind(test).await?;
+        let bench = Bench::with_kind(test).await?;
+        Some(Self::on(bench, ansible, tasks, fields))
+    }
+
+    /// The same on a bench whose kind is defined.
+    fn on(mut bench: Bench, ansible: Ansible, tasks: &str, fields: &str) -> Self {
         bench.patience = RUN_PATIENCE;
         let roles = Self { bench, ansible };
         roles.write("roles/web/tasks/main.yml", &format!("{COUNT}{tasks}"));
         roles.entry("role: web", fields);
-        Some(roles)
+        roles
     }
 
     fn entry(&self, content: &str, fields: &str) {
