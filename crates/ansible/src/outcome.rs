@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use steersman_model::{DurationError, parse_duration};
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub requeue_after: Option<Result<Duration, DurationError>>,
     /// The exit status of ansible-runner. It is for logs: [`Outcome::failed`] says whether the run was successful.
     pub exit_status: Option<i32>,
+    /// The folder of the run, where something has failed and that folder has no space left: many modules do not say so.
+    pub without_space: Option<PathBuf>,
     /// How many events could not be read; their tasks count by the stats.
     pub unreadable: u64,
     /// How many events were left out of the log, which was too slow.
@@ -194,6 +197,7 @@ impl Summary {
             failed,
             requeue_after: self.requeue_after,
             exit_status: None,
+            without_space: None,
             unreadable: 0,
             unlogged: 0,
         })

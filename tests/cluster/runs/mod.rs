@@ -6,19 +6,20 @@ mod ending;
 mod failing;
 mod faults;
 mod following;
+mod full;
 mod making;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use steersman_testkit::ansible::Ansible;
-use steersman_testkit::cluster::OperatorProcess;
+use steersman_testkit::cluster::{OperatorCommand, OperatorProcess};
 
-use crate::bench::{Bench, PATIENCE, RUN_PATIENCE, condition, wait_until_within};
+use crate::bench::{Bench, PATIENCE, RUN_PATIENCE, condition, random, wait_until_within};
 
 /// Makes a `ConfigMap` with what the spec says.
 const MAP: &str = "
@@ -111,6 +112,12 @@ impl Roles {
     }
 
     async fn operator_with(&self, flags: &[&str]) -> OperatorProcess {
+        self.operator_by(Path::new(env!("CARGO_BIN_EXE_steersman")), flags)
+            .await
+    }
+
+    /// The operator by a program that becomes it.
+    async fn operator_by(&self, program: &Path, flags: &[&str]) -> OperatorProcess {
         let (path, collections) = (self.ansible.path(), self.ansible.collections());
         fs::create_dir_all(self.temporary()).unwrap();
         let temporary = self.temporary().display().to_string();
@@ -121,7 +128,16 @@ impl Roles {
             ("ANSIBLE_GATHERING", "explicit"),
         ];
         let flags: Vec<&str> = ["--zap-log-level=debug"].iter().chain(flags).copied().collect();
-        let operator = self.bench.start(self.bench.folder.path(), &flags, &environment);
+        let folder = self.bench.folder.path();
+        let operator = OperatorProcess::start(&OperatorCommand {
+            binary: program,
+            folder,
+            kubeconfig: self.bench.user.kubeconfig(),
+            arguments: &flags,
+            environment: &environment,
+            log: &folder.join(format!("operator-{}.log", random())),
+        });
+        let operator = operator.unwrap();
         operator.wait_until_ready(PATIENCE).await.unwrap();
         operator
     }

@@ -149,11 +149,14 @@ impl Parts {
         drop(self.receiver);
         let (folder, ident, scratch) = (self.folder, self.ident, self.scratch);
         let tidied = tokio::task::spawn_blocking(move || {
+            let full = folder.without_space();
             // What is left of it is left to the next start.
             let _ = scratch.close();
-            folder.link_latest(&ident)
+            // For who looks at what is kept. The run is what it is without it.
+            let _ = folder.link_latest(&ident);
+            full
         });
-        let linked = tidied.await.unwrap_or(Ok(()));
+        let full = tidied.await.ok().flatten();
 
         let status = code(status.map_err(RunError::Supervisor)?)?;
         let output = self.tail.text();
@@ -165,11 +168,14 @@ impl Parts {
             End::Cancelled => return Err(RunError::Cancelled),
             End::ByItself(_) => {}
         }
-        linked?;
         let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(mut outcome) = summary.finish() else {
-            return Err(RunError::Unfinished { status, output });
+            return Err(match full {
+                Some(folder) => RunError::NoSpace { status, folder },
+                None => RunError::Unfinished { status, output },
+            });
         };
+        outcome.without_space = full.filter(|_| !outcome.is_successful());
         outcome.exit_status = Some(status);
         outcome.unreadable = self.counters.unreadable.load(Ordering::Relaxed);
         outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);

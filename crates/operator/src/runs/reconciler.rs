@@ -415,6 +415,9 @@ fn failed(subject: &Subject, cache: &mut RunCache, error: &Failure) -> Next {
 
 /// The first failure of a run, with secrets masked.
 pub(super) fn words_of_failure(subject: &Subject, outcome: &Outcome) -> Option<String> {
-    let first = outcome.failed.first()?;
-    Some(subject.redactor.mask(&first.to_string()))
+    let mut words = outcome.failed.first()?.to_string();
+    if let Some(folder) = &outcome.without_space {
+        words = format!("no space left in `{}`: {words}", folder.display());
+    }
+    Some(subject.redactor.mask(&words))
 }
