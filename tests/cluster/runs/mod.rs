@@ -8,6 +8,7 @@ mod faults;
 mod following;
 mod full;
 mod making;
+mod traced;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ const STILL: Duration = Duration::from_secs(4);
 struct Roles {
     bench: Bench,
     ansible: Ansible,
+    /// Further variables of operators.
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Roles {
@@ -59,7 +62,11 @@ impl Roles {
     /// The same on a bench whose kind is defined.
     fn on(mut bench: Bench, ansible: Ansible, tasks: &str, fields: &str) -> Self {
         bench.patience = RUN_PATIENCE;
-        let roles = Self { bench, ansible };
+        let roles = Self {
+            bench,
+            ansible,
+            variables: Vec::new(),
+        };
         roles.write("roles/web/tasks/main.yml", &format!("{COUNT}{tasks}"));
         roles.entry("role: web", fields);
         roles
@@ -121,12 +128,13 @@ impl Roles {
         let (path, collections) = (self.ansible.path(), self.ansible.collections());
         fs::create_dir_all(self.temporary()).unwrap();
         let temporary = self.temporary().display().to_string();
-        let environment = [
+        let mut environment = vec![
             ("PATH", path.as_str()),
             ("TMPDIR", temporary.as_str()),
             ("ANSIBLE_COLLECTIONS_PATH", collections.to_str().unwrap()),
             ("ANSIBLE_GATHERING", "explicit"),
         ];
+        environment.extend(self.variables.iter().map(|(name, value)| (*name, value.as_str())));
         let flags: Vec<&str> = ["--zap-log-level=debug"].iter().chain(flags).copied().collect();
         let folder = self.bench.folder.path();
         let operator = OperatorProcess::start(&OperatorCommand {

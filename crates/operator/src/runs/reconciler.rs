@@ -34,6 +34,7 @@ use crate::reconcile::{Next, ReconcileOutcome};
 use crate::release::Signer;
 use crate::schedule::period_of;
 use crate::status::{EventReason, Events};
+use crate::telemetry::step;
 
 /// How soon a resource is looked at again that others have changed at the same moment.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(200);
@@ -136,7 +137,7 @@ impl RunReconciler {
             self.report(subject, cache, report).await?;
         }
         loop {
-            let observed = self.observe(subject, cache).await?;
+            let observed = step("observe").of(self.observe(subject, cache)).await?;
             let state = run_state(&observed);
             match next_action(state) {
                 Some(Action::AddFinalizer) => self.add_finalizers(subject).await?,
@@ -395,7 +396,9 @@ impl RunReconciler {
             return Ok(());
         }
         let signed = record.and_then(|record| record.sign(&self.signer.keys(), &subject.owner.uid));
-        let written = subject.report(report, signed, (self.now)()).await;
+        let written = step("report")
+            .of(subject.report(report, signed, (self.now)()))
+            .await;
         written.map_err(|source| Failure::request("write the status of", source))
     }
 }

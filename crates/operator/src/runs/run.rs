@@ -19,6 +19,7 @@ use super::collection::RunCollection;
 use super::defaults::RunDefaults;
 use super::notes::{Met, Notes};
 use super::permissions::{PermissionRecorder, PermissionsFileError};
+use super::spans::{self, TaskSpans};
 use super::task_log::{TaskLog, TaskLogOptions};
 use super::turns::Turns;
 use crate::metrics::Metrics;
@@ -164,7 +165,9 @@ impl RunTools {
     /// All of the run is killed, and its credential ends.
     pub(super) async fn run(&self, due: Due<'_>) -> Ended {
         let (begun, kind) = (Instant::now(), (&due.owner.api_version, &due.owner.kind));
-        let ended = self.run_uncounted(&due).await;
+        let span = spans::of_run(&due);
+        let ended = self.run_uncounted(&due).instrument(span.clone()).await;
+        spans::note_outcome(&span, &ended.outcome);
         if let Some(metrics) = &self.metrics {
             let has_succeeded = ended.outcome.as_ref().is_ok_and(Outcome::is_successful);
             metrics.run_ended(kind.0, kind.1, has_succeeded, begun.elapsed());
@@ -206,7 +209,7 @@ impl RunTools {
         let (run, events) = self.runner.start(&spec).await?;
         let mut log = tokio::spawn(
             task_log(due, spec.ident)
-                .write(events)
+                .write(events, TaskSpans::of_current_run())
                 .instrument(span_of(due.owner)),
         );
         let canceller = run.canceller();
@@ -288,7 +291,7 @@ fn task_log(due: &Due<'_>, job: String) -> TaskLog {
     }
 }
 
-/// Names in each line of a run the resource that it is for.
+/// Names in each line of a run the resource that it is for; no span of a trace.
 fn span_of(owner: &PrimaryResource) -> tracing::Span {
     tracing::info_span!(
         "run",
