@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject};
 use serde_json::{Value, json};
 use steersman_cluster::{PrimaryResource, RequestError};
-use steersman_model::FIELD_MANAGER;
 use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
-use crate::reconcile::SELECTOR_ANNOTATION;
-use crate::status::{LearningRedactor, write_status};
+use crate::reconcile::{SELECTOR_ANNOTATION, patch_finalizers};
+use crate::status::{LearningRedactor, reference, write_status};
 
 /// The resource of a reconcile.
 pub(super) struct Subject {
@@ -59,15 +58,7 @@ impl Subject {
 
     /// What events are about.
     pub(super) fn reference(&self) -> ObjectReference {
-        let owner = &self.owner;
-        ObjectReference {
-            api_version: Some(owner.api_version.clone()),
-            kind: Some(owner.kind.clone()),
-            name: Some(owner.name.clone()),
-            namespace: owner.namespace.clone(),
-            uid: Some(owner.uid.clone()),
-            ..ObjectReference::default()
-        }
+        reference((&self.owner.api_version, &self.owner.kind), &self.object.metadata)
     }
 
     pub(super) fn status(&self) -> Value {
@@ -110,21 +101,9 @@ impl Subject {
         let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|name| !wanted.removed.contains(name) && !wanted.added.contains(name));
         finalizers.extend(wanted.added.iter().cloned());
-        let mut patch = json!({ "metadata": {
-            "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
-        }});
-        if !wanted.added.is_empty() && !wanted.selector.is_empty() {
-            patch["metadata"]["annotations"] = json!({ SELECTOR_ANNOTATION: wanted.selector });
-        }
-        let parameters = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let patched = self
-            .api
-            .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
-            .await;
-        match patched.map_err(RequestError::from) {
+        let is_new = !wanted.added.is_empty() && !wanted.selector.is_empty();
+        let annotations = is_new.then(|| json!({ SELECTOR_ANNOTATION: wanted.selector }));
+        match patch_finalizers(&self.api, metadata, &finalizers, annotations).await {
             Ok(object) => self.object = object,
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
