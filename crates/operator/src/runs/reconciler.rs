@@ -133,8 +133,12 @@ impl RunReconciler {
         cache: &mut RunCache,
         stop: &CancellationToken,
     ) -> Result<Next, Failure> {
-        if let Some(report) = cache.unsaid.take() {
-            self.report(subject, cache, report).await?;
+        if let Some((report, generation)) = cache.unsaid.take() {
+            let is_success = matches!(report, RunReport::Succeeded { .. });
+            self.report(subject, cache, report, generation).await?;
+            if is_success {
+                cache.note_said();
+            }
         }
         loop {
             let observed = step("observe").of(self.observe(subject, cache)).await?;
@@ -232,7 +236,8 @@ impl RunReconciler {
                     words,
                     is_stalled: failure.is_past_help(),
                 };
-                self.report(subject, cache, report).await?;
+                let generation = subject.generation();
+                self.report(subject, cache, report, generation).await?;
                 return Err(failure.into());
             }
         };
@@ -247,6 +252,7 @@ impl RunReconciler {
         outcome: &Outcome,
     ) -> Result<(), Failure> {
         let result = serde_json::to_value(&outcome.result).unwrap_or_default();
+        let generation = subject.generation();
         let Some(words) = words_of_failure(subject, outcome) else {
             cache.note_success(cause, Instant::now());
             if !matches!(cause, Cause::Due | Cause::Drift) || outcome.result.changed > 0 {
@@ -254,7 +260,9 @@ impl RunReconciler {
                 let words = format!("{} tasks, {changed} have changed something", outcome.result.ok);
                 self.event(subject, EventReason::RunSucceeded, &words);
             }
-            return self.report(subject, cache, RunReport::Succeeded { result }).await;
+            return self
+                .report(subject, cache, RunReport::Succeeded { result }, generation)
+                .await;
         };
         self.event(subject, EventReason::RunFailed, &words);
         let messages: Vec<&str> = outcome.failed.iter().map(|task| task.message.as_str()).collect();
@@ -264,7 +272,7 @@ impl RunReconciler {
             words: words.clone(),
             is_stalled: false,
         };
-        self.report(subject, cache, report).await?;
+        self.report(subject, cache, report, generation).await?;
         Err(Failure::Tasks { words })
     }
 
@@ -371,17 +379,21 @@ impl RunReconciler {
             .send(&subject.reference(), reason, message, (self.now)());
     }
 
-    /// Says what has become of a run. What can't be said now is said by the next reconcile.
+    /// Says what has become of a run of this generation of the resource. What can't be said now is said by the next reconcile,
+    /// when the resource may say something else.
     async fn report(
         &self,
         subject: &mut Subject,
         cache: &mut RunCache,
         report: RunReport,
+        generation: Option<i64>,
     ) -> Result<(), Failure> {
         let record = cache.record.clone();
-        let written = self.write_report(subject, &report, record.as_ref()).await;
+        let written = self
+            .write_report_of(subject, &report, record.as_ref(), generation)
+            .await;
         if written.is_err() {
-            cache.unsaid = Some(report);
+            cache.unsaid = Some((report, generation));
         }
         written
     }
@@ -392,12 +404,23 @@ impl RunReconciler {
         report: &RunReport,
         record: Option<&RunRecord>,
     ) -> Result<(), Failure> {
+        let generation = subject.generation();
+        self.write_report_of(subject, report, record, generation).await
+    }
+
+    async fn write_report_of(
+        &self,
+        subject: &mut Subject,
+        report: &RunReport,
+        record: Option<&RunRecord>,
+        generation: Option<i64>,
+    ) -> Result<(), Failure> {
         if !self.watch.manage_status {
             return Ok(());
         }
         let signed = record.and_then(|record| record.sign(&self.signer.keys(), &subject.owner.uid));
         let written = step("report")
-            .of(subject.report(report, signed, (self.now)()))
+            .of(subject.report(report, signed, generation, (self.now)()))
             .await;
         written.map_err(|source| Failure::request("write the status of", source))
     }

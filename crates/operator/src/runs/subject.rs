@@ -78,15 +78,20 @@ impl Subject {
         conditions.any(|condition| condition["type"] == "Paused" && condition["status"] == "True")
     }
 
-    /// Writes what is different in its status.
+    pub(super) fn generation(&self) -> Option<i64> {
+        self.object.metadata.generation
+    }
+
+    /// Writes what is different in its status, as it follows from what this generation has come to.
     pub(super) async fn report(
         &mut self,
         report: &RunReport,
         record: Option<Value>,
+        generation: Option<i64>,
         now: Timestamp,
     ) -> Result<(), RequestError> {
         let current = self.status();
-        let next = next_status(&current, report, self.object.metadata.generation, record, now);
+        let next = next_status(&current, report, generation, record, now);
         let owner = &self.owner;
         let written = write_status(&self.api, &owner.name, &owner.uid, &current, &next).await;
         if let Some(object) = written.map_err(|error| error.0)? {
