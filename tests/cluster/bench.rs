@@ -498,7 +498,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn random() -> String {
+pub(crate) fn random() -> String {
     let name = tempfile::NamedTempFile::new().unwrap();
     name.path().file_name().unwrap().to_string_lossy().into_owned()
 }

@@ -20,13 +20,13 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A receiver that keeps what it gets.
 #[derive(Clone, Default)]
-struct Receiver {
+pub(crate) struct Receiver {
     received: Arc<Mutex<Vec<ExportTraceServiceRequest>>>,
 }
 
 impl Receiver {
     /// Listens on a port of its own, and gives that.
-    async fn listen(&self) -> u16 {
+    pub(crate) async fn listen(&self) -> u16 {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let receiver = self.clone();
@@ -73,7 +73,7 @@ impl Receiver {
         }
     }
 
-    fn spans(&self) -> Vec<Span> {
+    pub(crate) fn spans(&self) -> Vec<Span> {
         let received = self.received.lock().unwrap();
         let scopes = received
             .iter()
@@ -89,7 +89,7 @@ impl Receiver {
     }
 }
 
-fn attributes(attributes: &[KeyValue]) -> BTreeMap<String, String> {
+pub(crate) fn attributes(attributes: &[KeyValue]) -> BTreeMap<String, String> {
     let text = |value: &KeyValue| match value.value.clone().and_then(|value| value.value) {
         Some(any_value::Value::StringValue(text)) => text,
         Some(any_value::Value::IntValue(number)) => number.to_string(),
@@ -188,7 +188,7 @@ async fn a_reconcile_is_a_trace_of_its_steps_and_requests() {
 }
 
 /// The trace with a span of this name, once that has come whole: its root comes last.
-async fn trace_with(receiver: &Receiver, name: &str) -> Vec<Span> {
+pub(crate) async fn trace_with(receiver: &Receiver, name: &str) -> Vec<Span> {
     let begun = Instant::now();
     loop {
         let spans = receiver.spans();

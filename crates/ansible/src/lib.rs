@@ -10,6 +10,7 @@
 //! events/          what ansible-runner says: received, cut to size, read
 //! outcome.rs       events -> what has become of the run
 //! preload/         libraries of modules, loaded once for many runs
+//! scratch.rs       folders that go with a run, or with the process
 //! run/             all of this together
 //! environment/     whether Python has what a run needs
 //! collection.rs    operator_sdk.util: modules that tell the operator something
@@ -27,6 +28,7 @@ mod outcome;
 mod plain;
 mod preload;
 mod run;
+mod scratch;
 mod snake_case;
 mod supervisor;
 
@@ -37,6 +39,7 @@ pub use extra_vars::ExtraVars;
 pub use folder::{FolderError, Inventory, ResourceId};
 pub use outcome::{AnsibleResult, FailedTask, Outcome, Summary};
 pub use preload::{ModuleError, Preload, PreloadError, run_module};
-pub use run::{Canceller, Content, Run, RunError, RunSpec, Runner};
+pub use run::{Canceller, Content, Run, RunError, RunFile, RunSpec, Runner};
+pub use scratch::Scratch;
 pub use snake_case::snake_case;
 pub use supervisor::{SUPERVISOR_FAILED, SuperviseError, Supervisor, supervise};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use steersman_model::{DurationError, parse_duration};
@@ -17,6 +18,10 @@ const MOST_FAILURES: usize = 100;
 const MOST_ITEMS: usize = 10;
 /// The longest message that is remembered, in bytes.
 const LONGEST_MESSAGE: usize = 8 << 10;
+/// Begins what Ansible says of a module that has crashed. Why, it leaves to standard error.
+const CRASH: &str = "MODULE FAILURE";
+/// How much is told of why, in bytes.
+const LONGEST_RAISED: usize = 500;
 /// What ansible-operator says where a task gives no message.
 const NO_MESSAGE: &str = "unknown playbook failure";
 
@@ -33,6 +38,8 @@ pub struct Outcome {
     pub requeue_after: Option<Result<Duration, DurationError>>,
     /// The exit status of ansible-runner. It is for logs: [`Outcome::failed`] says whether the run was successful.
     pub exit_status: Option<i32>,
+    /// The folder of the run, where something has failed and that folder has no space left: many modules do not say so.
+    pub without_space: Option<PathBuf>,
     /// How many events could not be read; their tasks count by the stats.
     pub unreadable: u64,
     /// How many events were left out of the log, which was too slow.
@@ -190,6 +197,7 @@ impl Summary {
             failed,
             requeue_after: self.requeue_after,
             exit_status: None,
+            without_space: None,
             unreadable: 0,
             unlogged: 0,
         })
@@ -216,11 +224,16 @@ impl Summary {
             return;
         }
         let result = event.result.clone().unwrap_or_default();
-        let message = if items.is_empty() {
+        let mut message = if items.is_empty() {
             result.message.unwrap_or_else(|| NO_MESSAGE.to_owned())
         } else {
             items.join("\n")
         };
+        if message.starts_with(CRASH)
+            && let Some(raised) = result.stderr.as_deref().and_then(raised)
+        {
+            message = format!("{}\n{raised}", message.trim_end());
+        }
         if self.failures.len() == MOST_FAILURES {
             self.failures.pop_front();
         }
@@ -243,6 +256,23 @@ impl Summary {
             self.requeue_after.get_or_insert_with(|| parse_duration(period));
         }
     }
+}
+
+/// What a program in Python has ended with: what is behind the last line of a traceback.
+fn raised(stderr: &str) -> Option<&str> {
+    let mut at = 0;
+    let mut found = None;
+    let mut is_inside = false;
+    for line in stderr.split_inclusive('\n') {
+        let is_indented = line.starts_with(' ');
+        if is_inside && !is_indented && !line.trim().is_empty() {
+            found = Some(at);
+        }
+        is_inside = is_indented;
+        at += line.len();
+    }
+    let raised = stderr[found?..].trim();
+    Some(&raised[..raised.floor_char_boundary(LONGEST_RAISED)])
 }
 
 fn loop_of(event: &Event) -> (Option<String>, Option<String>) {
@@ -273,7 +303,7 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{LONGEST_MESSAGE, Outcome, Summary, completion, short};
+    use super::{LONGEST_MESSAGE, LONGEST_RAISED, Outcome, Summary, completion, short};
     use crate::events::Event;
 
     fn summary(events: &[(&str, Value)]) -> Summary {
@@ -390,6 +420,38 @@ mod tests {
             stats(json!({"failures": 1})),
         ]);
         assert_eq!(messages(&outcome), ["task \"a\": x: no\nno"]);
+    }
+
+    #[test]
+    fn a_module_that_has_crashed_says_why() {
+        let message = |stderr: &str| {
+            let result = json!({"msg": "MODULE FAILURE: No start of json char found\nSee stdout/stderr for the exact error",
+                "module_stderr": stderr});
+            let failed = json!({"host": "localhost", "res": result});
+            let events = [
+                ("runner_on_failed", failed),
+                ("playbook_on_stats", json!({"failures": {"localhost": 1}})),
+            ];
+            let outcome = summary(&events).finish().expect("the stats have come");
+            outcome.failed[0]
+                .message
+                .lines()
+                .skip(2)
+                .collect::<Vec<_>>()
+                .join("|")
+        };
+        let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    read()\n";
+        assert_eq!(
+            message(&format!(
+                "{trace}KeyError: 'a'\n\nDuring handling of the above exception:\n\n{trace}ApiException: (502)\nReason: Bad Gateway\n\n"
+            )),
+            "ApiException: (502)|Reason: Bad Gateway"
+        );
+        assert_eq!(message("killed\n"), "");
+        assert_eq!(
+            message(&format!("{trace}E: {}", "é".repeat(1000))).len(),
+            LONGEST_RAISED - 1
+        );
     }
 
     #[test]

@@ -409,14 +409,12 @@ async fn run_tools(
         Some(elector) => Arc::new(elector.tenure()),
         None => Arc::new(()),
     };
-    let collection = RunCollection::write()?;
+    let mut runner = Runner::new(supervisor.clone());
+    let collection = RunCollection::write(&runner)?;
     let mut defaults = config.runs.clone();
     let python_path = collection.python_path(environment.get("PYTHONPATH"));
     defaults.environment.insert("PYTHONPATH".to_owned(), python_path);
-    let runner = Runner {
-        preload: preload(&supervisor, &defaults, environment),
-        ..Runner::new(supervisor)
-    };
+    runner.preload = preload(&supervisor, &defaults, environment);
     let port = config.ansible.proxy_port;
     let mut tools = RunTools::new(&kube_config, port, fence, runner, defaults).await?;
     tools.collection = Some(Arc::new(collection));

@@ -1,5 +1,7 @@
 //! Operators that end while runs are under way.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::{MAP, Roles, says};
@@ -13,20 +15,33 @@ const SLOW: &str = "
 #[tokio::test]
 async fn a_killed_operator_leaves_no_process_and_runs_again() {
     let test = "a_killed_operator_leaves_no_process_and_runs_again";
-    let Some(roles) = Roles::new(test, &format!("{MAP}{SLOW}"), "").await else {
+    let told = "- ansible.builtin.shell: |
+    for path in $K8S_AUTH_KUBECONFIG $TMPDIR ${PYTHONPATH##*:}; do echo $path >> {{ runs_file }}.paths; done
+";
+    let Some(roles) = Roles::new(test, &format!("{told}{MAP}{SLOW}"), "").await else {
         return;
     };
+    let paths = || std::fs::read_to_string(roles.path("runs.paths")).unwrap();
+    let are_gone = |paths: &str| !paths.lines().any(|path| Path::new(path).exists());
     let operator = roles.operator().await;
     roles.bench.apply_web("shop", says("one")).await;
     roles.wait_map("shop", "one").await;
     operator.kill().await.unwrap();
     wait_until("the end of the run", || roles.processes().is_empty()).await;
+    let of_killed = paths();
     let operator = roles.operator().await;
+    // Another operator that starts at this moment may be at it.
+    wait_until("the end of what is left", || are_gone(&of_killed)).await;
     roles.wait_runs(2).await;
     roles.write("runs.go", "");
     roles.wait_done("shop").await;
     roles.stays_at(2).await;
     operator.stop().await.unwrap();
+    let of_both = paths();
+    assert!(of_both.lines().count() == 6 && are_gone(&of_both), "{of_both}");
+    // kubernetes.core keeps there what a server has, by its address and user.
+    let left: Vec<_> = std::fs::read_dir(roles.temporary()).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[tokio::test]

@@ -155,3 +155,23 @@ async fn what_tasks_print_and_keep_does_no_harm() {
     assert!(kilobytes < 200_000, "the operator took {peak} at its peak");
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_failure_whose_words_are_no_text_is_told() {
+    let test = "a_failure_whose_words_are_no_text_is_told";
+    let tasks = "
+- ansible.builtin.raw: printf 'a\\377\\376b'
+  register: found
+- ansible.builtin.fail: {msg: \"found {{ found.stdout }}\"}
+";
+    let Some(roles) = Roles::new(test, tasks, "").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    roles.bench.apply_web("shop", json!({})).await;
+    let failed = |web: &Value| condition(web, "Ready").filter(|(_, reason, _)| reason == "RunFailed");
+    let bench = &roles.bench;
+    let (_, _, message) = bench.wait("the failure", &bench.webs(), "shop", failed).await;
+    assert!(message.contains("main.yml:5): found a"), "{message}");
+    operator.stop().await.unwrap();
+}

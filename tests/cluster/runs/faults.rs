@@ -4,7 +4,8 @@ use serde_json::Value;
 use steersman_testkit::cluster::{Fault, FaultProxy};
 
 use super::{MAP, Roles, says};
-use crate::bench::PATIENCE;
+use crate::bench::{PATIENCE, condition, wait_until};
+use crate::watched::Watched;
 
 /// Each ends as if there had been none: one object, and a resource that says so.
 #[tokio::test]
@@ -69,4 +70,41 @@ async fn no_fault_at_a_request_of_a_run_loses_or_doubles_anything() {
         .iter()
         .filter(|map| map.metadata.name.as_ref().unwrap().ends_with("-made"));
     assert_eq!(made.count(), 9);
+}
+
+/// What the resource says meanwhile is not what has succeeded.
+#[tokio::test]
+async fn a_success_that_is_said_late_is_that_of_its_generation() {
+    let test = "a_success_that_is_said_late_is_that_of_its_generation";
+    let slow = "- ansible.builtin.shell: sleep 2\n  when: message_text == 'two'\n";
+    let Some(mut roles) = Roles::new(test, &format!("{slow}{MAP}"), "").await else {
+        return;
+    };
+    let proxy = FaultProxy::start(roles.bench.cluster, &roles.bench.user)
+        .await
+        .unwrap();
+    roles.bench.user = proxy.user().clone();
+    let operator = roles.operator().await;
+    let unsaid = Fault::on("patch", "webs/status").nth(2).always().refuse(500);
+    let unsaid = proxy.inject(unsaid);
+    roles.bench.apply_web("shop", says("one")).await;
+    wait_until("the report", || proxy.struck(unsaid) > 0).await;
+    roles.bench.apply_web("shop", says("two")).await;
+    let webs = roles.bench.webs();
+    let mut watched = Watched::new(&webs, "shop");
+    watched.look(PATIENCE).await;
+    proxy.take_back(unsaid);
+    // The first that says that the run has succeeded was about what the resource had said.
+    let generation = loop {
+        let web = watched.look(PATIENCE).await;
+        let ready = condition(web, "Ready").filter(|(status, ..)| status == "True");
+        if ready.is_some() {
+            break web["status"]["observedGeneration"].clone();
+        }
+    };
+    assert_eq!(generation, 1);
+    roles.wait_map("shop", "two").await;
+    roles.wait_done("shop").await;
+    roles.stays_at(2).await;
+    operator.stop().await.unwrap();
 }

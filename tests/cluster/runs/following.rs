@@ -50,6 +50,46 @@ async fn a_chart_and_a_role_stand_in_one_file() {
     operator.stop().await.unwrap();
 }
 
+/// Two kinds, each with a role, and a resource of one name in each: both run at once, each in a folder of its own.
+#[tokio::test]
+async fn resources_of_one_name_in_two_kinds_do_not_meet() {
+    let test = "resources_of_one_name_in_two_kinds_do_not_meet";
+    let met = "
+- ansible.builtin.shell: until test $(sort -u {{ runs_file }}.met | wc -l) = 2; do echo {{ role_name }} >> {{ runs_file }}.met; sleep 0.1; done
+";
+    let Some(roles) = Roles::new(test, &format!("{met}{MAP}"), "").await else {
+        return;
+    };
+    let bench = &roles.bench;
+    bench.define("Site", "sites").await;
+    let of_site = MAP.replace("-made", "-of-site");
+    roles.write(
+        "roles/site/tasks/main.yml",
+        &format!("{}{met}{of_site}", super::COUNT),
+    );
+    let watches = std::fs::read_to_string(roles.path("watches.yaml")).unwrap();
+    let of_site = watches.replace("kind: Web, role: web", "kind: Site, role: site");
+    assert_ne!(of_site, watches);
+    bench.watches(&format!("{watches}{of_site}"));
+    let operator = roles.operator().await;
+    bench.apply_web("shop", says("web")).await;
+    bench.apply_cr("Site", "sites", "shop", says("site")).await;
+    roles.wait_map("shop", "web").await;
+    roles.wait_done("shop").await;
+    let sites = bench.kind_api("Site", "sites");
+    let done = |site: &Value| condition(site, "Ready").filter(|(status, ..)| status == "True");
+    bench.wait("the success", &sites, "shop", done).await;
+    let map = bench.config_maps().get("shop-of-site").await.unwrap();
+    let site = sites.get("shop").await.unwrap();
+    assert_eq!(map.data["data"]["message"], "site");
+    assert_eq!(
+        map.metadata.owner_references.unwrap()[0].uid,
+        site.metadata.uid.unwrap()
+    );
+    roles.stays_at(2).await;
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn runs_write_as_the_account_of_their_entry() {
     let test = "runs_write_as_the_account_of_their_entry";

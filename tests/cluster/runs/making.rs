@@ -5,7 +5,7 @@ use std::time::Instant;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 
-use super::{MAP, Roles, says};
+use super::{MAP, RECONCILE_PERIOD, Roles, says};
 use crate::bench::condition;
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn a_role_makes_what_the_resource_says_and_puts_it_back() {
     operator.stop().await.unwrap();
 }
 
-/// A playbook for two kinds at once, without a status of its own, at a period; two resources of one name do not meet.
+/// A playbook whose resource has no status, at a period.
 #[tokio::test]
 async fn a_playbook_runs_at_its_period_and_when_annotations_change() {
     let test = "a_playbook_runs_at_its_period_and_when_annotations_change";
@@ -90,9 +90,11 @@ async fn a_playbook_runs_at_its_period_and_when_annotations_change() {
     roles.wait_runs(2).await;
     roles.stays_at(2).await;
 
-    let period = "ansible.sdk.operatorframework.io/reconcile-period";
     bench
-        .patch_web("shop", json!({"metadata": {"annotations": {period: "2s"}}}))
+        .patch_web(
+            "shop",
+            json!({"metadata": {"annotations": {RECONCILE_PERIOD: "2s"}}}),
+        )
         .await;
     roles.wait_runs(5).await;
     operator.stop().await.unwrap();

@@ -1,25 +1,28 @@
 //! Roles and playbooks as operators, with the real ansible-runner.
 
+mod away;
 mod deleting;
 mod ending;
 mod failing;
 mod faults;
 mod following;
+mod full;
 mod making;
 mod meanwhile;
 mod strangers;
+mod traced;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::api::{Api, DynamicObject};
 use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use steersman_testkit::ansible::Ansible;
-use steersman_testkit::cluster::OperatorProcess;
+use steersman_testkit::cluster::{OperatorCommand, OperatorProcess};
 
-use crate::bench::{Bench, PATIENCE, RUN_PATIENCE, condition, wait_until_within};
+use crate::bench::{Bench, PATIENCE, RUN_PATIENCE, condition, random, wait_until_within};
 
 /// Makes a `ConfigMap` with what the spec says.
 const MAP: &str = "
@@ -36,6 +39,9 @@ const MAP: &str = "
 /// What begins each role of these tests: by its lines runs are counted.
 const COUNT: &str = "- ansible.builtin.shell: echo {{ ansible_operator_meta.name }} >> {{ runs_file }}\n";
 
+/// The annotation that says how often a run is made without a change.
+const RECONCILE_PERIOD: &str = "ansible.sdk.operatorframework.io/reconcile-period";
+
 /// How long nothing may happen where nothing is to happen.
 const STILL: Duration = Duration::from_secs(4);
 
@@ -43,18 +49,29 @@ const STILL: Duration = Duration::from_secs(4);
 struct Roles {
     bench: Bench,
     ansible: Ansible,
+    /// Further variables of operators.
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Roles {
     /// One with these tasks. `fields` are those of its entry, in YAML's flow style, each with a comma before it.
     async fn new(test: &str, tasks: &str, fields: &str) -> Option<Self> {
         let ansible = Ansible::find_or_skip(test)?;
-        let mut bench = Bench::with_kind(test).await?;
+        let bench = Bench::with_kind(test).await?;
+        Some(Self::on(bench, ansible, tasks, fields))
+    }
+
+    /// The same on a bench whose kind is defined.
+    fn on(mut bench: Bench, ansible: Ansible, tasks: &str, fields: &str) -> Self {
         bench.patience = RUN_PATIENCE;
-        let roles = Self { bench, ansible };
+        let roles = Self {
+            bench,
+            ansible,
+            variables: Vec::new(),
+        };
         roles.write("roles/web/tasks/main.yml", &format!("{COUNT}{tasks}"));
         roles.entry("role: web", fields);
-        Some(roles)
+        roles
     }
 
     fn entry(&self, content: &str, fields: &str) {
@@ -78,6 +95,11 @@ impl Roles {
         self.path("runs")
     }
 
+    /// `TMPDIR` of operators.
+    fn temporary(&self) -> PathBuf {
+        self.path("tmp")
+    }
+
     /// How many runs have begun.
     fn runs(&self) -> usize {
         fs::read_to_string(self.runs_file()).map_or(0, |text| text.lines().count())
@@ -99,14 +121,33 @@ impl Roles {
     }
 
     async fn operator_with(&self, flags: &[&str]) -> OperatorProcess {
+        self.operator_by(Path::new(env!("CARGO_BIN_EXE_steersman")), flags)
+            .await
+    }
+
+    /// The operator by a program that becomes it.
+    async fn operator_by(&self, program: &Path, flags: &[&str]) -> OperatorProcess {
         let (path, collections) = (self.ansible.path(), self.ansible.collections());
-        let environment = [
+        fs::create_dir_all(self.temporary()).unwrap();
+        let temporary = self.temporary().display().to_string();
+        let mut environment = vec![
             ("PATH", path.as_str()),
+            ("TMPDIR", temporary.as_str()),
             ("ANSIBLE_COLLECTIONS_PATH", collections.to_str().unwrap()),
             ("ANSIBLE_GATHERING", "explicit"),
         ];
+        environment.extend(self.variables.iter().map(|(name, value)| (*name, value.as_str())));
         let flags: Vec<&str> = ["--zap-log-level=debug"].iter().chain(flags).copied().collect();
-        let operator = self.bench.start(self.bench.folder.path(), &flags, &environment);
+        let folder = self.bench.folder.path();
+        let operator = OperatorProcess::start(&OperatorCommand {
+            binary: program,
+            folder,
+            kubeconfig: self.bench.user.kubeconfig(),
+            arguments: &flags,
+            environment: &environment,
+            log: &folder.join(format!("operator-{}.log", random())),
+        });
+        let operator = operator.unwrap();
         operator.wait_until_ready(PATIENCE).await.unwrap();
         operator
     }

@@ -22,7 +22,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 pub use inventory::Inventory;
-pub(crate) use write::make_folder as make;
+pub(crate) use write::{make_folder as make, write_file};
+
+/// With fewer bytes left a disk counts as full: modules are unpacked and removed, so some is left when they have failed.
+const LEAST_SPACE: u64 = 1 << 20;
 
 /// Why a folder can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -154,12 +157,21 @@ impl RunFolder {
         std::os::unix::fs::symlink(ident, &latest).map_err(failed("make the link", &latest))
     }
 
+    /// Its path, where hardly anything can be written any longer.
+    pub(crate) fn without_space(&self) -> Option<PathBuf> {
+        let disk = rustix::fs::statvfs(&self.path).ok()?;
+        let left = disk.f_bavail.saturating_mul(disk.f_frsize);
+        // Some file systems count no files.
+        let has_files = disk.f_files == 0 || disk.f_favail > 0;
+        (left < LEAST_SPACE || !has_files).then(|| self.path.clone())
+    }
+
     fn latest(&self) -> PathBuf {
         self.path.join("artifacts/latest")
     }
 }
 
-fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+pub(crate) fn failed(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
     let path = path.to_path_buf();
     move |source| FolderError::Io {
         attempt,

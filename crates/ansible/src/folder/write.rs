@@ -79,7 +79,7 @@ fn write_json(path: &Path, values: &Map<String, Value>) -> Result<(), FolderErro
     write_file(path, &json)
 }
 
-fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
+pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {
     let write = || new_file(path, 0o600)?.write_all(bytes);
     write().map_err(failed("write", path))
 }

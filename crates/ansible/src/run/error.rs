@@ -54,6 +54,14 @@ pub enum RunError {
         /// The last lines that it has printed.
         output: String,
     },
+    /// The same where the folder of the run has no space left, which is why, as a rule.
+    #[error("ansible-runner ended with {} before the playbook was finished: no space left in `{}`", ended_with(*status), folder.display())]
+    NoSpace {
+        /// As that of [`RunError::Unfinished`].
+        status: i32,
+        /// Where the files of runs are.
+        folder: PathBuf,
+    },
     /// The time limit of the run.
     #[error("the run took longer than {limit:?} and was ended: {output}")]
     TimedOut {

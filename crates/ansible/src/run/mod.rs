@@ -8,6 +8,7 @@ mod supervised;
 mod wait;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -93,8 +94,10 @@ pub struct RunSpec {
     pub gathers_facts: bool,
     /// Variables, as [`ExtraVars`](crate::ExtraVars) makes them.
     pub extra_vars: Map<String, Value>,
-    /// Variables of the environment, on top of those of this process; `K8S_AUTH_KUBECONFIG`, for one.
+    /// Variables of the environment, on top of those of this process.
     pub environment: BTreeMap<String, String>,
+    /// Files that go with it.
+    pub files: Vec<RunFile>,
     /// Where its hosts are.
     pub inventory: Inventory,
     /// `--ansible-args`: further arguments of ansible-playbook, as a shell reads them.
@@ -109,6 +112,26 @@ pub struct RunSpec {
     pub detail: Detail,
 }
 
+/// A file that a run finds by its environment, for this user alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunFile {
+    /// What it is called in its folder.
+    pub name: &'static str,
+    /// The variables that have its path.
+    pub variables: &'static [&'static str],
+    /// Shown nowhere, as it may be secret.
+    pub text: String,
+}
+
+/// Without what is in it, which is secret as a rule.
+impl fmt::Debug for RunFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunFile")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
 impl RunSpec {
     /// A run without variables or a time limit, on localhost, whose 20 last runs keep their artifacts.
     pub fn new(resource: ResourceId, ident: impl Into<String>, content: Content) -> Self {
@@ -119,6 +142,7 @@ impl RunSpec {
             gathers_facts: true,
             extra_vars: Map::new(),
             environment: BTreeMap::new(),
+            files: Vec::new(),
             inventory: Inventory::default(),
             command_line: String::new(),
             verbosity: 0,

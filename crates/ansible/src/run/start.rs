@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
-use tempfile::TempDir;
 use tokio::net::unix::pipe;
 
 use super::arguments::arguments;
@@ -17,11 +16,11 @@ use crate::events::{Counters, Detail, Event, Events, Receiver, channel};
 use crate::folder::{self, Inputs, Inventory, RunFolder};
 use crate::outcome::Summary;
 use crate::preload::{Preload, SOCKET, words};
+use crate::scratch::{self, Scratch};
 use crate::supervisor::orphans;
 
-/// Starts the names of folders that go with a run; the number of the process that has made it follows. No API group starts with
-/// a point.
-const SCRATCH: &str = ".run-";
+/// `TMPDIR` of a run, in the folder that goes with it.
+const TEMPORARY: &str = "tmp";
 
 impl Runner {
     /// Writes the inputs of a run, and starts it. What it gives are the run, and its events for a log; who needs none drops
@@ -44,27 +43,23 @@ impl Runner {
         self.run_prepared(prepared).await
     }
 
-    /// Removes what runs of processes that were killed have left in the root; their artifacts stay, and so does what a process
-    /// has that is alive. From then on this process is the parent of what a supervisor leaves that is killed. To be called once,
-    /// before the first run of this process.
+    /// Removes what processes that were killed have left in the root; artifacts of runs stay, and so does what a process has that
+    /// is alive, or another user. From then on this process is the parent of what a supervisor leaves that is killed. To be called
+    /// once, before the first run of this process.
     ///
     /// # Errors
     /// Something of it can't be removed.
     pub fn tidy(&self) -> std::io::Result<()> {
         orphans::adopt();
-        let entries = match std::fs::read_dir(&self.root) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            let name = entry.file_name();
-            let maker = name.to_str().and_then(|name| name.strip_prefix(SCRATCH));
-            if maker.is_some_and(|maker| !is_of_another(maker)) {
-                std::fs::remove_dir_all(entry.path())?;
-            }
-        }
-        Ok(())
+        scratch::tidy(&self.root)
+    }
+
+    /// A folder in the root that goes with a run, or with this process.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn scratch(&self) -> Result<Scratch, RunError> {
+        Ok(Scratch::new(&absolute(&self.root)?)?)
     }
 
     /// Writes all files of a run.
@@ -81,6 +76,10 @@ impl Runner {
         let environment = environment(&spec, scratch.path(), self.preload_for(&spec).is_some());
         if let (Inventory::Localhost { interpreter }, Some(preload)) = (&mut spec.inventory, &self.preload) {
             *interpreter = Some(preload.interpreter());
+        }
+        folder::make(&scratch.path().join(TEMPORARY))?;
+        for file in &spec.files {
+            folder::write_file(&scratch.path().join(file.name), file.text.as_bytes())?;
         }
         let inputs = Inputs {
             extra_vars: &spec.extra_vars,
@@ -99,15 +98,6 @@ impl Runner {
             spec,
             scratch,
         })
-    }
-
-    /// A folder for what goes with the run.
-    fn scratch(&self) -> Result<TempDir, RunError> {
-        let root = absolute(&self.root)?;
-        folder::make(&root)?;
-        let prefix = format!("{SCRATCH}{}-", std::process::id());
-        let scratch = tempfile::Builder::new().prefix(&prefix).tempdir_in(&root);
-        scratch.map_err(|source| RunError::Events { socket: root, source })
     }
 
     async fn run_prepared(&self, prepared: Prepared) -> Result<(Run, Events), RunError> {
@@ -180,22 +170,10 @@ fn listen(
 struct Prepared {
     folder: RunFolder,
     spec: RunSpec,
-    scratch: TempDir,
+    scratch: Scratch,
 }
 
-/// Whether the process that has made a folder is alive and not this one, by what follows [`SCRATCH`] in its name. In a container
-/// all of them have the same number.
-fn is_of_another(maker: &str) -> bool {
-    let number = maker
-        .split('-')
-        .next()
-        .and_then(|number| number.parse::<u32>().ok());
-    number.is_some_and(|number| {
-        number != std::process::id() && Path::new("/proc").join(number.to_string()).exists()
-    })
-}
-
-fn socket(scratch: &TempDir) -> PathBuf {
+fn socket(scratch: &Scratch) -> PathBuf {
     scratch.path().join("events")
 }
 
@@ -228,6 +206,7 @@ fn environment(spec: &RunSpec, scratch: &Path, is_preloaded: bool) -> Map<String
     let mut insert = |name: &str, path: &Path| {
         environment.insert(name.to_owned(), Value::String(path.display().to_string()))
     };
+    insert("TMPDIR", &scratch.join(TEMPORARY));
     insert("ANSIBLE_LOCAL_TEMP", &scratch.join("local"));
     if matches!(spec.inventory, Inventory::Localhost { .. }) {
         // Other hosts have other folders.
@@ -239,6 +218,14 @@ fn environment(spec: &RunSpec, scratch: &Path, is_preloaded: bool) -> Map<String
     }
     for (name, value) in &spec.environment {
         environment.insert(name.clone(), Value::String(value.clone()));
+    }
+    for file in &spec.files {
+        let path = scratch.join(file.name).display().to_string();
+        let named = file
+            .variables
+            .iter()
+            .map(|name| ((*name).to_owned(), path.as_str().into()));
+        environment.extend(named);
     }
     environment
 }

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -16,6 +15,7 @@ use crate::events::{Counters, Receiver};
 use crate::folder::RunFolder;
 use crate::outcome::{Outcome, Summary};
 use crate::preload::Preload;
+use crate::scratch::Scratch;
 use crate::supervisor::{SUPERVISOR_FAILED, orphans};
 
 /// How long is read what ansible-runner has printed when it has ended.
@@ -38,7 +38,7 @@ pub(super) struct Parts {
     pub(super) summary: Arc<Mutex<Summary>>,
     pub(super) counters: Arc<Counters>,
     pub(super) folder: RunFolder,
-    pub(super) scratch: TempDir,
+    pub(super) scratch: Scratch,
     pub(super) ident: String,
     pub(super) time_limit: Option<Duration>,
     pub(super) grace: Duration,
@@ -137,11 +137,14 @@ impl Parts {
                     preload.kill_orphans(marks);
                 }
             }
-            // What is left of it is left to the next start of the container.
+            let full = folder.without_space();
+            // What is left of it is left to the next start.
             let _ = scratch.close();
-            folder.link_latest(&ident)
+            // For who looks at what is kept. The run is what it is without it.
+            let _ = folder.link_latest(&ident);
+            full
         });
-        let linked = tidied.await.unwrap_or(Ok(()));
+        let full = tidied.await.ok().flatten();
 
         let status = status.map_err(RunError::Supervisor)?;
         let output = self.tail.text();
@@ -153,12 +156,15 @@ impl Parts {
             End::Cancelled => return Err(RunError::Cancelled),
             End::ByItself(_) => {}
         }
-        linked?;
         let status = i32::from(status);
         let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
         let Some(mut outcome) = summary.finish() else {
-            return Err(RunError::Unfinished { status, output });
+            return Err(match full {
+                Some(folder) => RunError::NoSpace { status, folder },
+                None => RunError::Unfinished { status, output },
+            });
         };
+        outcome.without_space = full.filter(|_| !outcome.is_successful());
         outcome.exit_status = Some(status);
         outcome.unreadable = self.counters.unreadable.load(Ordering::Relaxed);
         outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);

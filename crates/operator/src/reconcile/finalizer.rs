@@ -1,7 +1,8 @@
 //! Our finalizer on a custom resource: added before the first object is written, removed when the last one is gone.
 
-use kube::api::{DynamicObject, Patch, PatchParams};
-use serde_json::json;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
 use steersman_cluster::RequestError;
 use steersman_model::FIELD_MANAGER;
 
@@ -80,10 +81,6 @@ impl Session {
         &self,
         wanted: impl Fn(&DynamicObject) -> Wanted,
     ) -> Result<Written, RequestError> {
-        let parameters = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
         let mut known = self.object().clone();
         let mut freshness = self.freshness;
         let mut attempts = 0;
@@ -91,18 +88,10 @@ impl Session {
             let Some((finalizers, selector)) = wanted(&known) else {
                 return Ok(self.written(known, freshness));
             };
-            let metadata = &known.metadata;
-            let mut patch = json!({ "metadata": {
-                "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
-            }});
-            if finalizer_selector(&known) != selector.as_deref().unwrap_or_default() {
-                patch["metadata"]["annotations"] = json!({ SELECTOR_ANNOTATION: selector });
-            }
-            let answer = self
-                .api
-                .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
-                .await;
-            let (object, is_written) = match answer.map_err(RequestError::from) {
+            let is_other = finalizer_selector(&known) != selector.as_deref().unwrap_or_default();
+            let annotations = is_other.then(|| json!({ SELECTOR_ANNOTATION: selector }));
+            let answer = patch_finalizers(&self.api, &known.metadata, &finalizers, annotations).await;
+            let (object, is_written) = match answer {
                 Ok(object) if object.metadata.uid == known.metadata.uid => (object, true),
                 Ok(_) => return Err(RequestError::local("the server's answer is not the resource")),
                 Err(error) if error.is_conflict() && attempts < ATTEMPTS => {
@@ -135,6 +124,27 @@ impl Session {
             generation: self.generation,
         }
     }
+}
+
+/// Writes the finalizers of a resource, and these annotations with them, unless others have changed it since it was read.
+pub(crate) async fn patch_finalizers(
+    api: &Api<DynamicObject>,
+    read: &ObjectMeta,
+    finalizers: &[String],
+    annotations: Option<Value>,
+) -> Result<DynamicObject, RequestError> {
+    let mut patch = json!({ "metadata": {
+        "uid": read.uid, "resourceVersion": read.resource_version, "finalizers": finalizers,
+    }});
+    if let Some(annotations) = annotations {
+        patch["metadata"]["annotations"] = annotations;
+    }
+    let parameters = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let name = read.name.as_deref().unwrap_or_default();
+    Ok(api.patch(name, &parameters, &Patch::Merge(patch)).await?)
 }
 
 /// All but ours, which stay when ours is removed.

@@ -48,6 +48,7 @@ pub use dry_run::{DryRun, ObjectDryRun, ObjectResult};
 pub use error::ReconcileError;
 use event_recorder::EventRecorder;
 use executor::Executor;
+pub(crate) use finalizer::patch_finalizers;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 pub use plan::Decision;

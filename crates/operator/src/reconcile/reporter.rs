@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::api::DynamicObject;
 use serde_json::Value;
@@ -16,7 +15,9 @@ use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
 use crate::schedule::backoff;
-use crate::status::{EventReason, Failure, Prospect, ReleaseReport, StatusError, next_status, write_status};
+use crate::status::{
+    EventReason, Failure, Prospect, ReleaseReport, StatusError, next_status, reference, write_status,
+};
 
 /// How soon to try again to say that a name can't be a release's.
 const UNREPORTED_PAUSE: Duration = Duration::from_secs(10);
@@ -125,14 +126,8 @@ impl Reporter<'_> {
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
         tracing::error!(name, error = %chain(error), "Release failed");
-        let about = ObjectReference {
-            api_version: Some(self.resource.api.api_version.clone()),
-            kind: Some(self.resource.api.kind.clone()),
-            name: metadata.name.clone(),
-            namespace: metadata.namespace.clone(),
-            uid: metadata.uid.clone(),
-            ..ObjectReference::default()
-        };
+        let types = &self.resource.api;
+        let about = reference((&types.api_version, &types.kind), metadata);
         let now = (self.recorder.now)();
         let events = &self.recorder.events;
         events.send(&about, EventReason::ReleaseStalled, &chain(error), now);

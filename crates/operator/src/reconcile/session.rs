@@ -19,7 +19,7 @@ use super::unfinished::{Unfinished, UnfinishedRevision, spec_of};
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::budget::Share;
 use crate::release::{History, RecordOwner, Stored};
-use crate::status::{LearningRedactor, Redactor};
+use crate::status::{LearningRedactor, Redactor, reference};
 
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
 const ORPHAN_FINALIZER: &str = "orphan";
@@ -327,14 +327,7 @@ impl Session {
 
     /// What events of the resource refer to.
     pub(super) fn reference(&self) -> ObjectReference {
-        ObjectReference {
-            api_version: Some(self.owner.api_version.clone()),
-            kind: Some(self.owner.kind.clone()),
-            name: Some(self.owner.name.clone()),
-            namespace: self.owner.namespace.clone(),
-            uid: Some(self.owner.uid.clone()),
-            ..ObjectReference::default()
-        }
+        reference((&self.owner.api_version, &self.owner.kind), &self.object.metadata)
     }
 
     /// Logs one of helm-operator's messages with its fields.

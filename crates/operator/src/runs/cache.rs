@@ -27,8 +27,8 @@ pub struct RunCache {
     pub(super) was_cut_off: bool,
     /// Whether what runs have left is to outlive the resource: the garbage collector was seen to take care of that.
     pub(super) is_orphaning: bool,
-    /// What the status does not say yet, as it could not be written.
-    pub(super) unsaid: Option<RunReport>,
+    /// What the status does not say yet, as it could not be written, and of which generation of the resource it is true.
+    pub(super) unsaid: Option<(RunReport, Option<i64>)>,
     /// Until when nothing is tried again, and whether that is about the end of the resource.
     pub(super) resting: Option<(Instant, bool)>,
     /// How many runs in a row were made because of drift, and when the last one ended.
@@ -53,6 +53,12 @@ impl RunCache {
         let pause = backoff(self.failures, jitter());
         self.rest(is_end, pause);
         pause
+    }
+
+    /// That a run has succeeded could not be said, and now it is.
+    pub(super) fn note_said(&mut self) {
+        self.failures = 0;
+        self.resting = None;
     }
 
     /// A run has succeeded that was made for this reason.

@@ -1,42 +1,34 @@
 //! The collection `operator_sdk.util` for the runs of this process.
 
-use std::fs::Permissions;
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use steersman_ansible::{CollectionError, write_collection};
-use tempfile::TempDir;
+use steersman_ansible::{CollectionError, RunError, Runner, Scratch, write_collection};
 
 /// Why there is no `operator_sdk.util` for runs.
 #[derive(Debug, thiserror::Error)]
 pub enum RunCollectionError {
     /// There is no folder to write it to.
     #[error("failed to make a folder for the collection operator_sdk.util")]
-    Folder(#[source] io::Error),
+    Folder(#[source] RunError),
     /// It can't be written there.
     #[error(transparent)]
     Write(#[from] CollectionError),
 }
 
-/// A folder with `operator_sdk.util`, for this user alone. It goes with this value.
+/// A folder with `operator_sdk.util`, for this user alone. It goes with this value, or with the process.
 ///
 /// Runs find it by `PYTHONPATH`: Ansible looks for collections there behind those of `ANSIBLE_COLLECTIONS_PATH`, of ansible.cfg
 /// or of its own defaults, whichever counts. A path of ours in `ANSIBLE_COLLECTIONS_PATH` would hide what ansible.cfg says.
 #[derive(Debug)]
-pub struct RunCollection(TempDir);
+pub struct RunCollection(Scratch);
 
 impl RunCollection {
-    /// Writes it.
+    /// Writes it beside the folders of these runs.
     ///
     /// # Errors
-    /// The folder for temporary files can't be written.
-    pub fn write() -> Result<Self, RunCollectionError> {
-        let folder = tempfile::Builder::new()
-            .prefix("steersman-collections-")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir()
-            .map_err(RunCollectionError::Folder)?;
+    /// Nothing can be written there.
+    pub fn write(runner: &Runner) -> Result<Self, RunCollectionError> {
+        let folder = runner.scratch().map_err(RunCollectionError::Folder)?;
         write_collection(folder.path())?;
         Ok(Self(folder))
     }
@@ -60,11 +52,18 @@ impl RunCollection {
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
+    use steersman_ansible::{Runner, Supervisor};
+
     use super::RunCollection;
 
     #[test]
     fn it_is_behind_the_users_own_and_goes_with_the_process() {
-        let collection = RunCollection::write().unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let runner = Runner {
+            root: root.path().to_owned(),
+            ..Runner::new(Supervisor::of_this_process("supervise-run").unwrap())
+        };
+        let collection = RunCollection::write(&runner).unwrap();
         let path = collection.path().to_owned();
         assert!(
             path.join("ansible_collections/operator_sdk/util/plugins/modules/osdk_metric.py")

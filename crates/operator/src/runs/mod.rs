@@ -18,6 +18,7 @@ mod reconciler;
 mod record;
 mod report;
 mod run;
+mod spans;
 mod state;
 mod subject;
 mod task_log;

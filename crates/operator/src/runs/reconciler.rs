@@ -34,6 +34,7 @@ use crate::reconcile::{Next, ReconcileOutcome};
 use crate::release::Signer;
 use crate::schedule::period_of;
 use crate::status::{EventReason, Events};
+use crate::telemetry::step;
 
 /// The finalizer by which the garbage collector takes a resource that is deleted off its objects.
 const ORPHAN_FINALIZER: &str = "orphan";
@@ -137,11 +138,15 @@ impl RunReconciler {
         cache: &mut RunCache,
         stop: &CancellationToken,
     ) -> Result<Next, Failure> {
-        if let Some(report) = cache.unsaid.take() {
-            self.report(subject, cache, report).await?;
+        if let Some((report, generation)) = cache.unsaid.take() {
+            let is_success = matches!(report, RunReport::Succeeded { .. });
+            self.report(subject, cache, report, generation).await?;
+            if is_success {
+                cache.note_said();
+            }
         }
         loop {
-            let observed = self.observe(subject, cache).await?;
+            let observed = step("observe").of(self.observe(subject, cache)).await?;
             let state = run_state(&observed);
             match next_action(state) {
                 Some(Action::AddFinalizer) => self.add_finalizers(subject).await?,
@@ -237,7 +242,8 @@ impl RunReconciler {
                     words,
                     is_stalled: failure.is_past_help(),
                 };
-                self.report(subject, cache, report).await?;
+                let generation = subject.generation();
+                self.report(subject, cache, report, generation).await?;
                 return Err(failure.into());
             }
         };
@@ -252,6 +258,7 @@ impl RunReconciler {
         outcome: &Outcome,
     ) -> Result<(), Failure> {
         let result = serde_json::to_value(&outcome.result).unwrap_or_default();
+        let generation = subject.generation();
         let Some(words) = words_of_failure(subject, outcome) else {
             cache.note_success(cause, Instant::now());
             if !matches!(cause, Cause::Due | Cause::Drift) || outcome.result.changed > 0 {
@@ -259,7 +266,9 @@ impl RunReconciler {
                 let words = format!("{} tasks, {changed} have changed something", outcome.result.ok);
                 self.event(subject, EventReason::RunSucceeded, &words);
             }
-            return self.report(subject, cache, RunReport::Succeeded { result }).await;
+            return self
+                .report(subject, cache, RunReport::Succeeded { result }, generation)
+                .await;
         };
         self.event(subject, EventReason::RunFailed, &words);
         let messages: Vec<&str> = outcome.failed.iter().map(|task| task.message.as_str()).collect();
@@ -269,7 +278,7 @@ impl RunReconciler {
             words: words.clone(),
             is_stalled: false,
         };
-        self.report(subject, cache, report).await?;
+        self.report(subject, cache, report, generation).await?;
         Err(Failure::Tasks { words })
     }
 
@@ -377,17 +386,21 @@ impl RunReconciler {
             .send(&subject.reference(), reason, message, (self.now)());
     }
 
-    /// Says what has become of a run. What can't be said now is said by the next reconcile.
+    /// Says what has become of a run of this generation of the resource. What can't be said now is said by the next reconcile,
+    /// when the resource may say something else.
     async fn report(
         &self,
         subject: &mut Subject,
         cache: &mut RunCache,
         report: RunReport,
+        generation: Option<i64>,
     ) -> Result<(), Failure> {
         let record = cache.record.clone();
-        let written = self.write_report(subject, &report, record.as_ref()).await;
+        let written = self
+            .write_report_of(subject, &report, record.as_ref(), generation)
+            .await;
         if written.is_err() {
-            cache.unsaid = Some(report);
+            cache.unsaid = Some((report, generation));
         }
         written
     }
@@ -398,11 +411,24 @@ impl RunReconciler {
         report: &RunReport,
         record: Option<&RunRecord>,
     ) -> Result<(), Failure> {
+        let generation = subject.generation();
+        self.write_report_of(subject, report, record, generation).await
+    }
+
+    async fn write_report_of(
+        &self,
+        subject: &mut Subject,
+        report: &RunReport,
+        record: Option<&RunRecord>,
+        generation: Option<i64>,
+    ) -> Result<(), Failure> {
         if !self.watch.manage_status {
             return Ok(());
         }
         let signed = record.and_then(|record| record.sign(&self.signer.keys(), &subject.owner.uid));
-        let written = subject.report(report, signed, (self.now)()).await;
+        let written = step("report")
+            .of(subject.report(report, signed, generation, (self.now)()))
+            .await;
         written.map_err(|source| Failure::request("write the status of", source))
     }
 }
@@ -422,6 +448,9 @@ fn failed(subject: &Subject, cache: &mut RunCache, error: &Failure) -> Next {
 
 /// The first failure of a run, with secrets masked.
 pub(super) fn words_of_failure(subject: &Subject, outcome: &Outcome) -> Option<String> {
-    let first = outcome.failed.first()?;
-    Some(subject.redactor.mask(&first.to_string()))
+    let mut words = outcome.failed.first()?.to_string();
+    if let Some(folder) = &outcome.without_space {
+        words = format!("no space left in `{}`: {words}", folder.display());
+    }
+    Some(subject.redactor.mask(&words))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunSpec, Runner};
+use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunFile, RunSpec, Runner};
 use steersman_cluster::PrimaryResource;
 use steersman_cluster::client::ServiceAccount;
 use steersman_model::FIELD_MANAGER;
@@ -19,6 +19,7 @@ use super::collection::RunCollection;
 use super::defaults::RunDefaults;
 use super::notes::{Met, Notes};
 use super::permissions::{PermissionRecorder, PermissionsFileError};
+use super::spans::{self, TaskSpans};
 use super::task_log::{TaskLog, TaskLogOptions};
 use super::turns::Turns;
 use crate::metrics::Metrics;
@@ -91,9 +92,6 @@ pub enum RunFailure {
     /// The proxy does not let it in.
     #[error(transparent)]
     Admit(#[from] AdmitError),
-    /// Its kubeconfig can't be written.
-    #[error("failed to write the kubeconfig of a run")]
-    Kubeconfig(#[source] std::io::Error),
     /// It could not be started, or has not come to its end.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -167,7 +165,9 @@ impl RunTools {
     /// All of the run is killed, and its credential ends.
     pub(super) async fn run(&self, due: Due<'_>) -> Ended {
         let (begun, kind) = (Instant::now(), (&due.owner.api_version, &due.owner.kind));
-        let ended = self.run_uncounted(&due).await;
+        let span = spans::of_run(&due);
+        let ended = self.run_uncounted(&due).instrument(span.clone()).await;
+        spans::note_outcome(&span, &ended.outcome);
         if let Some(metrics) = &self.metrics {
             let has_succeeded = ended.outcome.as_ref().is_ok_and(Outcome::is_successful);
             metrics.run_ended(kind.0, kind.1, has_succeeded, begun.elapsed());
@@ -205,15 +205,11 @@ impl RunTools {
         due: &Due<'_>,
         admission: &steersman_proxy::Admission,
     ) -> Result<Outcome, RunFailure> {
-        // It goes with the run.
-        let file = tempfile::NamedTempFile::new().map_err(RunFailure::Kubeconfig)?;
-        let text = kubeconfig(self.port, admission.credential());
-        std::fs::write(file.path(), text).map_err(RunFailure::Kubeconfig)?;
-        let spec = self.spec(due, file.path().display().to_string());
+        let spec = self.spec(due, kubeconfig(self.port, admission.credential()));
         let (run, events) = self.runner.start(&spec).await?;
         let mut log = tokio::spawn(
             task_log(due, spec.ident)
-                .write(events)
+                .write(events, TaskSpans::of_current_run())
                 .instrument(span_of(due.owner)),
         );
         let canceller = run.canceller();
@@ -252,18 +248,22 @@ impl RunTools {
         let mut environment = self.defaults.environment.clone();
         environment.extend(
             [
-                ("K8S_AUTH_KUBECONFIG", kubeconfig.clone()),
-                ("KUBECONFIG", kubeconfig),
                 // kubectl takes no address with a user for these.
-                ("KUBECTL_REMOTE_COMMAND_WEBSOCKETS", "false".to_owned()),
-                ("KUBECTL_PORT_FORWARD_WEBSOCKETS", "false".to_owned()),
+                "KUBECTL_REMOTE_COMMAND_WEBSOCKETS",
+                "KUBECTL_PORT_FORWARD_WEBSOCKETS",
             ]
-            .map(|(name, value)| (name.to_owned(), value)),
+            .map(|name| (name.to_owned(), "false".to_owned())),
         );
+        let kubeconfig = RunFile {
+            name: "kubeconfig",
+            variables: &["K8S_AUTH_KUBECONFIG", "KUBECONFIG"],
+            text: kubeconfig,
+        };
         RunSpec {
             gathers_facts: self.defaults.gathers_facts,
             extra_vars: due.extra_vars.clone(),
             environment,
+            files: vec![kubeconfig],
             inventory: self.defaults.inventory.clone(),
             command_line: self.defaults.command_line.clone(),
             verbosity: due.verbosity,
@@ -291,7 +291,7 @@ fn task_log(due: &Due<'_>, job: String) -> TaskLog {
     }
 }
 
-/// Names in each line of a run the resource that it is for.
+/// Names in each line of a run the resource that it is for; no span of a trace.
 fn span_of(owner: &PrimaryResource) -> tracing::Span {
     tracing::info_span!(
         "run",

@@ -4,15 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::api::{Api, DynamicObject};
 use serde_json::{Value, json};
 use steersman_cluster::{PrimaryResource, RequestError};
-use steersman_model::FIELD_MANAGER;
 use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
-use crate::reconcile::SELECTOR_ANNOTATION;
-use crate::status::{LearningRedactor, write_status};
+use crate::reconcile::{SELECTOR_ANNOTATION, patch_finalizers};
+use crate::status::{LearningRedactor, reference, write_status};
 
 /// The resource of a reconcile.
 pub(super) struct Subject {
@@ -59,15 +58,7 @@ impl Subject {
 
     /// What events are about.
     pub(super) fn reference(&self) -> ObjectReference {
-        let owner = &self.owner;
-        ObjectReference {
-            api_version: Some(owner.api_version.clone()),
-            kind: Some(owner.kind.clone()),
-            name: Some(owner.name.clone()),
-            namespace: owner.namespace.clone(),
-            uid: Some(owner.uid.clone()),
-            ..ObjectReference::default()
-        }
+        reference((&self.owner.api_version, &self.owner.kind), &self.object.metadata)
     }
 
     pub(super) fn status(&self) -> Value {
@@ -96,15 +87,20 @@ impl Subject {
         conditions.into_iter().flatten().any(is_it)
     }
 
-    /// Writes what is different in its status.
+    pub(super) fn generation(&self) -> Option<i64> {
+        self.object.metadata.generation
+    }
+
+    /// Writes what is different in its status, as it follows from what this generation has come to.
     pub(super) async fn report(
         &mut self,
         report: &RunReport,
         record: Option<Value>,
+        generation: Option<i64>,
         now: Timestamp,
     ) -> Result<(), RequestError> {
         let current = self.status();
-        let next = next_status(&current, report, self.object.metadata.generation, record, now);
+        let next = next_status(&current, report, generation, record, now);
         let owner = &self.owner;
         let written = write_status(&self.api, &owner.name, &owner.uid, &current, &next).await;
         if let Some(object) = written.map_err(|error| error.0)? {
@@ -119,21 +115,9 @@ impl Subject {
         let mut finalizers = metadata.finalizers.clone().unwrap_or_default();
         finalizers.retain(|name| !wanted.removed.contains(name) && !wanted.added.contains(name));
         finalizers.extend(wanted.added.iter().cloned());
-        let mut patch = json!({ "metadata": {
-            "uid": metadata.uid, "resourceVersion": metadata.resource_version, "finalizers": finalizers,
-        }});
-        if !wanted.added.is_empty() && !wanted.selector.is_empty() {
-            patch["metadata"]["annotations"] = json!({ SELECTOR_ANNOTATION: wanted.selector });
-        }
-        let parameters = PatchParams {
-            field_manager: Some(FIELD_MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let patched = self
-            .api
-            .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
-            .await;
-        match patched.map_err(RequestError::from) {
+        let is_new = !wanted.added.is_empty() && !wanted.selector.is_empty();
+        let annotations = is_new.then(|| json!({ SELECTOR_ANNOTATION: wanted.selector }));
+        match patch_finalizers(&self.api, metadata, &finalizers, annotations).await {
             Ok(object) => self.object = object,
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),

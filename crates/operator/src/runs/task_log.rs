@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use steersman_ansible::{Detail, Event, EventKind, Events};
 
+use super::spans::TaskSpans;
 use crate::status::LearningRedactor;
 
 /// How much of what a run has printed is kept for `ANSIBLE_DEBUG_LOGS`, in bytes: its end.
@@ -72,10 +73,11 @@ pub(super) struct TaskLog {
 }
 
 impl TaskLog {
-    /// Writes what is said until nothing more is.
-    pub(super) async fn write(self, mut events: Events) {
+    /// Writes what is said until nothing more is; traces get the tasks of it.
+    pub(super) async fn write(self, mut events: Events, mut spans: TaskSpans) {
         let mut printed = Printed::default();
         while let Some(event) = events.next().await {
+            spans.note(&event, &self.redactor);
             self.note(&event);
             if self.options.shows_output {
                 printed.add(event.text());

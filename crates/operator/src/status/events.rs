@@ -220,6 +220,18 @@ impl Events {
     }
 }
 
+/// What events of a resource are about, by its API version and kind.
+pub(crate) fn reference((api_version, kind): (&str, &str), metadata: &ObjectMeta) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(api_version.to_owned()),
+        kind: Some(kind.to_owned()),
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        uid: metadata.uid.clone(),
+        ..ObjectReference::default()
+    }
+}
+
 fn event(about: &ObjectReference, reason: EventReason, message: &str, now: Timestamp) -> Event {
     let end = (0..=message.len().min(MAX_MESSAGE))
         .rev()

@@ -19,6 +19,7 @@ mod report_conditions;
 
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dry_run::{DryRunChange, DryRunEntry, DryRunStatus, differing_fields};
+pub(crate) use events::reference;
 pub use events::{EventKind, EventReason, Events};
 pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_ended, has_health, health, shown_words};
 pub use manifest::shown_manifest;

@@ -13,8 +13,11 @@ use std::io::{self, Write};
 
 pub(crate) use masked::{Mask, Voice, masked, masked_before};
 pub use options::{Encoder, LogOptions, TimeEncoding, UnknownOption, Verbosity};
+use steersman_cluster::TRACE;
 pub(crate) use steps::step;
 use traces::Traces;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 
 /// Starts logging to standard error, and traces where there are any, for the whole process. A second call changes
@@ -30,7 +33,11 @@ pub fn start(options: LogOptions, traces: Option<&Traces>) {
         .with_location(false)
         .with_threads(false)
         .with_target(false)
-        .with_tracked_inactivity(false);
+        .with_tracked_inactivity(false)
+        // Lines are masked on their way into the log, and belong there alone.
+        .with_filter(filter_fn(|metadata| {
+            metadata.is_span() && metadata.target() == TRACE
+        }));
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log).with(spans));
 }
 

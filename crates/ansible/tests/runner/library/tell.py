@@ -10,6 +10,7 @@ import locale
 import os
 import resource
 import signal
+import tempfile
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -53,6 +54,7 @@ def main():
         "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")},
         "descriptors": sorted(os.readlink(f"/proc/self/fd/{n}").partition(":")[0] for n in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{n}")),
         "kubeconfig": kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION,
+        "temporary": tempfile.gettempdir(),
         "flags": str(sys.flags),
         "input": os.read(0, 100).decode(),
     }
