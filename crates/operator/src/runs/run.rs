@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunSpec, Runner};
+use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunSpec, Runner, VarsError};
 use steersman_cluster::PrimaryResource;
 use steersman_cluster::client::ServiceAccount;
 use steersman_model::FIELD_MANAGER;
@@ -51,7 +51,7 @@ pub(super) struct Due<'a> {
     pub(super) owner: &'a PrimaryResource,
     pub(super) account: Option<ServiceAccount>,
     pub(super) content: &'a AnsibleContent,
-    pub(super) extra_vars: Map<String, Value>,
+    pub(super) extra_vars: Result<Map<String, Value>, VarsError>,
     pub(super) verbosity: u8,
     pub(super) kept_artifacts: u32,
     pub(super) log: TaskLogOptions,
@@ -91,6 +91,9 @@ pub enum RunFailure {
     /// The proxy does not let it in.
     #[error(transparent)]
     Admit(#[from] AdmitError),
+    /// Its resource can't be given to it.
+    #[error(transparent)]
+    Vars(#[from] VarsError),
     /// Its kubeconfig can't be written.
     #[error("failed to write the kubeconfig of a run")]
     Kubeconfig(#[source] std::io::Error),
@@ -105,11 +108,13 @@ impl RunFailure {
         matches!(self, Self::Run(RunError::Cancelled))
     }
 
-    /// Whether another run has the same end, unless the role or the operator becomes another.
+    /// Whether another run has the same end, unless the resource, the role or the operator becomes another.
     pub(super) fn is_past_help(&self) -> bool {
         matches!(
             self,
-            Self::Admit(_) | Self::Run(RunError::Content { .. } | RunError::Unfinished { .. })
+            Self::Admit(_)
+                | Self::Vars(_)
+                | Self::Run(RunError::Content { .. } | RunError::Unfinished { .. })
         )
     }
 }
@@ -209,7 +214,8 @@ impl RunTools {
         let file = tempfile::NamedTempFile::new().map_err(RunFailure::Kubeconfig)?;
         let text = kubeconfig(self.port, admission.credential());
         std::fs::write(file.path(), text).map_err(RunFailure::Kubeconfig)?;
-        let spec = self.spec(due, file.path().display().to_string());
+        let vars = due.extra_vars.clone()?;
+        let spec = self.spec(due, vars, file.path().display().to_string());
         let (run, events) = self.runner.start(&spec).await?;
         let mut log = tokio::spawn(
             task_log(due, spec.ident)
@@ -232,7 +238,7 @@ impl RunTools {
         Ok(outcome?)
     }
 
-    fn spec(&self, due: &Due<'_>, kubeconfig: String) -> RunSpec {
+    fn spec(&self, due: &Due<'_>, extra_vars: Map<String, Value>, kubeconfig: String) -> RunSpec {
         let owner = due.owner;
         let (group, version) = owner
             .api_version
@@ -262,7 +268,7 @@ impl RunTools {
         );
         RunSpec {
             gathers_facts: self.defaults.gathers_facts,
-            extra_vars: due.extra_vars.clone(),
+            extra_vars,
             environment,
             inventory: self.defaults.inventory.clone(),
             command_line: self.defaults.command_line.clone(),
