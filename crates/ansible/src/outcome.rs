@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
-use steersman_model::{DurationError, parse_duration};
+use steersman_model::{CUT_OFF, DurationError, parse_duration};
 
 use crate::events::{Event, EventKind, HostStats, Place};
 
@@ -15,8 +15,11 @@ const COLLECTION: &str = "operator_sdk.util";
 /// How many failures are remembered, the newest ones, and of how many items of a loop.
 const MOST_FAILURES: usize = 100;
 const MOST_ITEMS: usize = 10;
-/// The longest message that is remembered, in bytes.
-const LONGEST_MESSAGE: usize = 8 << 10;
+/// The longest message that is remembered, in bytes. It is much longer than what is shown of one: secrets are masked before that is
+/// cut.
+const LONGEST_MESSAGE: usize = 64 << 10;
+/// The most that is remembered of all messages.
+const MOST_BYTES: usize = 1 << 20;
 /// What ansible-operator says where a task gives no message.
 const NO_MESSAGE: &str = "unknown playbook failure";
 
@@ -78,10 +81,6 @@ pub struct FailedTask {
     pub action: Option<String>,
     /// What the module says; of a loop, what it says of the items that have failed, a line for each.
     pub message: String,
-    /// What a program wrote to standard error.
-    pub stderr: Option<String>,
-    /// Where in Python an exception was raised.
-    pub exception: Option<String>,
 }
 
 impl fmt::Display for FailedTask {
@@ -127,6 +126,7 @@ pub struct Summary {
     failures: VecDeque<FailedTask>,
     /// What was said of the items of the loop that is under way, by its host and task.
     items: BTreeMap<(Option<String>, Option<String>), Vec<String>>,
+    bytes_of_items: usize,
     requeue_after: Option<Result<Duration, DurationError>>,
     stats: Option<(BTreeMap<String, HostStats>, String)>,
 }
@@ -139,7 +139,10 @@ impl Summary {
             EventKind::Failed | EventKind::Unreachable => self.note_failure(event),
             EventKind::Ok | EventKind::ItemOk => self.note_requeue(event),
             // A loop that has failed says so behind its items; the next task has none of these.
-            EventKind::TaskStart => self.items.clear(),
+            EventKind::TaskStart => {
+                self.items.clear();
+                self.bytes_of_items = 0;
+            }
             EventKind::Stats => self.stats = Some((event.stats.clone(), event.created.clone())),
             _ => {}
         }
@@ -205,8 +208,10 @@ impl Summary {
             None => message.to_owned(),
         };
         let messages = self.items.entry(loop_of(event)).or_default();
-        if messages.len() < MOST_ITEMS {
-            messages.push(short(&message));
+        if messages.len() < MOST_ITEMS && self.bytes_of_items < MOST_BYTES {
+            let message = short(message);
+            self.bytes_of_items += message.len();
+            messages.push(message);
         }
     }
 
@@ -221,9 +226,6 @@ impl Summary {
         } else {
             items.join("\n")
         };
-        if self.failures.len() == MOST_FAILURES {
-            self.failures.pop_front();
-        }
         self.failures.push_back(FailedTask {
             task: event.task.clone(),
             role: event.role.clone(),
@@ -231,10 +233,15 @@ impl Summary {
             host: event.host.clone(),
             place: event.place.clone(),
             action: event.resolved_action.clone().or_else(|| event.action.clone()),
-            message: short(&message),
-            stderr: result.stderr.as_deref().map(short),
-            exception: result.exception.as_deref().map(short),
+            message: short(message),
         });
+        let mut bytes: usize = self.failures.iter().map(|failure| failure.message.len()).sum();
+        while self.failures.len() > MOST_FAILURES || bytes > MOST_BYTES {
+            bytes -= self
+                .failures
+                .pop_front()
+                .map_or(bytes, |failure| failure.message.len());
+        }
     }
 
     fn note_requeue(&mut self, event: &Event) {
@@ -249,11 +256,12 @@ fn loop_of(event: &Event) -> (Option<String>, Option<String>) {
     (event.host.clone(), event.task_uuid.clone())
 }
 
-fn short(text: &str) -> String {
-    if text.len() <= LONGEST_MESSAGE {
-        return text.to_owned();
+fn short(mut text: String) -> String {
+    if text.len() > LONGEST_MESSAGE {
+        text.truncate(text.floor_char_boundary(LONGEST_MESSAGE));
+        text.extend([CUT_OFF, '…']);
     }
-    format!("{}…", &text[..text.floor_char_boundary(LONGEST_MESSAGE)])
+    text
 }
 
 /// A time as ansible-operator writes it: Python's, without the zeros at its end.
@@ -272,6 +280,7 @@ mod tests {
     use std::time::Duration;
 
     use serde_json::{Value, json};
+    use steersman_model::CUT_OFF;
 
     use super::{LONGEST_MESSAGE, Outcome, Summary, completion, short};
     use crate::events::Event;
@@ -429,10 +438,19 @@ mod tests {
         let outcome = outcome(&events);
         assert_eq!(outcome.failed.len(), 100);
         assert_eq!(outcome.failed[99].task.as_deref(), Some("499"));
-        assert_eq!(
-            short(&"ä".repeat(LONGEST_MESSAGE)).len(),
-            LONGEST_MESSAGE + "…".len()
-        );
+        let long = short("ä".repeat(LONGEST_MESSAGE));
+        assert_eq!(long, format!("{}{CUT_OFF}…", "ä".repeat(LONGEST_MESSAGE / 2)));
+    }
+
+    #[test]
+    fn long_messages_are_kept_for_who_masks_them_within_a_bound() {
+        let long = "x".repeat(LONGEST_MESSAGE);
+        let mut events: Vec<(&str, Value)> = (0..50).map(|n| failed(&n.to_string(), &long)).collect();
+        events.push(stats(json!({"failures": 50})));
+        let outcome = outcome(&events);
+        assert_eq!(outcome.failed.len(), 16);
+        assert!(outcome.failed.iter().all(|failure| failure.message == long));
+        assert_eq!(outcome.failed[15].task.as_deref(), Some("49"));
     }
 
     #[test]

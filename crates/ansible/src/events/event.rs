@@ -167,7 +167,7 @@ impl Event {
     /// Reads an event, or none of what ansible-runner says of itself, which has no `uuid`.
     ///
     /// Fields that are missing, or of another type than Ansible's, count as absent. What is longer than a log line should
-    /// be is not cut here.
+    /// be is not cut here, and what was cut before has [`CUT_OFF`](steersman_model::CUT_OFF) at its end.
     pub fn parse(mut event: Value) -> Option<Self> {
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let uuid = text("uuid").to_owned();

@@ -38,6 +38,9 @@ use crate::status::{EventReason, Events};
 /// How soon a resource is looked at again that others have changed at the same moment.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(200);
 
+/// How much of the first failure is shown, in bytes.
+const MOST_WORDS: usize = 8 << 10;
+
 /// Reconciles the resources of one kind by runs.
 #[derive(Clone)]
 pub struct RunReconciler {
@@ -421,5 +424,5 @@ fn failed(subject: &Subject, cache: &mut RunCache, error: &Failure) -> Next {
 /// The first failure of a run, with secrets masked.
 pub(super) fn words_of_failure(subject: &Subject, outcome: &Outcome) -> Option<String> {
     let first = outcome.failed.first()?;
-    Some(subject.redactor.mask(&first.to_string()))
+    Some(subject.redactor.mask_start(&first.to_string(), MOST_WORDS))
 }
