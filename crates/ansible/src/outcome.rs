@@ -20,6 +20,10 @@ const MOST_ITEMS: usize = 10;
 const LONGEST_MESSAGE: usize = 64 << 10;
 /// The most that is remembered of all messages.
 const MOST_BYTES: usize = 1 << 20;
+/// How many tasks are remembered that have begun on a host and have no result.
+const MOST_BEGUN: usize = 1000;
+/// What is said of one at the end: Ansible goes on without it, and counts no failure.
+const NO_RESULT: &str = "it was begun, and has come to no result: no process could be started for it";
 /// What ansible-operator says where a task gives no message.
 const NO_MESSAGE: &str = "unknown playbook failure";
 
@@ -117,7 +121,7 @@ impl fmt::Display for FailedTask {
 /// for event in events.into_iter().filter_map(Event::parse) {
 ///     summary.note(&event);
 /// }
-/// let outcome = summary.finish().expect("the stats have come");
+/// let outcome = summary.finish(Some(0), 0).expect("the stats have come");
 /// assert!(outcome.is_successful());
 /// assert_eq!(outcome.result.ok, 2);
 /// ```
@@ -127,6 +131,8 @@ pub struct Summary {
     /// What was said of the items of the loop that is under way, by its host and task.
     items: BTreeMap<(Option<String>, Option<String>), Vec<String>>,
     bytes_of_items: usize,
+    /// Which tasks have begun on a host and have no result yet.
+    begun: BTreeMap<(Option<String>, Option<String>), FailedTask>,
     requeue_after: Option<Result<Duration, DurationError>>,
     stats: Option<(BTreeMap<String, HostStats>, String)>,
 }
@@ -134,6 +140,16 @@ pub struct Summary {
 impl Summary {
     /// Takes note of the next event.
     pub fn note(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::HostStart if self.begun.len() < MOST_BEGUN => {
+                self.begun
+                    .insert(loop_of(event), failed_task(event, NO_RESULT.to_owned()));
+            }
+            EventKind::Ok | EventKind::Failed | EventKind::Skipped | EventKind::Unreachable => {
+                self.begun.remove(&loop_of(event));
+            }
+            _ => {}
+        }
         match event.kind {
             EventKind::ItemFailed => self.note_item(event),
             EventKind::Failed | EventKind::Unreachable => self.note_failure(event),
@@ -152,7 +168,10 @@ impl Summary {
     ///
     /// Only the stats tell what was rescued, as numbers. So of the failures on a host the last ones count, as many as the
     /// stats have; in a playbook that goes on after a failure it may be another one that was rescued.
-    pub fn finish(self) -> Option<Outcome> {
+    ///
+    /// A task without a result has failed, as far as no event was lost: `lost` events may have been these results. So has a run
+    /// with an exit status other than 0 of which nothing else is known.
+    pub fn finish(self, exit_status: Option<i32>, lost: u64) -> Option<Outcome> {
         let (stats, created) = self.stats?;
         let mut left: BTreeMap<&str, u64> = stats
             .iter()
@@ -180,6 +199,17 @@ impl Summary {
                 });
             }
         }
+        if self.begun.len() as u64 > lost {
+            failed.extend(self.begun.into_values().take(MOST_FAILURES));
+        }
+        if let Some(status) = exit_status.filter(|status| *status != 0)
+            && failed.is_empty()
+        {
+            failed.push(FailedTask {
+                message: format!("ansible-runner ended with status {status}, and no task has failed"),
+                ..FailedTask::default()
+            });
+        }
         let local = stats.get(LOCALHOST).copied().unwrap_or_default();
         Some(Outcome {
             result: AnsibleResult {
@@ -192,8 +222,8 @@ impl Summary {
             stats,
             failed,
             requeue_after: self.requeue_after,
-            exit_status: None,
-            unreadable: 0,
+            exit_status,
+            unreadable: lost,
             unlogged: 0,
         })
     }
@@ -226,15 +256,7 @@ impl Summary {
         } else {
             items.join("\n")
         };
-        self.failures.push_back(FailedTask {
-            task: event.task.clone(),
-            role: event.role.clone(),
-            play: event.play.clone(),
-            host: event.host.clone(),
-            place: event.place.clone(),
-            action: event.resolved_action.clone().or_else(|| event.action.clone()),
-            message: short(message),
-        });
+        self.failures.push_back(failed_task(event, short(message)));
         let mut bytes: usize = self.failures.iter().map(|failure| failure.message.len()).sum();
         while self.failures.len() > MOST_FAILURES || bytes > MOST_BYTES {
             bytes -= self
@@ -249,6 +271,18 @@ impl Summary {
         if let Some(period) = period.filter(|_| event.calls(COLLECTION, "requeue_after")) {
             self.requeue_after.get_or_insert_with(|| parse_duration(period));
         }
+    }
+}
+
+fn failed_task(event: &Event, message: String) -> FailedTask {
+    FailedTask {
+        task: event.task.clone(),
+        role: event.role.clone(),
+        play: event.play.clone(),
+        host: event.host.clone(),
+        place: event.place.clone(),
+        action: event.resolved_action.clone().or_else(|| event.action.clone()),
+        message,
     }
 }
 
@@ -297,7 +331,7 @@ mod tests {
     }
 
     fn outcome(events: &[(&str, Value)]) -> Outcome {
-        summary(events).finish().expect("stats")
+        summary(events).finish(None, 0).expect("stats")
     }
 
     fn failed(task: &str, message: &str) -> (&'static str, Value) {
@@ -319,7 +353,7 @@ mod tests {
 
     #[test]
     fn without_stats_there_is_no_outcome() {
-        assert_eq!(summary(&[failed("a", "b")]).finish(), None);
+        assert_eq!(summary(&[failed("a", "b")]).finish(Some(4), 0), None);
     }
 
     #[test]
@@ -356,6 +390,46 @@ mod tests {
         let mut ignored = failed("a", "ignored");
         ignored.1["ignore_errors"] = json!(true);
         assert!(outcome(&[ignored, stats(json!({"ignored": 1, "ok": 1}))]).is_successful());
+    }
+
+    #[test]
+    fn a_task_that_has_begun_and_has_no_result_has_failed() {
+        let of = |task: &str, host: &str| json!({"host": host, "task": task, "task_uuid": task, "res": {}});
+        let start = |task: &str| ("runner_on_start", of(task, "localhost"));
+        let events = [
+            start("a"),
+            ("runner_on_ok", of("a", "localhost")),
+            start("b"),
+            ("runner_on_start", of("b", "far")),
+            ("runner_on_skipped", of("b", "localhost")),
+            ("runner_on_unreachable", of("b", "far")),
+            start("c"),
+            ("runner_item_on_ok", of("c", "localhost")),
+            failed("c", "rescued"),
+            start("d"),
+            stats(json!({"ok": 1, "rescued": 1})),
+        ];
+        let expected =
+            "task \"d\": it was begun, and has come to no result: no process could be started for it";
+        assert_eq!(messages(&outcome(&events)), [expected]);
+        let lost = summary(&events).finish(Some(0), 1).expect("stats");
+        assert!(lost.is_successful() && lost.unreadable == 1);
+        let without = [
+            start("a"),
+            ("runner_on_ok", of("a", "localhost")),
+            stats(json!({"ok": 1})),
+        ];
+        assert!(
+            summary(&without)
+                .finish(Some(0), 0)
+                .expect("stats")
+                .is_successful()
+        );
+        let status = summary(&without).finish(Some(250), 0).expect("stats");
+        assert_eq!(
+            messages(&status),
+            ["a task: ansible-runner ended with status 250, and no task has failed"]
+        );
     }
 
     #[test]

@@ -11,6 +11,8 @@ pub enum EventKind {
     PlayStart,
     /// A task begins, on all of its hosts.
     TaskStart,
+    /// A task begins on a host.
+    HostStart,
     /// A task is done on a host.
     Ok,
     /// A task has failed on a host; whether that counts is told by [`Event::ignores_errors`] and by the stats at the end.
@@ -36,6 +38,7 @@ impl EventKind {
         match name {
             "playbook_on_play_start" => Self::PlayStart,
             "playbook_on_task_start" => Self::TaskStart,
+            "runner_on_start" => Self::HostStart,
             "runner_on_ok" => Self::Ok,
             "runner_on_failed" => Self::Failed,
             "runner_on_skipped" => Self::Skipped,

@@ -145,11 +145,10 @@ impl Parts {
         linked?;
         let status = i32::from(status);
         let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
-        let Some(mut outcome) = summary.finish() else {
+        let lost = self.counters.unreadable.load(Ordering::Relaxed);
+        let Some(mut outcome) = summary.finish(Some(status), lost) else {
             return Err(RunError::Unfinished { status, output });
         };
-        outcome.exit_status = Some(status);
-        outcome.unreadable = self.counters.unreadable.load(Ordering::Relaxed);
         outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);
         Ok(outcome)
     }

@@ -209,6 +209,35 @@ async fn variables_that_can_not_be_read_lose_no_marks() {
     assert!(!owned.exists());
 }
 
+/// Ansible goes on when it can't start a process for a task, and ends with the status 0.
+#[tokio::test]
+async fn a_task_for_which_no_process_starts_has_failed() {
+    let Some(set) = Set::new("a_task_for_which_no_process_starts_has_failed") else {
+        return;
+    };
+    let site = "import os, sys\nfork = os.fork\ncount = [0]\ndef failing():\n    count[0] += 1\n    \
+        if count[0] == 2: raise OSError(11, 'Resource temporarily unavailable')\n    return fork()\n\
+        if any(word.endswith('ansible-playbook') for word in sys.orig_argv[:3]): os.fork = failing\n";
+    fs::write(set.out().join("sitecustomize.py"), site).expect("written");
+    let mut spec = set.spec("1", Set::playbook("three.yml"));
+    spec.environment
+        .insert("PYTHONPATH".to_owned(), set.out().display().to_string());
+    let (outcome, _) = run(&set, &spec).await;
+    let outcome = outcome.expect("an outcome");
+    let failed: Vec<&str> = outcome
+        .failed
+        .iter()
+        .filter_map(|failed| failed.task.as_deref())
+        .collect();
+    assert_eq!(failed, ["two"], "{outcome:?}");
+    assert_eq!(outcome.exit_status, Some(0));
+
+    spec.environment.remove("PYTHONPATH");
+    spec.ident = "2".to_owned();
+    let (outcome, _) = run(&set, &spec).await;
+    assert!(outcome.expect("an outcome").is_successful());
+}
+
 #[tokio::test]
 async fn nothing_of_a_run_is_left_that_is_ended() {
     let Some(set) = Set::new("nothing_of_a_run_is_left_that_is_ended") else {
