@@ -135,7 +135,9 @@ impl Parts {
         let status = status.map_err(RunError::Supervisor)?;
         let output = self.tail.text();
         if status == SUPERVISOR_FAILED {
-            return Err(RunError::Supervise { said: output });
+            // The supervisor speaks last, on one line.
+            let said = output.lines().next_back().unwrap_or_default().to_owned();
+            return Err(RunError::Supervise { said });
         }
         match end {
             End::TimedOut(limit) => return Err(RunError::TimedOut { limit, output }),
@@ -147,7 +149,12 @@ impl Parts {
         let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
         let lost = self.counters.unreadable.load(Ordering::Relaxed);
         let Some(mut outcome) = summary.finish(Some(status), lost) else {
-            return Err(RunError::Unfinished { status, output });
+            let error = self.tail.error();
+            return Err(RunError::Unfinished {
+                status,
+                error,
+                output,
+            });
         };
         outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);
         Ok(outcome)

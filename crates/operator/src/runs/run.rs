@@ -110,12 +110,11 @@ impl RunFailure {
 
     /// Whether another run has the same end, unless the resource, the role or the operator becomes another.
     pub(super) fn is_past_help(&self) -> bool {
-        matches!(
-            self,
-            Self::Admit(_)
-                | Self::Vars(_)
-                | Self::Run(RunError::Content { .. } | RunError::Unfinished { .. })
-        )
+        match self {
+            Self::Admit(_) | Self::Vars(_) | Self::Run(RunError::Content { .. }) => true,
+            Self::Run(error) => error.is_of_ansible(),
+            Self::Kubeconfig(_) => false,
+        }
     }
 }
 
@@ -235,6 +234,12 @@ impl RunTools {
         // What was said last is what a failure is about.
         let _ = tokio::time::timeout(LAST_LINES, &mut log).await;
         log.abort();
+        if let Err(error) = &outcome
+            && let Some(output) = error.output()
+        {
+            let stdout = due.redactor.mask(output);
+            span_of(due.owner).in_scope(|| tracing::error!(stdout, "Ansible has not come to its end"));
+        }
         Ok(outcome?)
     }
 
