@@ -35,7 +35,7 @@ mod supervisor;
 pub use collection::{CollectionError, write_collection};
 pub use environment::{AnsibleEnvironment, EnvironmentError, Missing};
 pub use events::{Detail, Event, EventKind, Events, HostStats, Place, TaskResult};
-pub use extra_vars::ExtraVars;
+pub use extra_vars::{ExtraVars, VarsError};
 pub use folder::{FolderError, Inventory, ResourceId};
 pub use outcome::{AnsibleResult, FailedTask, Outcome, Summary};
 pub use preload::{ModuleError, Preload, PreloadError, run_module};

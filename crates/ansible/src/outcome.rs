@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use steersman_model::{DurationError, parse_duration};
+use steersman_model::{CUT_OFF, DurationError, parse_duration};
 
 use crate::events::{Event, EventKind, HostStats, Place};
 
@@ -16,12 +16,17 @@ const COLLECTION: &str = "operator_sdk.util";
 /// How many failures are remembered, the newest ones, and of how many items of a loop.
 const MOST_FAILURES: usize = 100;
 const MOST_ITEMS: usize = 10;
-/// The longest message that is remembered, in bytes.
-const LONGEST_MESSAGE: usize = 8 << 10;
+/// The longest message that is remembered, in bytes. It is much longer than what is shown of one: secrets are masked before that is
+/// cut.
+const LONGEST_MESSAGE: usize = 64 << 10;
+/// The most that is remembered of all messages.
+const MOST_BYTES: usize = 1 << 20;
+/// How many tasks are remembered that have begun on a host and have no result.
+const MOST_BEGUN: usize = 1000;
+/// What is said of one at the end: Ansible goes on without it, and counts no failure.
+const NO_RESULT: &str = "it was begun, and has come to no result: no process could be started for it";
 /// Begins what Ansible says of a module that has crashed. Why, it leaves to standard error.
 const CRASH: &str = "MODULE FAILURE";
-/// How much is told of why, in bytes.
-const LONGEST_RAISED: usize = 500;
 /// What ansible-operator says where a task gives no message.
 const NO_MESSAGE: &str = "unknown playbook failure";
 
@@ -85,10 +90,6 @@ pub struct FailedTask {
     pub action: Option<String>,
     /// What the module says; of a loop, what it says of the items that have failed, a line for each.
     pub message: String,
-    /// What a program wrote to standard error.
-    pub stderr: Option<String>,
-    /// Where in Python an exception was raised.
-    pub exception: Option<String>,
 }
 
 impl fmt::Display for FailedTask {
@@ -125,7 +126,7 @@ impl fmt::Display for FailedTask {
 /// for event in events.into_iter().filter_map(Event::parse) {
 ///     summary.note(&event);
 /// }
-/// let outcome = summary.finish().expect("the stats have come");
+/// let outcome = summary.finish(Some(0), 0).expect("the stats have come");
 /// assert!(outcome.is_successful());
 /// assert_eq!(outcome.result.ok, 2);
 /// ```
@@ -134,6 +135,9 @@ pub struct Summary {
     failures: VecDeque<FailedTask>,
     /// What was said of the items of the loop that is under way, by its host and task.
     items: BTreeMap<(Option<String>, Option<String>), Vec<String>>,
+    bytes_of_items: usize,
+    /// Which tasks have begun on a host and have no result yet.
+    begun: BTreeMap<(Option<String>, Option<String>), FailedTask>,
     requeue_after: Option<Result<Duration, DurationError>>,
     stats: Option<(BTreeMap<String, HostStats>, String)>,
 }
@@ -142,11 +146,24 @@ impl Summary {
     /// Takes note of the next event.
     pub fn note(&mut self, event: &Event) {
         match event.kind {
+            EventKind::HostStart if self.begun.len() < MOST_BEGUN => {
+                self.begun
+                    .insert(loop_of(event), failed_task(event, NO_RESULT.to_owned()));
+            }
+            EventKind::Ok | EventKind::Failed | EventKind::Skipped | EventKind::Unreachable => {
+                self.begun.remove(&loop_of(event));
+            }
+            _ => {}
+        }
+        match event.kind {
             EventKind::ItemFailed => self.note_item(event),
             EventKind::Failed | EventKind::Unreachable => self.note_failure(event),
             EventKind::Ok | EventKind::ItemOk => self.note_requeue(event),
             // A loop that has failed says so behind its items; the next task has none of these.
-            EventKind::TaskStart => self.items.clear(),
+            EventKind::TaskStart => {
+                self.items.clear();
+                self.bytes_of_items = 0;
+            }
             EventKind::Stats => self.stats = Some((event.stats.clone(), event.created.clone())),
             _ => {}
         }
@@ -156,7 +173,10 @@ impl Summary {
     ///
     /// Only the stats tell what was rescued, as numbers. So of the failures on a host the last ones count, as many as the
     /// stats have; in a playbook that goes on after a failure it may be another one that was rescued.
-    pub fn finish(self) -> Option<Outcome> {
+    ///
+    /// A task without a result has failed, as far as no event was lost: `lost` events may have been these results. So has a run
+    /// with an exit status other than 0 of which nothing else is known.
+    pub fn finish(self, exit_status: Option<i32>, lost: u64) -> Option<Outcome> {
         let (stats, created) = self.stats?;
         let mut left: BTreeMap<&str, u64> = stats
             .iter()
@@ -184,6 +204,17 @@ impl Summary {
                 });
             }
         }
+        if self.begun.len() as u64 > lost {
+            failed.extend(self.begun.into_values().take(MOST_FAILURES));
+        }
+        if let Some(status) = exit_status.filter(|status| *status != 0)
+            && failed.is_empty()
+        {
+            failed.push(FailedTask {
+                message: format!("ansible-runner ended with status {status}, and no task has failed"),
+                ..FailedTask::default()
+            });
+        }
         let local = stats.get(LOCALHOST).copied().unwrap_or_default();
         Some(Outcome {
             result: AnsibleResult {
@@ -196,9 +227,9 @@ impl Summary {
             stats,
             failed,
             requeue_after: self.requeue_after,
-            exit_status: None,
+            exit_status,
             without_space: None,
-            unreadable: 0,
+            unreadable: lost,
             unlogged: 0,
         })
     }
@@ -213,8 +244,10 @@ impl Summary {
             None => message.to_owned(),
         };
         let messages = self.items.entry(loop_of(event)).or_default();
-        if messages.len() < MOST_ITEMS {
-            messages.push(short(&message));
+        if messages.len() < MOST_ITEMS && self.bytes_of_items < MOST_BYTES {
+            let message = short(message);
+            self.bytes_of_items += message.len();
+            messages.push(message);
         }
     }
 
@@ -234,20 +267,14 @@ impl Summary {
         {
             message = format!("{}\n{raised}", message.trim_end());
         }
-        if self.failures.len() == MOST_FAILURES {
-            self.failures.pop_front();
+        self.failures.push_back(failed_task(event, short(message)));
+        let mut bytes: usize = self.failures.iter().map(|failure| failure.message.len()).sum();
+        while self.failures.len() > MOST_FAILURES || bytes > MOST_BYTES {
+            bytes -= self
+                .failures
+                .pop_front()
+                .map_or(bytes, |failure| failure.message.len());
         }
-        self.failures.push_back(FailedTask {
-            task: event.task.clone(),
-            role: event.role.clone(),
-            play: event.play.clone(),
-            host: event.host.clone(),
-            place: event.place.clone(),
-            action: event.resolved_action.clone().or_else(|| event.action.clone()),
-            message: short(&message),
-            stderr: result.stderr.as_deref().map(short),
-            exception: result.exception.as_deref().map(short),
-        });
     }
 
     fn note_requeue(&mut self, event: &Event) {
@@ -271,19 +298,31 @@ fn raised(stderr: &str) -> Option<&str> {
         is_inside = is_indented;
         at += line.len();
     }
-    let raised = stderr[found?..].trim();
-    Some(&raised[..raised.floor_char_boundary(LONGEST_RAISED)])
+    Some(stderr[found?..].trim())
+}
+
+fn failed_task(event: &Event, message: String) -> FailedTask {
+    FailedTask {
+        task: event.task.clone(),
+        role: event.role.clone(),
+        play: event.play.clone(),
+        host: event.host.clone(),
+        place: event.place.clone(),
+        action: event.resolved_action.clone().or_else(|| event.action.clone()),
+        message,
+    }
 }
 
 fn loop_of(event: &Event) -> (Option<String>, Option<String>) {
     (event.host.clone(), event.task_uuid.clone())
 }
 
-fn short(text: &str) -> String {
-    if text.len() <= LONGEST_MESSAGE {
-        return text.to_owned();
+fn short(mut text: String) -> String {
+    if text.len() > LONGEST_MESSAGE {
+        text.truncate(text.floor_char_boundary(LONGEST_MESSAGE));
+        text.extend([CUT_OFF, '…']);
     }
-    format!("{}…", &text[..text.floor_char_boundary(LONGEST_MESSAGE)])
+    text
 }
 
 /// A time as ansible-operator writes it: Python's, without the zeros at its end.
@@ -302,8 +341,9 @@ mod tests {
     use std::time::Duration;
 
     use serde_json::{Value, json};
+    use steersman_model::CUT_OFF;
 
-    use super::{LONGEST_MESSAGE, LONGEST_RAISED, Outcome, Summary, completion, short};
+    use super::{LONGEST_MESSAGE, Outcome, Summary, completion, short};
     use crate::events::Event;
 
     fn summary(events: &[(&str, Value)]) -> Summary {
@@ -318,7 +358,7 @@ mod tests {
     }
 
     fn outcome(events: &[(&str, Value)]) -> Outcome {
-        summary(events).finish().expect("stats")
+        summary(events).finish(None, 0).expect("stats")
     }
 
     fn failed(task: &str, message: &str) -> (&'static str, Value) {
@@ -340,7 +380,7 @@ mod tests {
 
     #[test]
     fn without_stats_there_is_no_outcome() {
-        assert_eq!(summary(&[failed("a", "b")]).finish(), None);
+        assert_eq!(summary(&[failed("a", "b")]).finish(Some(4), 0), None);
     }
 
     #[test]
@@ -377,6 +417,46 @@ mod tests {
         let mut ignored = failed("a", "ignored");
         ignored.1["ignore_errors"] = json!(true);
         assert!(outcome(&[ignored, stats(json!({"ignored": 1, "ok": 1}))]).is_successful());
+    }
+
+    #[test]
+    fn a_task_that_has_begun_and_has_no_result_has_failed() {
+        let of = |task: &str, host: &str| json!({"host": host, "task": task, "task_uuid": task, "res": {}});
+        let start = |task: &str| ("runner_on_start", of(task, "localhost"));
+        let events = [
+            start("a"),
+            ("runner_on_ok", of("a", "localhost")),
+            start("b"),
+            ("runner_on_start", of("b", "far")),
+            ("runner_on_skipped", of("b", "localhost")),
+            ("runner_on_unreachable", of("b", "far")),
+            start("c"),
+            ("runner_item_on_ok", of("c", "localhost")),
+            failed("c", "rescued"),
+            start("d"),
+            stats(json!({"ok": 1, "rescued": 1})),
+        ];
+        let expected =
+            "task \"d\": it was begun, and has come to no result: no process could be started for it";
+        assert_eq!(messages(&outcome(&events)), [expected]);
+        let lost = summary(&events).finish(Some(0), 1).expect("stats");
+        assert!(lost.is_successful() && lost.unreadable == 1);
+        let without = [
+            start("a"),
+            ("runner_on_ok", of("a", "localhost")),
+            stats(json!({"ok": 1})),
+        ];
+        assert!(
+            summary(&without)
+                .finish(Some(0), 0)
+                .expect("stats")
+                .is_successful()
+        );
+        let status = summary(&without).finish(Some(250), 0).expect("stats");
+        assert_eq!(
+            messages(&status),
+            ["a task: ansible-runner ended with status 250, and no task has failed"]
+        );
     }
 
     #[test]
@@ -432,7 +512,7 @@ mod tests {
                 ("runner_on_failed", failed),
                 ("playbook_on_stats", json!({"failures": {"localhost": 1}})),
             ];
-            let outcome = summary(&events).finish().expect("the stats have come");
+            let outcome = summary(&events).finish(None, 0).expect("the stats have come");
             outcome.failed[0]
                 .message
                 .lines()
@@ -448,10 +528,6 @@ mod tests {
             "ApiException: (502)|Reason: Bad Gateway"
         );
         assert_eq!(message("killed\n"), "");
-        assert_eq!(
-            message(&format!("{trace}E: {}", "é".repeat(1000))).len(),
-            LONGEST_RAISED - 1
-        );
     }
 
     #[test]
@@ -491,10 +567,19 @@ mod tests {
         let outcome = outcome(&events);
         assert_eq!(outcome.failed.len(), 100);
         assert_eq!(outcome.failed[99].task.as_deref(), Some("499"));
-        assert_eq!(
-            short(&"ä".repeat(LONGEST_MESSAGE)).len(),
-            LONGEST_MESSAGE + "…".len()
-        );
+        let long = short("ä".repeat(LONGEST_MESSAGE));
+        assert_eq!(long, format!("{}{CUT_OFF}…", "ä".repeat(LONGEST_MESSAGE / 2)));
+    }
+
+    #[test]
+    fn long_messages_are_kept_for_who_masks_them_within_a_bound() {
+        let long = "x".repeat(LONGEST_MESSAGE);
+        let mut events: Vec<(&str, Value)> = (0..50).map(|n| failed(&n.to_string(), &long)).collect();
+        events.push(stats(json!({"failures": 50})));
+        let outcome = outcome(&events);
+        assert_eq!(outcome.failed.len(), 16);
+        assert!(outcome.failed.iter().all(|failure| failure.message == long));
+        assert_eq!(outcome.failed[15].task.as_deref(), Some("49"));
     }
 
     #[test]

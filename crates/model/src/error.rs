@@ -6,6 +6,9 @@ use std::error::Error;
 /// secrets in the text takes it out.
 pub const CUT: char = '\u{2060}';
 
+/// Stands behind a text whose end may be missing, so that it may end within a secret. As with [`CUT`], who masks takes it out.
+pub const CUT_OFF: char = '\u{2061}';
+
 /// Texts of others go to logs and conditions: control characters and line breaks are taken out.
 ///
 /// ```

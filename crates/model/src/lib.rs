@@ -51,7 +51,7 @@ pub use documents::{
 };
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;
-pub use error::{CUT, chain, old_certificate, one_line};
+pub use error::{CUT, CUT_OFF, chain, old_certificate, one_line};
 pub use object::{
     ApiKind, DocumentError, FIELD_MANAGER, ObjectId, RESOURCE_POLICY, RenderedObject, is_keep,
     is_part_of_a_path,

@@ -106,6 +106,68 @@ async fn templates_in_a_spec_that_is_marked_as_unsafe_are_text() {
     operator.stop().await.unwrap();
 }
 
+/// Ansible would read `x` as something that is encrypted, fail, and read all texts again without their marks.
+#[tokio::test]
+async fn what_would_undo_the_marks_of_a_spec_is_refused() {
+    let test = "what_would_undo_the_marks_of_a_spec_is_refused";
+    let Some(roles) = Roles::new(test, MAP, ", markUnsafe: true").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    let hostile = format!(
+        "{{{{ lookup('pipe', 'touch {}') }}}}",
+        roles.path("owned").display()
+    );
+    let encrypted = json!({"__ansible_vault": {"x": {"__ansible_vault": "abc"}}});
+    let spec =
+        json!({"messageText": {"__ansible_unsafe": hostile.clone()}, "other": hostile, "x": encrypted});
+    roles.bench.apply_web("shop", spec).await;
+    let (_, message) = roles.bench.wait_stalled("shop").await;
+    assert!(
+        message.contains("`spec.messageText.__ansible_unsafe`"),
+        "{message}"
+    );
+    assert_eq!(roles.runs(), 0);
+    assert!(!roles.path("owned").exists());
+
+    roles.bench.apply_web("shop", says("one")).await;
+    roles.wait_map("shop", "one").await;
+    operator.stop().await.unwrap();
+}
+
+/// Extra variables win over everything that an operator says of its hosts.
+#[tokio::test]
+async fn a_spec_says_nothing_of_how_ansible_runs() {
+    let test = "a_spec_says_nothing_of_how_ansible_runs";
+    let Some(roles) = Roles::new(test, MAP, ", markUnsafe: true").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    let touch = format!("touch {}", roles.path("owned").display());
+    let mut spec = says("one");
+    spec["ansibleShellExecutable"] = json!(format!("{touch}; /bin/sh"));
+    spec["ansible_python_interpreter"] = json!(format!("/bin/sh -c '{touch}'"));
+    spec["inventoryHostname"] = json!("x.invalid");
+    roles.bench.apply_web("shop", spec).await;
+    roles.wait_map("shop", "one").await;
+    roles.wait_done("shop").await;
+
+    let mut spec = says("two");
+    spec["ansibleConnection"] = json!("ssh");
+    spec["ansibleHost"] = json!("x.invalid");
+    spec["ansibleSshCommonArgs"] = json!(format!("-o ProxyCommand='{touch}'"));
+    roles.bench.apply_web("shop", spec).await;
+    roles.wait_map("shop", "two").await;
+    assert!(!roles.path("owned").exists());
+    let log = operator.log_text();
+    assert!(
+        log.contains("ansibleConnection, ansibleHost, ansibleSshCommonArgs"),
+        "{log}"
+    );
+    assert!(!log.contains("ProxyCommand"), "{log}");
+    operator.stop().await.unwrap();
+}
+
 /// It is deleted under an operator that has read it.
 #[tokio::test]
 async fn a_role_that_is_gone_is_said_and_waited_for() {

@@ -2,8 +2,8 @@
 
 /// The longest text that is kept whole, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
-/// Stands for the rest of a text, as JSON has it.
-const ELLIPSIS: &[u8] = b"\\u2026";
+/// Stands for the rest of a text, as JSON has it: [`steersman_model::CUT_OFF`] and an ellipsis.
+const REST: &[u8] = b"\\u2061\\u2026";
 /// Stands for half of a surrogate pair, as Python writes bytes that are no text. JSON's readers refuse these.
 const REPLACEMENT: &[u8] = b"\\ufffd";
 
@@ -139,7 +139,7 @@ impl Cut {
         text.length += character.len();
         text.is_cut = text.length > LONGEST_TEXT;
         let is_cut = text.is_cut;
-        self.emit(if is_cut { ELLIPSIS } else { character });
+        self.emit(if is_cut { REST } else { character });
     }
 
     fn emit(&mut self, bytes: &[u8]) {
@@ -182,6 +182,7 @@ fn half(escape: &[u8]) -> Option<Half> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use steersman_model::CUT_OFF;
 
     use super::{Cut, LONGEST_TEXT};
 
@@ -247,7 +248,7 @@ mod tests {
     fn long_texts_lose_their_ends() {
         let long = "x".repeat(LONGEST_TEXT);
         let text = format!(r#"{{"a": "{long}", "b": "{long}y", "c": "{long}\u00e4\"", "d": 1}}"#);
-        let ends = format!("{long}…");
+        let ends = format!("{long}{CUT_OFF}…");
         assert_eq!(
             value(&cut(8, &text)),
             json!({"a": long, "b": ends, "c": ends, "d": 1})

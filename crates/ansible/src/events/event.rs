@@ -11,6 +11,8 @@ pub enum EventKind {
     PlayStart,
     /// A task begins, on all of its hosts.
     TaskStart,
+    /// A task begins on a host.
+    HostStart,
     /// A task is done on a host.
     Ok,
     /// A task has failed on a host; whether that counts is told by [`Event::ignores_errors`] and by the stats at the end.
@@ -36,6 +38,7 @@ impl EventKind {
         match name {
             "playbook_on_play_start" => Self::PlayStart,
             "playbook_on_task_start" => Self::TaskStart,
+            "runner_on_start" => Self::HostStart,
             "runner_on_ok" => Self::Ok,
             "runner_on_failed" => Self::Failed,
             "runner_on_skipped" => Self::Skipped,
@@ -167,7 +170,7 @@ impl Event {
     /// Reads an event, or none of what ansible-runner says of itself, which has no `uuid`.
     ///
     /// Fields that are missing, or of another type than Ansible's, count as absent. What is longer than a log line should
-    /// be is not cut here.
+    /// be is not cut here, and what was cut before has [`CUT_OFF`](steersman_model::CUT_OFF) at its end.
     pub fn parse(mut event: Value) -> Option<Self> {
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let uuid = text("uuid").to_owned();

@@ -75,7 +75,7 @@ fn a_run_finds_its_own_inputs_and_nothing_of_others() {
             "env/ 700",
             "env/cmdline 600 --tags a",
             "env/envvars 600 {\"KUBECONFIG\":\"/k\"}",
-            "env/extravars 600 {\"size\":3}",
+            "env/extravars 600 \t\n{\"size\":3\n}",
             "env/settings 600 {\"runner_http_path\":\"/events/\"}",
             "inventory/ 700",
             &format!("inventory/hosts 600 {LOCALHOST}"),

@@ -39,14 +39,12 @@ pub(super) fn write(folder: &Path, inputs: &Inputs<'_>) -> Result<(), FolderErro
 }
 
 fn write_env(env: &Path, inputs: &Inputs<'_>) -> Result<(), FolderError> {
-    let files = [
-        ("envvars", inputs.environment),
-        ("extravars", inputs.extra_vars),
-        ("settings", inputs.settings),
-    ];
-    for (name, values) in files {
-        write_json(&env.join(name), values)?;
+    for (name, values) in [("envvars", inputs.environment), ("settings", inputs.settings)] {
+        let path = env.join(name);
+        write_file(&path, &json(&path, values)?)?;
     }
+    let path = env.join("extravars");
+    write_file(&path, &no_yaml(&json(&path, inputs.extra_vars)?))?;
     let command_line = unquoted(inputs.command_line);
     if !command_line.is_empty() {
         write_file(&env.join("cmdline"), command_line.as_bytes())?;
@@ -71,12 +69,20 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FolderError> {
         .map_err(failed("make folder", path))
 }
 
-fn write_json(path: &Path, values: &Map<String, Value>) -> Result<(), FolderError> {
-    let json = serde_json::to_vec(values).map_err(|source| FolderError::Json {
+fn json(path: &Path, values: &Map<String, Value>) -> Result<Vec<u8>, FolderError> {
+    serde_json::to_vec(values).map_err(|source| FolderError::Json {
         path: path.to_path_buf(),
         source,
-    })?;
-    write_file(path, &json)
+    })
+}
+
+/// An object of JSON that is no YAML: no token of that begins with a tab.
+///
+/// Ansible reads as YAML what it can't read as JSON, and in YAML a text that is marked as none of a template is one. Of the file
+/// that it can't read it shows the last line.
+pub(super) fn no_yaml(object: &[u8]) -> Vec<u8> {
+    let fields = object.strip_suffix(b"}").unwrap_or(object);
+    [b"\t\n", fields, b"\n}"].concat()
 }
 
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FolderError> {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::folder::FolderError;
 
-/// Why a run has no outcome. The texts have what ansible-runner printed at its end, as it is: who shows them takes
-/// secrets out.
+/// Why a run has no outcome. The texts have the error that ansible-runner printed at its end, as it is: who shows them takes
+/// secrets out. What else it has printed may be any data of a task, and is for logs: [`RunError::output`].
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// Its folder can't be written.
@@ -47,10 +47,12 @@ pub enum RunError {
     #[error("failed to wait for the supervisor of a run")]
     Supervisor(#[source] io::Error),
     /// ansible-runner has ended, and the playbook has no stats: it could not be read, or was ended by others.
-    #[error("ansible-runner ended with {} before the playbook was finished: {output}", ended_with(*status))]
+    #[error("ansible-runner ended with {} before the playbook was finished: {error}", ended_with(*status), error = error.as_deref().unwrap_or(IN_LOG))]
     Unfinished {
         /// Its exit status; 128 and the number of the signal that has ended it.
         status: i32,
+        /// The error that it has printed as its last words.
+        error: Option<String>,
         /// The last lines that it has printed.
         output: String,
     },
@@ -63,7 +65,7 @@ pub enum RunError {
         folder: PathBuf,
     },
     /// The time limit of the run.
-    #[error("the run took longer than {limit:?} and was ended: {output}")]
+    #[error("the run took longer than {limit:?} and was ended: {IN_LOG}")]
     TimedOut {
         /// As the spec of the run has it.
         limit: Duration,
@@ -75,10 +77,48 @@ pub enum RunError {
     Cancelled,
 }
 
+/// Stands for what is not shown.
+const IN_LOG: &str = "the log of the operator has what was printed last";
+
+impl RunError {
+    /// The last lines that ansible-runner has printed, where a log needs them to tell what has happened.
+    pub fn output(&self) -> Option<&str> {
+        match self {
+            Self::Unfinished { output, .. } | Self::TimedOut { output, .. } => Some(output),
+            _ => None,
+        }
+    }
+
+    /// Whether it is an error of Ansible itself, which another run meets again. A program that was killed has said none, or its
+    /// status is that of a signal; ansible-runner has the status 0 where it is ansible-playbook that was killed.
+    pub fn is_of_ansible(&self) -> bool {
+        matches!(self, Self::Unfinished { status: 1..=128, .. })
+    }
+}
+
 fn ended_with(status: i32) -> String {
     if status > 128 {
         format!("signal {}", status - 128)
     } else {
         format!("status {status}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RunError;
+
+    #[test]
+    fn what_was_killed_is_no_error_of_ansible_and_what_tasks_print_is_not_told() {
+        for (status, expected) in [(0, false), (1, true), (4, true), (128 + 9, false), (247, false)] {
+            let error = RunError::Unfinished {
+                status,
+                error: None,
+                output: "ok: [localhost] => canary".to_owned(),
+            };
+            assert_eq!(error.is_of_ansible(), expected, "{status}");
+            assert!(!error.to_string().contains("canary"), "{error}");
+            assert!(error.output().is_some_and(|output| output.contains("canary")));
+        }
     }
 }

@@ -149,7 +149,9 @@ impl Parts {
         let status = status.map_err(RunError::Supervisor)?;
         let output = self.tail.text();
         if status == SUPERVISOR_FAILED {
-            return Err(RunError::Supervise { said: output });
+            // The supervisor speaks last, on one line.
+            let said = output.lines().next_back().unwrap_or_default().to_owned();
+            return Err(RunError::Supervise { said });
         }
         match end {
             End::TimedOut(limit) => return Err(RunError::TimedOut { limit, output }),
@@ -158,15 +160,19 @@ impl Parts {
         }
         let status = i32::from(status);
         let summary = std::mem::take(&mut *self.summary.lock().unwrap_or_else(PoisonError::into_inner));
-        let Some(mut outcome) = summary.finish() else {
+        let lost = self.counters.unreadable.load(Ordering::Relaxed);
+        let Some(mut outcome) = summary.finish(Some(status), lost) else {
+            let error = self.tail.error();
             return Err(match full {
                 Some(folder) => RunError::NoSpace { status, folder },
-                None => RunError::Unfinished { status, output },
+                None => RunError::Unfinished {
+                    status,
+                    error,
+                    output,
+                },
             });
         };
         outcome.without_space = full.filter(|_| !outcome.is_successful());
-        outcome.exit_status = Some(status);
-        outcome.unreadable = self.counters.unreadable.load(Ordering::Relaxed);
         outcome.unlogged = self.counters.unlogged.load(Ordering::Relaxed);
         Ok(outcome)
     }

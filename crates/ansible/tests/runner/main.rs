@@ -40,6 +40,7 @@ async fn a_run_does_what_its_playbook_says_and_leaves_only_artifacts() {
             "metadata": {"name": "site", "namespace": "shop"},
             "spec": {"replicaCount": 3, "matchLabels": {"partOf": "x"}, "text": "{{ 1 + 1 }}"},
         }))
+        .expect("variables")
     };
     spec.environment
         .insert("K8S_AUTH_KUBECONFIG".to_owned(), "/tmp/kubeconfig".to_owned());
@@ -180,6 +181,61 @@ async fn a_playbook_that_can_not_be_read_has_no_outcome() {
             .iter()
             .any(|event| event.kind == EventKind::Verbose && event.stdout.contains("ERROR"))
     );
+}
+
+/// As JSON Ansible can't read them, and as YAML the mark of the text would be a field.
+#[tokio::test]
+async fn variables_that_can_not_be_read_lose_no_marks() {
+    let Some(set) = Set::new("variables_that_can_not_be_read_lose_no_marks") else {
+        return;
+    };
+    let owned = set.out().join("owned");
+    let template = format!("{{{{ lookup('pipe', 'touch {}') }}}}", owned.display());
+    let mut spec = set.spec("1", Set::playbook("text.yml"));
+    spec.extra_vars
+        .insert("text".to_owned(), json!({"__ansible_unsafe": template}));
+    let (outcome, _) = run(&set, &spec).await;
+    assert!(outcome.expect("an outcome").is_successful());
+
+    let encrypted = json!({"__ansible_vault": {"x": {"__ansible_vault": "abc"}}});
+    spec.extra_vars.insert("x".to_owned(), encrypted);
+    spec.ident = "2".to_owned();
+    let (outcome, _) = run(&set, &spec).await;
+    let text = outcome.expect_err("no outcome").to_string();
+    assert!(
+        text.contains("unable to read") && !text.contains("touch"),
+        "{text}"
+    );
+    assert!(!owned.exists());
+}
+
+/// Ansible goes on when it can't start a process for a task, and ends with the status 0.
+#[tokio::test]
+async fn a_task_for_which_no_process_starts_has_failed() {
+    let Some(set) = Set::new("a_task_for_which_no_process_starts_has_failed") else {
+        return;
+    };
+    let site = "import os, sys\nfork = os.fork\ncount = [0]\ndef failing():\n    count[0] += 1\n    \
+        if count[0] == 2: raise OSError(11, 'Resource temporarily unavailable')\n    return fork()\n\
+        if any(word.endswith('ansible-playbook') for word in sys.orig_argv[:3]): os.fork = failing\n";
+    fs::write(set.out().join("sitecustomize.py"), site).expect("written");
+    let mut spec = set.spec("1", Set::playbook("three.yml"));
+    spec.environment
+        .insert("PYTHONPATH".to_owned(), set.out().display().to_string());
+    let (outcome, _) = run(&set, &spec).await;
+    let outcome = outcome.expect("an outcome");
+    let failed: Vec<&str> = outcome
+        .failed
+        .iter()
+        .filter_map(|failed| failed.task.as_deref())
+        .collect();
+    assert_eq!(failed, ["two"], "{outcome:?}");
+    assert_eq!(outcome.exit_status, Some(0));
+
+    spec.environment.remove("PYTHONPATH");
+    spec.ident = "2".to_owned();
+    let (outcome, _) = run(&set, &spec).await;
+    assert!(outcome.expect("an outcome").is_successful());
 }
 
 #[tokio::test]

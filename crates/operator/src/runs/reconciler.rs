@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
-use steersman_ansible::{ExtraVars, Outcome, RunError};
+use steersman_ansible::{ExtraVars, Outcome, RunError, VarsError};
 use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::{Discovery, Resource};
 use steersman_model::{Digest, ObjectId, chain};
@@ -41,6 +41,9 @@ const ORPHAN_FINALIZER: &str = "orphan";
 
 /// How soon a resource is looked at again that others have changed at the same moment.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(200);
+
+/// How much of the first failure is shown, in bytes.
+const MOST_WORDS: usize = 8 << 10;
 
 /// Reconciles the resources of one kind by runs.
 #[derive(Clone)]
@@ -321,7 +324,7 @@ impl RunReconciler {
         &'a self,
         subject: &'a Subject,
         content: &'a AnsibleContent,
-        extra_vars: Map<String, Value>,
+        extra_vars: Result<Map<String, Value>, VarsError>,
         stop: &'a CancellationToken,
     ) -> Due<'a> {
         let said = RunAnnotations::read(subject.object.metadata.annotations.as_ref());
@@ -360,7 +363,7 @@ impl RunReconciler {
         &self,
         subject: &Subject,
         finalizer: Option<&Map<String, Value>>,
-    ) -> Map<String, Value> {
+    ) -> Result<Map<String, Value>, VarsError> {
         let watch = &self.watch;
         let vars = ExtraVars {
             snake_case: watch.snake_case_parameters,
@@ -370,6 +373,11 @@ impl RunReconciler {
             ..ExtraVars::new(&watch.gvk.group, &watch.gvk.kind)
         };
         let resource = serde_json::to_value(&subject.object).unwrap_or_default();
+        let withheld = vars.withheld(&resource);
+        if !withheld.is_empty() {
+            let (name, fields) = (&subject.owner.name, withheld.join(", "));
+            tracing::warn!(%name, fields, "fields of the spec are no variables, as they would tell Ansible how to run");
+        }
         vars.of(&resource)
     }
 
@@ -452,5 +460,5 @@ pub(super) fn words_of_failure(subject: &Subject, outcome: &Outcome) -> Option<S
     if let Some(folder) = &outcome.without_space {
         words = format!("no space left in `{}`: {words}", folder.display());
     }
-    Some(subject.redactor.mask(&words))
+    Some(subject.redactor.mask_start(&words, MOST_WORDS))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
-use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunFile, RunSpec, Runner};
+use steersman_ansible::{Content, Outcome, ResourceId, RunError, RunFile, RunSpec, Runner, VarsError};
 use steersman_cluster::PrimaryResource;
 use steersman_cluster::client::ServiceAccount;
 use steersman_model::FIELD_MANAGER;
@@ -52,7 +52,7 @@ pub(super) struct Due<'a> {
     pub(super) owner: &'a PrimaryResource,
     pub(super) account: Option<ServiceAccount>,
     pub(super) content: &'a AnsibleContent,
-    pub(super) extra_vars: Map<String, Value>,
+    pub(super) extra_vars: Result<Map<String, Value>, VarsError>,
     pub(super) verbosity: u8,
     pub(super) kept_artifacts: u32,
     pub(super) log: TaskLogOptions,
@@ -92,6 +92,9 @@ pub enum RunFailure {
     /// The proxy does not let it in.
     #[error(transparent)]
     Admit(#[from] AdmitError),
+    /// Its resource can't be given to it.
+    #[error(transparent)]
+    Vars(#[from] VarsError),
     /// It could not be started, or has not come to its end.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -103,12 +106,12 @@ impl RunFailure {
         matches!(self, Self::Run(RunError::Cancelled))
     }
 
-    /// Whether another run has the same end, unless the role or the operator becomes another.
+    /// Whether another run has the same end, unless the resource, the role or the operator becomes another.
     pub(super) fn is_past_help(&self) -> bool {
-        matches!(
-            self,
-            Self::Admit(_) | Self::Run(RunError::Content { .. } | RunError::Unfinished { .. })
-        )
+        match self {
+            Self::Admit(_) | Self::Vars(_) | Self::Run(RunError::Content { .. }) => true,
+            Self::Run(error) => error.is_of_ansible(),
+        }
     }
 }
 
@@ -205,7 +208,8 @@ impl RunTools {
         due: &Due<'_>,
         admission: &steersman_proxy::Admission,
     ) -> Result<Outcome, RunFailure> {
-        let spec = self.spec(due, kubeconfig(self.port, admission.credential()));
+        let vars = due.extra_vars.clone()?;
+        let spec = self.spec(due, vars, kubeconfig(self.port, admission.credential()));
         let (run, events) = self.runner.start(&spec).await?;
         let mut log = tokio::spawn(
             task_log(due, spec.ident)
@@ -225,10 +229,16 @@ impl RunTools {
         // What was said last is what a failure is about.
         let _ = tokio::time::timeout(LAST_LINES, &mut log).await;
         log.abort();
+        if let Err(error) = &outcome
+            && let Some(output) = error.output()
+        {
+            let stdout = due.redactor.mask(output);
+            span_of(due.owner).in_scope(|| tracing::error!(stdout, "Ansible has not come to its end"));
+        }
         Ok(outcome?)
     }
 
-    fn spec(&self, due: &Due<'_>, kubeconfig: String) -> RunSpec {
+    fn spec(&self, due: &Due<'_>, extra_vars: Map<String, Value>, kubeconfig: String) -> RunSpec {
         let owner = due.owner;
         let (group, version) = owner
             .api_version
@@ -261,7 +271,7 @@ impl RunTools {
         };
         RunSpec {
             gathers_facts: self.defaults.gathers_facts,
-            extra_vars: due.extra_vars.clone(),
+            extra_vars,
             environment,
             files: vec![kubeconfig],
             inventory: self.defaults.inventory.clone(),

@@ -80,6 +80,14 @@ impl LearningRedactor {
         self.mask_own(text)
     }
 
+    /// The same as [`LearningRedactor::mask`] with about `shown` bytes at the start of `text`.
+    pub fn mask_start(&self, text: &str, shown: usize) -> String {
+        if self.hides_words_of_others.load(Ordering::Relaxed) {
+            return untold();
+        }
+        self.with(text.len().min(shown), |redactor| redactor.mask_start(text, shown))
+    }
+
     /// The same of a text in which nothing stands but what the chart and the operator say.
     ///
     /// # Blocking

@@ -1,6 +1,6 @@
 //! Masking what a redactor knows.
 
-use steersman_model::CUT;
+use steersman_model::{CUT, CUT_OFF};
 
 use super::forms::{for_each_form, lines};
 use super::text_index::TextIndex;
@@ -31,7 +31,10 @@ impl Redactor {
             return texts.iter().map(|_| untold()).collect();
         }
         if self.secrets.is_empty() {
-            return texts.iter().map(|text| text.replace(CUT, "")).collect();
+            return texts
+                .iter()
+                .map(|text| text.replace([CUT, CUT_OFF], ""))
+                .collect();
         }
         let mut masked = Vec::with_capacity(texts.len());
         let mut rest = texts;
@@ -121,6 +124,18 @@ impl Redactor {
                 *length = (*length).max(tail as u32);
             }
         }
+        // No secret that was cut at such a place begins further before it.
+        let reach = self.longest_form();
+        for end in ends(text) {
+            let before = text.get(end.saturating_sub(reach)..end).unwrap_or_default();
+            let own = before.rsplit(|byte| *byte == BETWEEN).next().unwrap_or_default();
+            // Its first bytes may be the rest of a character.
+            let whole = own.iter().position(|byte| byte & 0xc0 != 0x80);
+            let from = end - own.len() + whole.unwrap_or(own.len());
+            if let Some(length) = longest.get_mut(from) {
+                *length = (*length).max((end - from) as u32);
+            }
+        }
         longest
     }
 }
@@ -146,21 +161,28 @@ fn replaced(text: &str, longest: &[u32], end: usize, is_cut: bool) -> String {
     if is_cut {
         masked.push('…');
     }
-    masked.replace(CUT, "")
+    masked.replace([CUT, CUT_OFF], "")
 }
 
 /// Where the start of a text may be missing. Others may write the mark, too, and no more of these are looked at than we have in
 /// a text.
 fn cuts(text: &[u8]) -> impl Iterator<Item = usize> {
-    let mut mark = [0; 4];
-    let mark = CUT.encode_utf8(&mut mark).len();
+    marks(text, CUT).map(|at| at + CUT.len_utf8()).take(MOST_CUTS)
+}
+
+/// Where the end of a text may be missing.
+fn ends(text: &[u8]) -> impl Iterator<Item = usize> {
+    marks(text, CUT_OFF)
+}
+
+fn marks(text: &[u8], mark: char) -> impl Iterator<Item = usize> {
     let is_mark =
-        move |window: &[u8]| std::str::from_utf8(window).is_ok_and(|window| window.starts_with(CUT));
+        move |window: &[u8]| std::str::from_utf8(window).is_ok_and(|window| window.starts_with(mark));
     let starts = text
-        .windows(mark)
+        .windows(mark.len_utf8())
         .enumerate()
         .filter(move |(_, window)| is_mark(window));
-    starts.map(move |(at, _)| at + mark).take(MOST_CUTS)
+    starts.map(|(at, _)| at)
 }
 
 pub(super) fn untold() -> String {

@@ -1,5 +1,5 @@
 use serde_json::json;
-use steersman_model::chain;
+use steersman_model::{CUT_OFF, chain};
 
 use super::*;
 
@@ -202,6 +202,47 @@ fn a_text_is_cut_after_its_secrets_are_masked() {
     assert_eq!(redactor.mask_start("short", 40), "short");
     let long = redactor.mask_start(&text_of("many words ", 9_000_000), 20);
     assert_eq!(long, "many words many word…");
+}
+
+#[test]
+fn a_text_that_was_cut_off_ends_with_no_part_of_a_secret() {
+    let secret = "canary \"of\" some-ä-length";
+    let redactor = secret_with(&json!({ "password": secret }));
+    let base64 = STANDARD.encode(secret);
+    let json = serde_json::to_string(secret).unwrap();
+    for form in [secret, &base64, &json[1..json.len() - 1]] {
+        let ends = form.char_indices().map(|(at, _)| at).skip(1);
+        for end in ends {
+            let cut = &form[..end];
+            let text = format!(
+                "{} {cut}{CUT_OFF}… and {} {cut}{CUT_OFF}…",
+                "x".repeat(300),
+                "ä".repeat(150)
+            );
+            for masked in [
+                redactor.mask(&text),
+                redactor.mask_all(&["before", &text])[1].clone(),
+                redactor.mask_start(&text, 2000),
+            ] {
+                assert!(
+                    masked.starts_with("xxx") && !masked.contains(&cut[..1]),
+                    "{masked}"
+                );
+                assert!(
+                    masked.ends_with("********…") && masked.contains("… and ä"),
+                    "{masked}"
+                );
+            }
+            let start = redactor.mask_start(&text, 150);
+            assert!(start.starts_with("xxx") && !start.contains(&cut[..1]), "{start}");
+        }
+    }
+    let short = [format!("a{CUT_OFF}…"), "before".to_owned()];
+    assert_eq!(
+        redactor.mask_all(&[&short[1], &short[0]]),
+        ["before", "********…"]
+    );
+    assert_eq!(Redactor::default().mask(&short[0]), "a…");
 }
 
 #[test]
