@@ -99,9 +99,8 @@ impl RunReconciler {
         let Some(mut subject) = Subject::new(object, api, (&types.api_version, &types.kind)) else {
             return ReconcileOutcome::of(Next::Never);
         };
-        if !cache.is_read {
+        if cache.begin(&subject.owner.uid) {
             cache.record = self.recorded(&subject);
-            cache.is_read = true;
         }
         let next = match self.converge(&mut subject, cache, stop).await {
             Ok(next) => next,

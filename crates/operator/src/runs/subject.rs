@@ -70,6 +70,27 @@ impl Subject {
         }
     }
 
+    /// Reads it anew. `false` when it is gone, or another one has its name.
+    pub(super) async fn refresh(&mut self) -> Result<bool, RequestError> {
+        let found = self.api.get_opt(&self.owner.name).await?;
+        let uid = Some(&self.owner.uid);
+        match found.filter(|found| found.metadata.uid.as_ref() == uid) {
+            Some(object) => {
+                self.accept(object);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// It is from now on as an answer has it.
+    fn accept(&mut self, object: DynamicObject) {
+        if object.metadata.annotations != self.object.metadata.annotations {
+            self.controls = Controls::read(object.metadata.annotations.as_ref()).0;
+        }
+        self.object = object;
+    }
+
     pub(super) fn status(&self) -> Value {
         self.object.data.get("status").cloned().unwrap_or_default()
     }
@@ -99,7 +120,7 @@ impl Subject {
         let owner = &self.owner;
         let written = write_status(&self.api, &owner.name, &owner.uid, &current, &next).await;
         if let Some(object) = written.map_err(|error| error.0)? {
-            self.object = object;
+            self.accept(object);
         }
         Ok(())
     }
@@ -125,7 +146,7 @@ impl Subject {
             .patch(&self.owner.name, &parameters, &Patch::Merge(patch))
             .await;
         match patched.map_err(RequestError::from) {
-            Ok(object) => self.object = object,
+            Ok(object) => self.accept(object),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
