@@ -132,6 +132,7 @@ async fn roles_write_the_status_and_ask_for_another_run() {
     name: \"{{ ansible_operator_meta.name }}\"
     namespace: \"{{ ansible_operator_meta.namespace }}\"
     status: {nodes: 3}
+    conditions: [{type: Backup, status: \"True\", message: \"{{ lookup('file', runs_file) | length }}\"}]
 - operator_sdk.util.requeue_after: {time: 1s}
   when: lookup('file', runs_file).splitlines() | length < 2
 ";
@@ -146,6 +147,7 @@ async fn roles_write_the_status_and_ask_for_another_run() {
     roles.wait_runs(2).await;
     let web = roles.wait_done("shop").await;
     assert_eq!(web["status"]["nodes"], 3);
+    assert!(condition(&web, "Backup").is_some(), "{web:#}");
     roles.stays_at(2).await;
     operator.stop().await.unwrap();
 }

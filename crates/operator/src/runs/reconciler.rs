@@ -102,12 +102,15 @@ impl RunReconciler {
         if cache.begin(&subject.owner.uid) {
             cache.record = self.recorded(&subject);
         }
-        let next = match self.converge(&mut subject, cache, stop).await {
-            Ok(next) => next,
-            Err(error) => failed(&subject, cache, &error),
+        let said = self.inputs(&subject);
+        let (next, has_failed) = match self.converge(&mut subject, cache, stop).await {
+            Ok(next) => (next, false),
+            Err(error) => (failed(&subject, cache, &error), true),
         };
+        // What an answer has shown does not wait for a pause after a failure.
+        let has_news = has_failed && self.inputs(&subject) != said;
         ReconcileOutcome {
-            outdated: stop.is_cancelled(),
+            outdated: stop.is_cancelled() || has_news,
             object: Some(subject.object),
             ..ReconcileOutcome::of(next)
         }

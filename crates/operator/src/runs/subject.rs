@@ -12,7 +12,10 @@ use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
 use crate::reconcile::SELECTOR_ANNOTATION;
-use crate::status::{LearningRedactor, write_status};
+use crate::status::{LearningRedactor, StatusError, write_status};
+
+/// How often a status is written at once where others write it at the same moment.
+const REPORTS: u32 = 5;
 
 /// The resource of a reconcile.
 pub(super) struct Subject {
@@ -108,19 +111,32 @@ impl Subject {
         conditions.any(|condition| condition["type"] == "Paused" && condition["status"] == "True")
     }
 
-    /// Writes what is different in its status.
+    /// Writes what is different in its status. Others have part in that, as the tasks of a run: where one of them was first, it is
+    /// read and written again.
     pub(super) async fn report(
         &mut self,
         report: &RunReport,
         record: Option<Value>,
         now: Timestamp,
     ) -> Result<(), RequestError> {
-        let current = self.status();
-        let next = next_status(&current, report, self.object.metadata.generation, record, now);
-        let owner = &self.owner;
-        let written = write_status(&self.api, &owner.name, &owner.uid, &current, &next).await;
-        if let Some(object) = written.map_err(|error| error.0)? {
-            self.accept(object);
+        // What is read meanwhile may be another one.
+        let generation = self.object.metadata.generation;
+        for tries_left in (0..REPORTS).rev() {
+            let current = self.status();
+            let next = next_status(&current, report, generation, record.clone(), now);
+            let (owner, version) = (&self.owner, self.object.metadata.resource_version.as_deref());
+            let written = write_status(&self.api, &owner.name, (&owner.uid, version), &current, &next).await;
+            match written {
+                Ok(Some(object)) => self.accept(object),
+                Ok(None) => {}
+                Err(StatusError(error)) if error.is_conflict() && tries_left > 0 => {
+                    if self.refresh().await? {
+                        continue;
+                    }
+                }
+                Err(StatusError(error)) => return Err(error),
+            }
+            break;
         }
         Ok(())
     }
