@@ -118,6 +118,15 @@ async fn a_pause_holds_runs_and_is_said() {
     roles.wait_map("shop", "two").await;
     let web = roles.wait_done("shop").await;
     assert!(condition(&web, "Paused").is_none(), "{web:#}");
+
+    // What is changed and put back meanwhile is no reason for a run, and another generation.
+    bench.patch_web("shop", pause(json!("true"))).await;
+    bench.wait("the pause", &bench.webs(), "shop", paused).await;
+    bench.apply_web("shop", says("three")).await;
+    bench.apply_web("shop", says("two")).await;
+    bench.patch_web("shop", pause(json!(null))).await;
+    roles.wait_done("shop").await;
+    assert_eq!(roles.runs(), 2);
     operator.stop().await.unwrap();
 }
 

@@ -25,8 +25,8 @@ pub struct RunCache {
     pub(super) uid: Option<String>,
     /// Whether what the entry says for a deletion has been done, and only the finalizer has to go.
     pub(super) is_finalized: bool,
-    /// What the status does not say yet, as it could not be written.
-    pub(super) unsaid: Option<RunReport>,
+    /// What the status does not say yet, as it could not be written, and of which generation.
+    pub(super) unsaid: Option<(RunReport, Option<i64>)>,
     /// Until when nothing is tried again, and whether that is about the end of the resource.
     pub(super) resting: Option<(Instant, bool)>,
     /// How many runs in a row were made because of drift, and when the last one ended.

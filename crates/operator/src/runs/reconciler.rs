@@ -22,7 +22,7 @@ use super::error::Failure;
 use super::left::{Liveness, left_after};
 use super::notes::Met;
 use super::record::{LeftObject, RunRecord};
-use super::report::{Hold, RECORD, RunReport};
+use super::report::{Hold, RECORD, RunReport, says_settled};
 use super::run::{Due, RunFailure, RunTools};
 use super::state::{Action, Cause, LastRun, RunInputs, RunState};
 use super::subject::Subject;
@@ -134,8 +134,8 @@ impl RunReconciler {
         cache: &mut RunCache,
         stop: &CancellationToken,
     ) -> Result<Next, Failure> {
-        if let Some(report) = cache.unsaid.take() {
-            self.report(subject, cache, report).await?;
+        if let Some((report, generation)) = cache.unsaid.take() {
+            self.say(subject, cache, report, generation).await?;
         }
         loop {
             let observed = self.observe(subject, cache).await?;
@@ -154,11 +154,13 @@ impl RunReconciler {
         let held = match state {
             RunState::Paused => Some(RunReport::Held(Hold::Pause)),
             RunState::DryRun => Some(RunReport::Held(Hold::DryRun)),
-            RunState::Settled if subject.is_said_to_be_held() => Some(RunReport::Resumed),
+            RunState::Settled if !says_settled(&subject.status(), subject.generation()) => {
+                Some(RunReport::Settled)
+            }
             _ => None,
         };
         if let Some(report) = held {
-            self.write_report(subject, &report, None).await?;
+            self.write_report(subject, &report, cache.record.as_ref()).await?;
         }
         Ok(match state {
             RunState::Gone | RunState::Paused | RunState::DryRun => Next::Never,
@@ -372,17 +374,29 @@ impl RunReconciler {
             .send(&subject.reference(), reason, message, (self.now)());
     }
 
-    /// Says what has become of a run. What can't be said now is said by the next reconcile.
+    /// Says what has become of a run of the resource as it is known.
     async fn report(
         &self,
         subject: &mut Subject,
         cache: &mut RunCache,
         report: RunReport,
     ) -> Result<(), Failure> {
-        let record = cache.record.clone();
-        let written = self.write_report(subject, &report, record.as_ref()).await;
+        let generation = subject.generation();
+        self.say(subject, cache, report, generation).await
+    }
+
+    /// Says what has become of a run of this generation. What can't be said now is said by the next reconcile.
+    async fn say(
+        &self,
+        subject: &mut Subject,
+        cache: &mut RunCache,
+        report: RunReport,
+        generation: Option<i64>,
+    ) -> Result<(), Failure> {
+        let record = cache.record.as_ref();
+        let written = self.write_report_of(generation, subject, &report, record).await;
         if written.is_err() {
-            cache.unsaid = Some(report);
+            cache.unsaid = Some((report, generation));
         }
         written
     }
@@ -393,11 +407,22 @@ impl RunReconciler {
         report: &RunReport,
         record: Option<&RunRecord>,
     ) -> Result<(), Failure> {
+        self.write_report_of(subject.generation(), subject, report, record)
+            .await
+    }
+
+    async fn write_report_of(
+        &self,
+        generation: Option<i64>,
+        subject: &mut Subject,
+        report: &RunReport,
+        record: Option<&RunRecord>,
+    ) -> Result<(), Failure> {
         if !self.watch.manage_status {
             return Ok(());
         }
         let signed = record.and_then(|record| record.sign(&self.signer.keys(), &subject.owner.uid));
-        let written = subject.report(report, signed, (self.now)()).await;
+        let written = subject.report((report, generation), signed, (self.now)()).await;
         written.map_err(|source| Failure::request("write the status of", source))
     }
 }

@@ -104,23 +104,18 @@ impl Subject {
         held.any(|held| held == finalizer)
     }
 
-    /// Whether its status says that nothing is done for it.
-    pub(super) fn is_said_to_be_held(&self) -> bool {
-        let conditions = self.object.data.pointer("/status/conditions");
-        let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-        conditions.any(|condition| condition["type"] == "Paused" && condition["status"] == "True")
+    pub(super) fn generation(&self) -> Option<i64> {
+        self.object.metadata.generation
     }
 
-    /// Writes what is different in its status. Others have part in that, as the tasks of a run: where one of them was first, it is
-    /// read and written again.
+    /// Writes what is different in its status, which is about this generation. Others have part in that, as the tasks of a run:
+    /// where one of them was first, it is read and written again.
     pub(super) async fn report(
         &mut self,
-        report: &RunReport,
+        (report, generation): (&RunReport, Option<i64>),
         record: Option<Value>,
         now: Timestamp,
     ) -> Result<(), RequestError> {
-        // What is read meanwhile may be another one.
-        let generation = self.object.metadata.generation;
         for tries_left in (0..REPORTS).rev() {
             let current = self.status();
             let next = next_status(&current, report, generation, record.clone(), now);

@@ -1,0 +1,58 @@
+//! Resources that change while they wait for a run, or while it is under way; and who waits for whom.
+
+use serde_json::json;
+use steersman_testkit::cluster::{Fault, FaultProxy};
+
+use super::{Roles, says};
+use crate::bench::{condition, wait_until};
+
+/// Makes the map, then waits until somebody lets it go on: by name and spec.
+const HELD: &str = "
+- ansible.builtin.shell: |
+    touch {{ runs_file }}.{{ ansible_operator_meta.name }}.{{ message_text }}
+    until test -e {{ runs_file }}.go.{{ ansible_operator_meta.name }}.{{ message_text }}; do sleep 0.1; done
+";
+
+impl Roles {
+    async fn wait_held(&self, run: &str) {
+        let file = self.path(&format!("runs.{run}"));
+        wait_until(run, || file.exists()).await;
+    }
+
+    fn let_go(&self, run: &str) {
+        self.write(&format!("runs.go.{run}"), "");
+    }
+}
+
+/// The status can't be written when the run has ended, and the resource has another spec by then.
+#[tokio::test]
+async fn a_success_is_said_of_the_generation_that_it_is_about() {
+    let test = "a_success_is_said_of_the_generation_that_it_is_about";
+    let Some(mut roles) = Roles::new(test, HELD, "").await else {
+        return;
+    };
+    let proxy = FaultProxy::start(roles.bench.cluster, &roles.bench.user)
+        .await
+        .unwrap();
+    roles.bench.user = proxy.user().clone();
+    let bench = &roles.bench;
+    let operator = roles.operator().await;
+    let status = || Fault::on("patch", "webs/status").name("shop");
+    let refused = proxy.inject(status().nth(2).refuse(500));
+    // The announcement of the next run comes after what could not be said.
+    let held = proxy.inject(status().nth(4).hold());
+    bench.apply_web("shop", says("a")).await;
+    roles.wait_held("shop.a").await;
+    bench.apply_web("shop", says("b")).await;
+    roles.let_go("shop.a");
+    wait_until("the announcement", || proxy.struck(held) > 0).await;
+    assert_eq!(proxy.struck(refused), 1);
+    let web = bench.webs().get("shop").await.unwrap();
+    let (status, ..) = condition(&web.data, "Ready").unwrap();
+    let seen = &web.data["status"]["observedGeneration"];
+    assert_eq!((status.as_str(), seen), ("True", &json!(1)), "{web:?}");
+    proxy.take_back(held);
+    roles.let_go("shop.b");
+    roles.wait_done("shop").await;
+    operator.stop().await.unwrap();
+}
