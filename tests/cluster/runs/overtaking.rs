@@ -1,6 +1,6 @@
 //! Resources that change while they wait for a run, or while it is under way; and who waits for whom.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use steersman_testkit::cluster::{Fault, FaultProxy};
 
 use super::{Roles, says};
@@ -21,6 +21,15 @@ impl Roles {
 
     fn let_go(&self, run: &str) {
         self.write(&format!("runs.go.{run}"), "");
+    }
+
+    async fn wait_waiting(&self, name: &str) {
+        let waits = |web: &Value| {
+            let (status, _, message) = condition(web, "Ready")?;
+            (status == "False" && message.contains("waits for its turn")).then_some(())
+        };
+        let bench = &self.bench;
+        bench.wait("the wait", &bench.webs(), name, waits).await;
     }
 }
 
@@ -54,5 +63,40 @@ async fn a_success_is_said_of_the_generation_that_it_is_about() {
     proxy.take_back(held);
     roles.let_go("shop.b");
     roles.wait_done("shop").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn runs_that_hang_hold_up_neither_other_kinds_nor_deletions() {
+    let test = "runs_that_hang_hold_up_neither_other_kinds_nor_deletions";
+    let Some(roles) = Roles::new(test, HELD, "").await else {
+        return;
+    };
+    let bench = &roles.bench;
+    bench.define("Site", "sites").await;
+    let webs = std::fs::read_to_string(roles.path("watches.yaml")).unwrap();
+    let end = ", finalizer: {name: example.com/end, vars: {message_text: end}}";
+    let sites = webs.replace("kind: Web", &format!("kind: Site{end}"));
+    bench.watches(&format!("{webs}{sites}"));
+    roles.let_go("other.x");
+    roles.let_go("other.end");
+    let flags = ["--max-concurrent-runs=2", "--max-concurrent-reconciles=4"];
+    let operator = roles.operator_with(&flags).await;
+    bench.apply_web("first", says("x")).await;
+    roles.wait_held("first.x").await;
+    bench.apply_web("second", says("x")).await;
+    roles.wait_waiting("second").await;
+    bench.apply_cr("Site", "sites", "other", says("x")).await;
+    let sites = bench.kind_api("Site", "sites");
+    let done = |site: &Value| condition(site, "Ready").filter(|(status, ..)| status == "True");
+    bench.wait("the success", &sites, "other", done).await;
+    // Now nobody else gets a turn.
+    bench.apply_cr("Site", "sites", "third", says("x")).await;
+    roles.wait_held("third.x").await;
+    sites
+        .delete("other", &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    bench.wait_gone(&sites, "other").await;
     operator.stop().await.unwrap();
 }

@@ -123,7 +123,9 @@ impl RunReconciler {
         finalizer: &AnsibleFinalizer,
         stop: &CancellationToken,
     ) -> Result<Option<Duration>, Failure> {
-        let _turn = self.turn(stop).await?;
+        let words = format!("finalizer {} waits for its turn to run", finalizer.name);
+        let waiting = Some(RunReport::Finalizing { words });
+        let _turn = self.turn(subject, waiting, stop).await?;
         let content = finalizer.content.as_ref().unwrap_or(&self.watch.content);
         let words = format!("finalizer {} runs `{}`", finalizer.name, content.path().display());
         self.say_blocked(subject, words).await?;

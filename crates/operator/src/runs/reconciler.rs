@@ -27,7 +27,7 @@ use super::run::{Due, RunFailure, RunTools};
 use super::state::{Action, Cause, LastRun, RunInputs, RunState};
 use super::subject::Subject;
 use super::task_log::TaskLogOptions;
-use super::turns::Turn;
+use super::turns::{Turn, TurnsOfKind};
 use crate::dependents::{Dependents, Left};
 use crate::namespaces::Namespaces;
 use crate::reconcile::{Next, ReconcileOutcome};
@@ -53,6 +53,8 @@ pub struct RunReconciler {
     pub dependents: Arc<Dependents>,
     /// Runs roles and playbooks.
     pub tools: RunTools,
+    /// Lets its runs begin, beside those of other kinds.
+    pub turns: Arc<TurnsOfKind>,
     /// The entry of the kind.
     pub watch: Arc<AnsibleWatch>,
     /// Its files, paths and variables: with another one a run is due.
@@ -191,10 +193,32 @@ impl RunReconciler {
         record.next.or_else(by_period)
     }
 
-    /// Waits until a run may be made.
-    pub(super) async fn turn(&self, stop: &CancellationToken) -> Result<Turn, Failure> {
-        let turn = stop.run_until_cancelled(self.tools.turns.next()).await;
-        turn.ok_or_else(|| RunFailure::from(RunError::Cancelled).into())
+    /// Waits until a run may be made, which is said with this, if anything. The resource is read anew then.
+    pub(super) async fn turn(
+        &self,
+        subject: &mut Subject,
+        waiting: Option<RunReport>,
+        stop: &CancellationToken,
+    ) -> Result<Turn, Failure> {
+        let is_end = subject.object.metadata.deletion_timestamp.is_some();
+        let mut asked = self.turns.ask(is_end);
+        if let Some(turn) = asked.now() {
+            return Ok(turn);
+        }
+        if let Some(report) = waiting {
+            self.write_report(subject, &report, None).await?;
+        }
+        let cancelled = || RunFailure::from(RunError::Cancelled);
+        let turn = stop
+            .run_until_cancelled(asked.turn())
+            .await
+            .ok_or_else(cancelled)?;
+        let is_there = subject.refresh().await;
+        if is_there.map_err(|source| Failure::request("read", source))? {
+            Ok(turn)
+        } else {
+            Err(cancelled().into())
+        }
     }
 
     async fn run(
@@ -204,8 +228,10 @@ impl RunReconciler {
         (inputs, cause): (RunInputs, Cause),
         stop: &CancellationToken,
     ) -> Result<(), Failure> {
-        // Before that is said: who waits for others does not run.
-        let _turn = self.turn(stop).await?;
+        // A run of what is settled is no news, and another try has its failure said.
+        let is_news = matches!(cause, Cause::New | Cause::Resource | Cause::Content);
+        let waiting = is_news.then_some(RunReport::Waiting);
+        let _turn = self.turn(subject, waiting, stop).await?;
         self.write_report(subject, &RunReport::Running { cause }, None)
             .await?;
         let vars = self.extra_vars(subject, None);

@@ -11,6 +11,8 @@ use super::state::Cause;
 /// What is said of a resource. Secrets are masked in all of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunReport {
+    /// A run is due, and others go before it.
+    Waiting,
     /// A run has begun.
     Running {
         /// Why: a run of what is settled is no news to those who wait for the resource.
@@ -121,6 +123,12 @@ impl Conditions {
             self.remove("Paused");
         }
         match report {
+            RunReport::Waiting => {
+                let message = "a run is due, and waits for its turn";
+                self.remove("Stalled");
+                self.set_seen("Reconciling", true, "Progressing", message);
+                self.set_seen("Ready", false, "Progressing", message);
+            }
             RunReport::Running { cause } => {
                 self.turn("Successful", false);
                 self.set("Running", true, "Running", "Running reconciliation", None);
@@ -173,7 +181,8 @@ impl Conditions {
         self.set_seen("Ready", true, "RunSucceeded", successful);
     }
 
-    /// What is known stays as it is. A resource of which nothing is known is not ready for this reason.
+    /// What is known stays as it is. A resource of which nothing is known, or only that something was about to be done, is not
+    /// ready for this reason.
     fn hold(&mut self, hold: Hold) {
         let (reason, message) = match hold {
             Hold::Pause => (
@@ -187,7 +196,8 @@ impl Conditions {
         };
         self.remove("Reconciling");
         self.set("Paused", true, reason, message, None);
-        if self.find("Ready").is_none() {
+        let ready = self.find("Ready");
+        if ready.is_none_or(|ready| ready["reason"] == "Progressing") {
             self.set("Ready", false, reason, message, None);
         }
     }
@@ -321,6 +331,20 @@ mod tests {
         assert!(says_settled(&done, Some(2)) && !says_settled(&held, Some(2)));
         let settled = after(&held, &RunReport::Settled, 3);
         assert_eq!(settled, done);
+    }
+
+    #[test]
+    fn who_waits_for_a_turn_says_so_until_it_is_held() {
+        let waiting = after(&Value::Null, &RunReport::Waiting, 1);
+        assert_eq!(
+            lines(&waiting),
+            [
+                "Reconciling True \"Progressing\" \"a run is due, and waits for its turn\" 01Z",
+                "Ready False \"Progressing\" \"a run is due, and waits for its turn\" 01Z",
+            ]
+        );
+        let held = lines(&after(&waiting, &RunReport::Held(Hold::Pause), 2));
+        assert!(held[0].starts_with("Ready False \"Pause"), "{held:?}");
     }
 
     #[test]
