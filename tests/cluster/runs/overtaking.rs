@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use steersman_testkit::cluster::{Fault, FaultProxy};
 
-use super::{Roles, says};
+use super::{MAP, Roles, says};
 use crate::bench::{condition, wait_until};
 
 /// Makes the map, then waits until somebody lets it go on: by name and spec.
@@ -31,6 +31,32 @@ impl Roles {
         let bench = &self.bench;
         bench.wait("the wait", &bench.webs(), name, waits).await;
     }
+}
+
+/// It waits with one spec, runs with another, and has the first one again before that has ended.
+#[tokio::test]
+async fn a_run_is_recorded_for_the_spec_that_it_has_seen() {
+    let test = "a_run_is_recorded_for_the_spec_that_it_has_seen";
+    let Some(roles) = Roles::new(test, &format!("{MAP}{HELD}"), "").await else {
+        return;
+    };
+    let flags = ["--max-concurrent-runs=1", "--max-concurrent-reconciles=2"];
+    let operator = roles.operator_with(&flags).await;
+    let bench = &roles.bench;
+    bench.apply_web("first", says("x")).await;
+    roles.wait_held("first.x").await;
+    bench.apply_web("shop", says("a")).await;
+    roles.wait_waiting("shop").await;
+    bench.apply_web("shop", says("b")).await;
+    roles.let_go("first.x");
+    roles.wait_held("shop.b").await;
+    bench.apply_web("shop", says("a")).await;
+    roles.let_go("shop.b");
+    roles.let_go("shop.a");
+    roles.wait_map("shop", "a").await;
+    roles.wait_done("shop").await;
+    assert_eq!(roles.runs(), 3);
+    operator.stop().await.unwrap();
 }
 
 /// The status can't be written when the run has ended, and the resource has another spec by then.

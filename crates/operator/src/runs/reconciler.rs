@@ -139,16 +139,44 @@ impl RunReconciler {
         if let Some((report, generation)) = cache.unsaid.take() {
             self.say(subject, cache, report, generation).await?;
         }
+        let mut turn = None;
         loop {
             let observed = self.observe(subject, cache).await?;
             let state = run_state(&observed);
             match next_action(state) {
                 Some(Action::AddFinalizer) => self.add_finalizers(subject).await?,
-                Some(Action::Finalize) => return self.finalize(subject, cache, stop).await,
-                Some(Action::Run(cause)) => self.run(subject, cache, (observed.inputs, cause), stop).await?,
+                Some(Action::Finalize) => {
+                    drop(turn);
+                    return self.finalize(subject, cache, stop).await;
+                }
+                Some(Action::Run(cause)) if turn.is_none() => {
+                    turn = Some(self.turn_to_run(subject, cause, stop).await?);
+                }
+                Some(Action::Run(cause)) => {
+                    self.write_report(subject, &RunReport::Running { cause }, None)
+                        .await?;
+                    // The answer may be another resource: the run is of what was observed, or is none.
+                    if self.observe(subject, cache).await? == observed {
+                        self.run(subject, cache, (observed.inputs, cause), stop).await?;
+                        turn = None;
+                    }
+                }
                 None => return self.rest(subject, cache, state).await,
             }
         }
+    }
+
+    /// Waits until a run may be made. What was observed before is to be looked at again.
+    async fn turn_to_run(
+        &self,
+        subject: &mut Subject,
+        cause: Cause,
+        stop: &CancellationToken,
+    ) -> Result<Turn, Failure> {
+        // A run of what is settled is no news, and another try has its failure said.
+        let is_news = matches!(cause, Cause::New | Cause::Resource | Cause::Content);
+        let waiting = is_news.then_some(RunReport::Waiting);
+        self.turn(subject, waiting, stop).await
     }
 
     /// Says what keeps runs from being made, if something does, and when to look again.
@@ -221,6 +249,7 @@ impl RunReconciler {
         }
     }
 
+    /// Makes a run of the resource as it is known, with its inputs.
     async fn run(
         &self,
         subject: &mut Subject,
@@ -228,12 +257,6 @@ impl RunReconciler {
         (inputs, cause): (RunInputs, Cause),
         stop: &CancellationToken,
     ) -> Result<(), Failure> {
-        // A run of what is settled is no news, and another try has its failure said.
-        let is_news = matches!(cause, Cause::New | Cause::Resource | Cause::Content);
-        let waiting = is_news.then_some(RunReport::Waiting);
-        let _turn = self.turn(subject, waiting, stop).await?;
-        self.write_report(subject, &RunReport::Running { cause }, None)
-            .await?;
         let vars = self.extra_vars(subject, None);
         let ended = self
             .tools
