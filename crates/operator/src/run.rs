@@ -450,7 +450,7 @@ fn equipped(mut tools: RunTools, config: &Config, metrics: &Metrics) -> RunTools
         most,
         memory,
         proxyPort = tools.port,
-        "Runs of Ansible at a time, in all"
+        "Runs of Ansible at a time, in all, and one more for a deletion; of several kinds each leaves one to others"
     );
     tools.turns = Turns::of(limit);
     tools.metrics = Some(metrics.clone());

@@ -54,7 +54,8 @@ pub(super) struct AnsibleFlags {
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     ansible_run_timeout: String,
 
-    /// How many runs of all kinds are made at a time; 0 sets no limit [default: as many as the memory has room for]
+    /// How many runs of all kinds are made at a time, besides one for a deletion; where there are several kinds and at least two
+    /// turns, each kind leaves one to the others. 0 sets no limit [default: as many as the memory has room for]
     #[arg(long, value_name = "NUMBER")]
     max_concurrent_runs: Option<usize>,
 

@@ -120,6 +120,15 @@ async fn a_pause_holds_runs_and_is_said() {
     roles.wait_map("shop", "two").await;
     let web = roles.wait_done("shop").await;
     assert!(condition(&web, "Paused").is_none(), "{web:#}");
+
+    // What is changed and put back meanwhile is no reason for a run, and another generation.
+    bench.patch_web("shop", pause(json!("true"))).await;
+    bench.wait("the pause", &bench.webs(), "shop", paused).await;
+    bench.apply_web("shop", says("three")).await;
+    bench.apply_web("shop", says("two")).await;
+    bench.patch_web("shop", pause(json!(null))).await;
+    roles.wait_done("shop").await;
+    assert_eq!(roles.runs(), 2);
     operator.stop().await.unwrap();
 }
 
@@ -134,6 +143,7 @@ async fn roles_write_the_status_and_ask_for_another_run() {
     name: \"{{ ansible_operator_meta.name }}\"
     namespace: \"{{ ansible_operator_meta.namespace }}\"
     status: {nodes: 3}
+    conditions: [{type: Backup, status: \"True\", message: \"{{ lookup('file', runs_file) | length }}\"}]
 - operator_sdk.util.requeue_after: {time: 1s}
   when: lookup('file', runs_file).splitlines() | length < 2
 ";
@@ -148,6 +158,7 @@ async fn roles_write_the_status_and_ask_for_another_run() {
     roles.wait_runs(2).await;
     let web = roles.wait_done("shop").await;
     assert_eq!(web["status"]["nodes"], 3);
+    assert!(condition(&web, "Backup").is_some(), "{web:#}");
     roles.stays_at(2).await;
     operator.stop().await.unwrap();
 }

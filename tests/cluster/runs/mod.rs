@@ -9,6 +9,7 @@ mod following;
 mod full;
 mod making;
 mod meanwhile;
+mod overtaking;
 mod strangers;
 mod traced;
 

@@ -158,6 +158,11 @@ pub(crate) async fn control_runs(context: Context, claim: RunClaim) {
     let default_account = &context.config.default_service_account;
     watch.service_account = watch.service_account.or_else(|| default_account.clone());
     let period = default_period(watch.reconcile_period, context.config.ansible.reconcile_period);
+    // Before others get turns, whether or not it is served yet.
+    let turns = shared
+        .tools
+        .turns
+        .of_kind(&format!("{}.{}", watch.gvk.kind, watch.gvk.group));
     let Some(resource) = begin(&context, &watch.gvk, period, &mut expected).await else {
         return;
     };
@@ -178,6 +183,7 @@ pub(crate) async fn control_runs(context: Context, claim: RunClaim) {
         events: shared.events,
         dependents: shared.dependents,
         tools: shared.tools,
+        turns: Arc::new(turns),
         content: content_of(&watch),
         watch: Arc::new(watch),
         resource,

@@ -109,7 +109,7 @@ impl Session {
         let metadata = &object.metadata;
         let name = metadata.name.as_deref().unwrap_or_default();
         let uid = metadata.uid.as_deref().unwrap_or_default();
-        write_status(&self.api, name, uid, &current, &next).await
+        write_status(&self.api, name, (uid, None), &current, &next).await
     }
 
     /// The report on a release that goes, with the names of what is still there masked: they may be made of what its chart

@@ -131,7 +131,7 @@ impl Reporter<'_> {
         let now = (self.recorder.now)();
         let events = &self.recorder.events;
         events.send(&about, EventReason::ReleaseStalled, &chain(error), now);
-        let (next, object) = match write_status(&api, name, uid, &current, &next).await {
+        let (next, object) = match write_status(&api, name, (uid, None), &current, &next).await {
             Ok(written) => (Next::Period, written),
             Err(StatusError(error)) => {
                 let pause = error.retry_after().unwrap_or(UNREPORTED_PAUSE);

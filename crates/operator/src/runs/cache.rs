@@ -21,12 +21,14 @@ pub struct RunCache {
     pub failures: u32,
     /// The last run: what the status says, where that is the operator's word.
     pub(super) record: Option<RunRecord>,
-    /// Whether the status was read since the process began.
-    pub(super) is_read: bool,
+    /// The UID of the resource that all of this is about; `None` until its status was read.
+    pub(super) uid: Option<String>,
     /// Whether the status says that a run is under way that no process makes: the record does not tell what it has left.
     pub(super) was_cut_off: bool,
     /// Whether what runs have left is to outlive the resource: the garbage collector was seen to take care of that.
     pub(super) is_orphaning: bool,
+    /// Whether what the entry says for a deletion has been done, and only the finalizer has to go.
+    pub(super) is_finalized: bool,
     /// What the status does not say yet, as it could not be written, and of which generation of the resource it is true.
     pub(super) unsaid: Option<(RunReport, Option<i64>)>,
     /// Until when nothing is tried again, and whether that is about the end of the resource.
@@ -36,6 +38,21 @@ pub struct RunCache {
 }
 
 impl RunCache {
+    /// Forgets what is about another resource of the name. Gives whether this one is met for the first time.
+    pub(super) fn begin(&mut self, uid: &str) -> bool {
+        if self.uid.as_deref() == Some(uid) {
+            return false;
+        }
+        let is_other = self.uid.is_some();
+        let failures = if is_other { 0 } else { self.failures };
+        *self = Self {
+            failures,
+            uid: Some(uid.to_owned()),
+            ..Self::default()
+        };
+        true
+    }
+
     /// Leaves alone for a while what has failed; `is_end` where that is the end of the resource.
     pub(super) fn rest(&mut self, is_end: bool, pause: Duration) {
         self.resting = Some((Instant::now() + pause, is_end));
@@ -98,6 +115,18 @@ mod tests {
         tokio::time::sleep(QUIET_PERIOD).await;
         cache.note_success(Cause::Drift, Instant::now());
         assert!(!cache.rests(false, Instant::now()));
+    }
+
+    #[test]
+    fn another_resource_of_the_name_has_nothing_of_the_first() {
+        let mut cache = RunCache {
+            failures: 1,
+            ..RunCache::default()
+        };
+        assert!(cache.begin("one") && cache.failures == 1);
+        cache.is_finalized = true;
+        assert!(!cache.begin("one") && cache.is_finalized);
+        assert!(cache.begin("other") && !cache.is_finalized && cache.failures == 0);
     }
 
     #[tokio::test(start_paused = true)]

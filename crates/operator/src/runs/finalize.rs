@@ -9,6 +9,7 @@ use kube::api::{Api, DynamicObject, Preconditions, PropagationPolicy};
 use steersman_cluster::{OWNER_UID_LABEL, PrimaryResource, RequestError, is_kept};
 use steersman_model::{ObjectId, chain};
 use steersman_proxy::{Marks, names_in_annotations};
+use steersman_watches::AnsibleFinalizer;
 use steersman_watches::controls::DeletionPolicy;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,9 @@ pub const DEPENDENTS_FINALIZER: &str = "steersman.dev/delete-dependents";
 
 /// How often a resource is read that no watch tells of.
 const UNSELECTED_POLL: Duration = Duration::from_mins(1);
+
+/// How often a finalizer is taken off at once where others write the resource at the same moment.
+const REMOVALS: u32 = 5;
 
 impl RunReconciler {
     /// The finalizers that a resource gets.
@@ -65,13 +69,24 @@ impl RunReconciler {
         written.map_err(|source| Failure::request("add the finalizer to", source))
     }
 
+    /// Takes a finalizer off the resource as it is by then: what was done for it may have taken long, and have written to it.
     async fn remove_finalizer(&self, subject: &mut Subject, name: &str) -> Result<(), Failure> {
         let wanted = Finalizers {
             added: &[],
             removed: &[name.to_owned()],
             selector: String::new(),
         };
-        let written = subject.write_finalizers(&wanted).await;
+        let mut written = subject.write_finalizers(&wanted).await;
+        for _ in 1..REMOVALS {
+            if !written.as_ref().is_err_and(RequestError::is_conflict) {
+                break;
+            }
+            let found = subject.refresh().await;
+            if !found.map_err(|source| Failure::request("read", source))? || !subject.holds(name) {
+                return Ok(());
+            }
+            written = subject.write_finalizers(&wanted).await;
+        }
         written.map_err(|source| Failure::request("take the finalizer off", source))
     }
 
@@ -86,24 +101,12 @@ impl RunReconciler {
         if let Some(finalizer) = &self.watch.finalizer
             && subject.holds(&finalizer.name)
         {
-            let _turn = self.turn(stop).await?;
-            let content = finalizer.content.as_ref().unwrap_or(&self.watch.content);
-            let words = format!("finalizer {} runs `{}`", finalizer.name, content.path().display());
-            self.say_blocked(subject, words).await?;
-            let vars = self.extra_vars(subject, Some(&finalizer.vars));
-            let ended = self.tools.run(self.due(subject, content, vars, stop)).await;
-            let outcome = ended.outcome?;
-            if let Some(words) = words_of_failure(subject, &outcome) {
-                self.event(subject, EventReason::RunFailed, &words);
-                let words = format!("finalizer {}: {words}", finalizer.name);
-                self.say_blocked(subject, words.clone()).await?;
-                return Err(Failure::Tasks { words });
-            }
-            if let Some(Ok(pause)) = outcome.requeue_after {
-                let words = format!("finalizer {} has asked for another run", finalizer.name);
-                self.say_blocked(subject, words).await?;
-                cache.rest(true, pause);
-                return Ok(Next::After(pause));
+            if !cache.is_finalized {
+                if let Some(pause) = self.run_finalizer(subject, finalizer, stop).await? {
+                    cache.rest(true, pause);
+                    return Ok(Next::After(pause));
+                }
+                cache.is_finalized = true;
             }
             self.remove_finalizer(subject, &finalizer.name).await?;
         }
@@ -117,6 +120,36 @@ impl RunReconciler {
             self.remove_finalizer(subject, DEPENDENTS_FINALIZER).await?;
         }
         Ok(Next::Never)
+    }
+
+    /// Runs what the entry says for a deletion. Gives after which pause it has asked for another run, if it has.
+    async fn run_finalizer(
+        &self,
+        subject: &mut Subject,
+        finalizer: &AnsibleFinalizer,
+        stop: &CancellationToken,
+    ) -> Result<Option<Duration>, Failure> {
+        let words = format!("finalizer {} waits for its turn to run", finalizer.name);
+        let waiting = Some(RunReport::Finalizing { words });
+        let _turn = self.turn(subject, waiting, stop).await?;
+        let content = finalizer.content.as_ref().unwrap_or(&self.watch.content);
+        let words = format!("finalizer {} runs `{}`", finalizer.name, content.path().display());
+        self.say_blocked(subject, words).await?;
+        let vars = self.extra_vars(subject, Some(&finalizer.vars));
+        let ended = self.tools.run(self.due(subject, content, vars, stop)).await;
+        let outcome = ended.outcome?;
+        if let Some(words) = words_of_failure(subject, &outcome) {
+            self.event(subject, EventReason::RunFailed, &words);
+            let words = format!("finalizer {}: {words}", finalizer.name);
+            self.say_blocked(subject, words.clone()).await?;
+            return Err(Failure::Tasks { words });
+        }
+        let Some(Ok(pause)) = outcome.requeue_after else {
+            return Ok(None);
+        };
+        let words = format!("finalizer {} has asked for another run", finalizer.name);
+        self.say_blocked(subject, words).await?;
+        Ok(Some(pause))
     }
 
     /// Does what is due for a resource that has a finalizer of ours and that the selector no longer matches. What the entry says

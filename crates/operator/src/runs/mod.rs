@@ -11,6 +11,7 @@ mod defaults;
 mod error;
 mod finalize;
 mod left;
+mod line;
 mod notes;
 mod observe;
 mod permissions;
@@ -39,4 +40,4 @@ pub use state::{Action, Cause, LastRun, Observed, RunInputs, RunState};
 /// How what a run makes is marked as its resource's, for who configures runs.
 pub use steersman_proxy::Marks;
 pub use task_log::{LogEvents, TaskLogOptions, UnknownLogEvents};
-pub use turns::{Turn, Turns};
+pub use turns::{Turn, Turns, TurnsOfKind, Waiting};

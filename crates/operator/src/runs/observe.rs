@@ -53,7 +53,7 @@ impl RunReconciler {
             .is_some_and(|due| due <= (self.now)())
     }
 
-    fn inputs(&self, subject: &Subject) -> RunInputs {
+    pub(super) fn inputs(&self, subject: &Subject) -> RunInputs {
         let annotations = subject.object.metadata.annotations.as_ref();
         let said = json!([
             subject.object.data.get("spec"),

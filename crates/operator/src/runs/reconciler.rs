@@ -22,12 +22,12 @@ use super::error::Failure;
 use super::left::{Liveness, left_after};
 use super::notes::Met;
 use super::record::{LeftObject, RunRecord};
-use super::report::{Hold, RECORD, RunReport};
+use super::report::{Hold, RECORD, RunReport, says_settled};
 use super::run::{Due, RunFailure, RunTools};
 use super::state::{Action, Cause, LastRun, RunInputs, RunState};
 use super::subject::Subject;
 use super::task_log::TaskLogOptions;
-use super::turns::Turn;
+use super::turns::{Turn, TurnsOfKind};
 use crate::dependents::{Dependents, Left};
 use crate::namespaces::Namespaces;
 use crate::reconcile::{Next, ReconcileOutcome};
@@ -60,6 +60,8 @@ pub struct RunReconciler {
     pub dependents: Arc<Dependents>,
     /// Runs roles and playbooks.
     pub tools: RunTools,
+    /// Lets its runs begin, beside those of other kinds.
+    pub turns: Arc<TurnsOfKind>,
     /// The entry of the kind.
     pub watch: Arc<AnsibleWatch>,
     /// Its files, paths and variables: with another one a run is due.
@@ -106,18 +108,20 @@ impl RunReconciler {
         let Some(mut subject) = Subject::new(object, api, (&types.api_version, &types.kind)) else {
             return ReconcileOutcome::of(Next::Never);
         };
-        if !cache.is_read {
+        if cache.begin(&subject.owner.uid) {
             cache.record = self.recorded(&subject);
             cache.was_cut_off = subject.is_said_to_run();
-            cache.is_read = true;
         }
         cache.is_orphaning |= subject.holds(ORPHAN_FINALIZER);
-        let next = match self.converge(&mut subject, cache, stop).await {
-            Ok(next) => next,
-            Err(error) => failed(&subject, cache, &error),
+        let said = self.inputs(&subject);
+        let (next, has_failed) = match self.converge(&mut subject, cache, stop).await {
+            Ok(next) => (next, false),
+            Err(error) => (failed(&subject, cache, &error), true),
         };
+        // What an answer has shown does not wait for a pause after a failure.
+        let has_news = has_failed && self.inputs(&subject) != said;
         ReconcileOutcome {
-            outdated: stop.is_cancelled(),
+            outdated: stop.is_cancelled() || has_news,
             object: Some(subject.object),
             ..ReconcileOutcome::of(next)
         }
@@ -143,21 +147,49 @@ impl RunReconciler {
     ) -> Result<Next, Failure> {
         if let Some((report, generation)) = cache.unsaid.take() {
             let is_success = matches!(report, RunReport::Succeeded { .. });
-            self.report(subject, cache, report, generation).await?;
+            self.say(subject, cache, report, generation).await?;
             if is_success {
                 cache.note_said();
             }
         }
+        let mut turn = None;
         loop {
             let observed = step("observe").of(self.observe(subject, cache)).await?;
             let state = run_state(&observed);
             match next_action(state) {
                 Some(Action::AddFinalizer) => self.add_finalizers(subject).await?,
-                Some(Action::Finalize) => return self.finalize(subject, cache, stop).await,
-                Some(Action::Run(cause)) => self.run(subject, cache, (observed.inputs, cause), stop).await?,
+                Some(Action::Finalize) => {
+                    drop(turn);
+                    return self.finalize(subject, cache, stop).await;
+                }
+                Some(Action::Run(cause)) if turn.is_none() => {
+                    turn = Some(self.turn_to_run(subject, cause, stop).await?);
+                }
+                Some(Action::Run(cause)) => {
+                    self.write_report(subject, &RunReport::Running { cause }, None)
+                        .await?;
+                    // The answer may be another resource: the run is of what was observed, or is none.
+                    if self.observe(subject, cache).await? == observed {
+                        self.run(subject, cache, (observed.inputs, cause), stop).await?;
+                        turn = None;
+                    }
+                }
                 None => return self.rest(subject, cache, state).await,
             }
         }
+    }
+
+    /// Waits until a run may be made. What was observed before is to be looked at again.
+    async fn turn_to_run(
+        &self,
+        subject: &mut Subject,
+        cause: Cause,
+        stop: &CancellationToken,
+    ) -> Result<Turn, Failure> {
+        // A run of what is settled is no news, and another try has its failure said.
+        let is_news = matches!(cause, Cause::New | Cause::Resource | Cause::Content);
+        let waiting = is_news.then_some(RunReport::Waiting);
+        self.turn(subject, waiting, stop).await
     }
 
     /// Says what keeps runs from being made, if something does, and when to look again.
@@ -165,11 +197,13 @@ impl RunReconciler {
         let held = match state {
             RunState::Paused => Some(RunReport::Held(Hold::Pause)),
             RunState::DryRun => Some(RunReport::Held(Hold::DryRun)),
-            RunState::Settled if subject.is_said_to_be_held() => Some(RunReport::Resumed),
+            RunState::Settled if !says_settled(&subject.status(), subject.generation()) => {
+                Some(RunReport::Settled)
+            }
             _ => None,
         };
         if let Some(report) = held {
-            self.write_report(subject, &report, None).await?;
+            self.write_report(subject, &report, cache.record.as_ref()).await?;
         }
         Ok(match state {
             RunState::Gone | RunState::Paused | RunState::DryRun => Next::Never,
@@ -200,12 +234,35 @@ impl RunReconciler {
         record.next.or_else(by_period)
     }
 
-    /// Waits until a run may be made.
-    pub(super) async fn turn(&self, stop: &CancellationToken) -> Result<Turn, Failure> {
-        let turn = stop.run_until_cancelled(self.tools.turns.next()).await;
-        turn.ok_or_else(|| RunFailure::from(RunError::Cancelled).into())
+    /// Waits until a run may be made, which is said with this, if anything. The resource is read anew then.
+    pub(super) async fn turn(
+        &self,
+        subject: &mut Subject,
+        waiting: Option<RunReport>,
+        stop: &CancellationToken,
+    ) -> Result<Turn, Failure> {
+        let is_end = subject.object.metadata.deletion_timestamp.is_some();
+        let mut asked = self.turns.ask(is_end);
+        if let Some(turn) = asked.now() {
+            return Ok(turn);
+        }
+        if let Some(report) = waiting {
+            self.write_report(subject, &report, None).await?;
+        }
+        let cancelled = || RunFailure::from(RunError::Cancelled);
+        let turn = stop
+            .run_until_cancelled(asked.turn())
+            .await
+            .ok_or_else(cancelled)?;
+        let is_there = subject.refresh().await;
+        if is_there.map_err(|source| Failure::request("read", source))? {
+            Ok(turn)
+        } else {
+            Err(cancelled().into())
+        }
     }
 
+    /// Makes a run of the resource as it is known, with its inputs.
     async fn run(
         &self,
         subject: &mut Subject,
@@ -213,10 +270,6 @@ impl RunReconciler {
         (inputs, cause): (RunInputs, Cause),
         stop: &CancellationToken,
     ) -> Result<(), Failure> {
-        // Before that is said: who waits for others does not run.
-        let _turn = self.turn(stop).await?;
-        self.write_report(subject, &RunReport::Running { cause }, None)
-            .await?;
         let vars = self.extra_vars(subject, None);
         self.dependents.begin_run(&subject.owner.uid);
         let ended = self
@@ -245,8 +298,7 @@ impl RunReconciler {
                     words,
                     is_stalled: failure.is_past_help(),
                 };
-                let generation = subject.generation();
-                self.report(subject, cache, report, generation).await?;
+                self.report(subject, cache, report).await?;
                 return Err(failure.into());
             }
         };
@@ -261,7 +313,6 @@ impl RunReconciler {
         outcome: &Outcome,
     ) -> Result<(), Failure> {
         let result = serde_json::to_value(&outcome.result).unwrap_or_default();
-        let generation = subject.generation();
         let Some(words) = words_of_failure(subject, outcome) else {
             cache.note_success(cause, Instant::now());
             if !matches!(cause, Cause::Due | Cause::Drift) || outcome.result.changed > 0 {
@@ -269,9 +320,7 @@ impl RunReconciler {
                 let words = format!("{} tasks, {changed} have changed something", outcome.result.ok);
                 self.event(subject, EventReason::RunSucceeded, &words);
             }
-            return self
-                .report(subject, cache, RunReport::Succeeded { result }, generation)
-                .await;
+            return self.report(subject, cache, RunReport::Succeeded { result }).await;
         };
         self.event(subject, EventReason::RunFailed, &words);
         let messages: Vec<&str> = outcome.failed.iter().map(|task| task.message.as_str()).collect();
@@ -281,7 +330,7 @@ impl RunReconciler {
             words: words.clone(),
             is_stalled: false,
         };
-        self.report(subject, cache, report, generation).await?;
+        self.report(subject, cache, report).await?;
         Err(Failure::Tasks { words })
     }
 
@@ -394,19 +443,27 @@ impl RunReconciler {
             .send(&subject.reference(), reason, message, (self.now)());
     }
 
-    /// Says what has become of a run of this generation of the resource. What can't be said now is said by the next reconcile,
-    /// when the resource may say something else.
+    /// Says what has become of a run of the resource as it is known.
     async fn report(
+        &self,
+        subject: &mut Subject,
+        cache: &mut RunCache,
+        report: RunReport,
+    ) -> Result<(), Failure> {
+        let generation = subject.generation();
+        self.say(subject, cache, report, generation).await
+    }
+
+    /// Says what has become of a run of this generation. What can't be said now is said by the next reconcile.
+    async fn say(
         &self,
         subject: &mut Subject,
         cache: &mut RunCache,
         report: RunReport,
         generation: Option<i64>,
     ) -> Result<(), Failure> {
-        let record = cache.record.clone();
-        let written = self
-            .write_report_of(subject, &report, record.as_ref(), generation)
-            .await;
+        let record = cache.record.as_ref();
+        let written = self.write_report_of(generation, subject, &report, record).await;
         if written.is_err() {
             cache.unsaid = Some((report, generation));
         }
@@ -419,23 +476,23 @@ impl RunReconciler {
         report: &RunReport,
         record: Option<&RunRecord>,
     ) -> Result<(), Failure> {
-        let generation = subject.generation();
-        self.write_report_of(subject, report, record, generation).await
+        self.write_report_of(subject.generation(), subject, report, record)
+            .await
     }
 
     async fn write_report_of(
         &self,
+        generation: Option<i64>,
         subject: &mut Subject,
         report: &RunReport,
         record: Option<&RunRecord>,
-        generation: Option<i64>,
     ) -> Result<(), Failure> {
         if !self.watch.manage_status {
             return Ok(());
         }
         let signed = record.and_then(|record| record.sign(&self.signer.keys(), &subject.owner.uid));
         let written = step("report")
-            .of(subject.report(report, signed, generation, (self.now)()))
+            .of(subject.report((report, generation), signed, (self.now)()))
             .await;
         written.map_err(|source| Failure::request("write the status of", source))
     }

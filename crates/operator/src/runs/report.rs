@@ -11,6 +11,8 @@ use super::state::Cause;
 /// What is said of a resource. Secrets are masked in all of it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunReport {
+    /// A run is due, and others go before it.
+    Waiting,
     /// A run has begun.
     Running {
         /// Why: a run of what is settled is no news to those who wait for the resource.
@@ -34,8 +36,8 @@ pub enum RunReport {
     },
     /// An annotation or a flag keeps everything from being done.
     Held(Hold),
-    /// Nothing does so any longer, and nothing is to be done.
-    Resumed,
+    /// Nothing is to be done: the last run has succeeded, and the resource says what it said then.
+    Settled,
     /// The resource is being deleted, and its finalizer waits for something.
     Finalizing {
         /// The first failure, or what a deletion waits for; secrets masked.
@@ -65,18 +67,34 @@ pub fn next_status(
     let mut conditions = Conditions::of(&status, generation, now);
     conditions.report(report);
     status.insert("conditions".to_owned(), conditions.into_value());
-    let is_of_generation = !matches!(report, RunReport::Held(_) | RunReport::Resumed);
+    let is_of_generation = !matches!(report, RunReport::Held(_));
     if let Some(generation) = generation.filter(|_| is_of_generation) {
         status.insert("observedGeneration".to_owned(), generation.into());
     }
     // What a record says is about the run before until the next one has ended.
-    if matches!(report, RunReport::Succeeded { .. } | RunReport::Failed { .. }) {
+    if matches!(
+        report,
+        RunReport::Succeeded { .. } | RunReport::Failed { .. } | RunReport::Settled
+    ) {
         match record {
             Some(record) => status.insert(RECORD.to_owned(), record),
             None => status.remove(RECORD),
         };
     }
     Value::Object(status)
+}
+
+/// Whether a status with conditions of ours leaves nothing to be said of a settled resource of this generation.
+pub(super) fn says_settled(status: &Value, generation: Option<i64>) -> bool {
+    let seen = status["observedGeneration"].as_i64();
+    let conditions = status["conditions"].as_array().into_iter().flatten();
+    let speaks_of_more = |condition: &Value| match condition["type"].as_str() {
+        Some("Paused" | "Reconciling") => condition["status"] == "True",
+        Some("Running") => condition["reason"] == "Running",
+        _ => false,
+    };
+    let is_of_another = seen.is_some() && seen != generation;
+    !is_of_another && !conditions.into_iter().any(speaks_of_more)
 }
 
 /// The key of the record in the status.
@@ -105,6 +123,12 @@ impl Conditions {
             self.remove("Paused");
         }
         match report {
+            RunReport::Waiting => {
+                let message = "a run is due, and waits for its turn";
+                self.remove("Stalled");
+                self.set_seen("Reconciling", true, "Progressing", message);
+                self.set_seen("Ready", false, "Progressing", message);
+            }
             RunReport::Running { cause } => {
                 self.turn("Successful", false);
                 self.set("Running", true, "Running", "Running reconciliation", None);
@@ -114,14 +138,12 @@ impl Conditions {
                     self.set_seen("Ready", false, "Progressing", "a run is under way");
                 }
             }
-            RunReport::Succeeded { result } => {
-                let (running, successful) = ("Awaiting next reconciliation", "Last reconciliation succeeded");
-                self.set("Running", true, "Successful", running, Some(result));
-                self.set("Failure", false, "", "", None);
-                self.set("Successful", true, "Successful", successful, None);
-                self.remove("Reconciling");
-                self.remove("Stalled");
-                self.set_seen("Ready", true, "RunSucceeded", successful);
+            RunReport::Succeeded { result } => self.succeed(Some(result)),
+            RunReport::Settled => {
+                let result = self
+                    .find("Running")
+                    .and_then(|running| running.get("ansibleResult"));
+                self.succeed(result.cloned().as_ref());
             }
             RunReport::Failed {
                 result,
@@ -142,7 +164,6 @@ impl Conditions {
                 self.set_seen("Ready", false, "RunFailed", words);
             }
             RunReport::Held(hold) => self.hold(*hold),
-            RunReport::Resumed => {}
             RunReport::Finalizing { words } => {
                 self.set_seen("Reconciling", true, "Finalizing", words);
                 self.set_seen("Ready", false, "Finalizing", words);
@@ -150,7 +171,18 @@ impl Conditions {
         }
     }
 
-    /// What is known stays as it is. A resource of which nothing is known is not ready for this reason.
+    fn succeed(&mut self, result: Option<&Value>) {
+        let (running, successful) = ("Awaiting next reconciliation", "Last reconciliation succeeded");
+        self.set("Running", true, "Successful", running, result);
+        self.set("Failure", false, "", "", None);
+        self.set("Successful", true, "Successful", successful, None);
+        self.remove("Reconciling");
+        self.remove("Stalled");
+        self.set_seen("Ready", true, "RunSucceeded", successful);
+    }
+
+    /// What is known stays as it is. A resource of which nothing is known, or only that something was about to be done, is not
+    /// ready for this reason.
     fn hold(&mut self, hold: Hold) {
         let (reason, message) = match hold {
             Hold::Pause => (
@@ -164,7 +196,8 @@ impl Conditions {
         };
         self.remove("Reconciling");
         self.set("Paused", true, reason, message, None);
-        if self.find("Ready").is_none() {
+        let ready = self.find("Ready");
+        if ready.is_none_or(|ready| ready["reason"] == "Progressing") {
             self.set("Ready", false, reason, message, None);
         }
     }
@@ -295,7 +328,42 @@ mod tests {
             "{held:?}"
         );
         let held = after(&done, &RunReport::Held(Hold::Pause), 2);
-        assert_eq!(lines(&after(&held, &RunReport::Resumed, 3)), lines(&done));
+        assert!(says_settled(&done, Some(2)) && !says_settled(&held, Some(2)));
+        let settled = after(&held, &RunReport::Settled, 3);
+        assert_eq!(settled, done);
+    }
+
+    #[test]
+    fn who_waits_for_a_turn_says_so_until_it_is_held() {
+        let waiting = after(&Value::Null, &RunReport::Waiting, 1);
+        assert_eq!(
+            lines(&waiting),
+            [
+                "Reconciling True \"Progressing\" \"a run is due, and waits for its turn\" 01Z",
+                "Ready False \"Progressing\" \"a run is due, and waits for its turn\" 01Z",
+            ]
+        );
+        let held = lines(&after(&waiting, &RunReport::Held(Hold::Pause), 2));
+        assert!(held[0].starts_with("Ready False \"Pause"), "{held:?}");
+    }
+
+    #[test]
+    fn what_is_settled_is_said_of_each_generation_and_what_was_announced_is_taken_back() {
+        let result = json!({"ok": 3});
+        let done = after(&Value::Null, &RunReport::Succeeded { result }, 1);
+        assert!(!says_settled(&done, Some(3)));
+        let settled = next_status(&done, &RunReport::Settled, Some(3), None, at(2));
+        assert!(says_settled(&settled, Some(3)), "{settled:#}");
+        assert_eq!(lines(&settled), lines(&done));
+        assert_eq!(settled.pointer("/conditions/0/ansibleResult/ok"), Some(&json!(3)));
+        for cause in [Cause::Resource, Cause::Due] {
+            let running = after(&done, &RunReport::Running { cause }, 2);
+            assert!(!says_settled(&running, Some(2)), "{running:#}");
+            let settled = after(&running, &RunReport::Settled, 3);
+            assert!(says_settled(&settled, Some(2)), "{settled:#}");
+        }
+        // A definition may know nothing of it.
+        assert!(says_settled(&Value::Null, Some(2)));
     }
 
     #[test]

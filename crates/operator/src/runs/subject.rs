@@ -11,7 +11,10 @@ use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
 use crate::reconcile::{SELECTOR_ANNOTATION, patch_finalizers};
-use crate::status::{LearningRedactor, reference, write_status};
+use crate::status::{LearningRedactor, StatusError, reference, write_status};
+
+/// How often a status is written at once where others write it at the same moment.
+const REPORTS: u32 = 5;
 
 /// The resource of a reconcile.
 pub(super) struct Subject {
@@ -61,6 +64,27 @@ impl Subject {
         reference((&self.owner.api_version, &self.owner.kind), &self.object.metadata)
     }
 
+    /// Reads it anew. `false` when it is gone, or another one has its name.
+    pub(super) async fn refresh(&mut self) -> Result<bool, RequestError> {
+        let found = self.api.get_opt(&self.owner.name).await?;
+        let uid = Some(&self.owner.uid);
+        match found.filter(|found| found.metadata.uid.as_ref() == uid) {
+            Some(object) => {
+                self.accept(object);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// It is from now on as an answer has it.
+    fn accept(&mut self, object: DynamicObject) {
+        if object.metadata.annotations != self.object.metadata.annotations {
+            self.controls = Controls::read(object.metadata.annotations.as_ref()).0;
+        }
+        self.object = object;
+    }
+
     pub(super) fn status(&self) -> Value {
         self.object.data.get("status").cloned().unwrap_or_default()
     }
@@ -71,40 +95,41 @@ impl Subject {
         held.any(|held| held == finalizer)
     }
 
-    /// Whether its status says that nothing is done for it.
-    pub(super) fn is_said_to_be_held(&self) -> bool {
-        self.has_condition(|condition| condition["type"] == "Paused" && condition["status"] == "True")
-    }
-
     /// Whether its status says that a run is under way.
     pub(super) fn is_said_to_run(&self) -> bool {
-        self.has_condition(|condition| condition["type"] == "Reconciling" && condition["status"] == "True")
-    }
-
-    fn has_condition(&self, is_it: impl FnMut(&Value) -> bool) -> bool {
         let conditions = self.object.data.pointer("/status/conditions");
-        let conditions = conditions.and_then(Value::as_array);
-        conditions.into_iter().flatten().any(is_it)
+        let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+        conditions.any(|condition| condition["type"] == "Reconciling" && condition["status"] == "True")
     }
 
     pub(super) fn generation(&self) -> Option<i64> {
         self.object.metadata.generation
     }
 
-    /// Writes what is different in its status, as it follows from what this generation has come to.
+    /// Writes what is different in its status, which is about this generation. Others have part in that, as the tasks of a run:
+    /// where one of them was first, it is read and written again.
     pub(super) async fn report(
         &mut self,
-        report: &RunReport,
+        (report, generation): (&RunReport, Option<i64>),
         record: Option<Value>,
-        generation: Option<i64>,
         now: Timestamp,
     ) -> Result<(), RequestError> {
-        let current = self.status();
-        let next = next_status(&current, report, generation, record, now);
-        let owner = &self.owner;
-        let written = write_status(&self.api, &owner.name, &owner.uid, &current, &next).await;
-        if let Some(object) = written.map_err(|error| error.0)? {
-            self.object = object;
+        for tries_left in (0..REPORTS).rev() {
+            let current = self.status();
+            let next = next_status(&current, report, generation, record.clone(), now);
+            let (owner, version) = (&self.owner, self.object.metadata.resource_version.as_deref());
+            let written = write_status(&self.api, &owner.name, (&owner.uid, version), &current, &next).await;
+            match written {
+                Ok(Some(object)) => self.accept(object),
+                Ok(None) => {}
+                Err(StatusError(error)) if error.is_conflict() && tries_left > 0 => {
+                    if self.refresh().await? {
+                        continue;
+                    }
+                }
+                Err(StatusError(error)) => return Err(error),
+            }
+            break;
         }
         Ok(())
     }
@@ -118,7 +143,7 @@ impl Subject {
         let is_new = !wanted.added.is_empty() && !wanted.selector.is_empty();
         let annotations = is_new.then(|| json!({ SELECTOR_ANNOTATION: wanted.selector }));
         match patch_finalizers(&self.api, metadata, &finalizers, annotations).await {
-            Ok(object) => self.object = object,
+            Ok(object) => self.accept(object),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }

@@ -1,37 +1,108 @@
 //! Whose turn it is to run.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::oneshot;
 
-/// Lets so many run at a time, in the order in which they come. Clones share the turns.
+use super::line::{Line, Place, Wish};
+
+/// Lets so many run at a time, and fairly. Clones share the turns.
 #[derive(Clone, Debug, Default)]
-pub struct Turns(Option<Arc<Semaphore>>);
+pub struct Turns(Option<Arc<Mutex<Line<oneshot::Sender<Turn>>>>>);
 
 /// Somebody's turn, until it is dropped.
 #[derive(Debug)]
-pub struct Turn(
-    #[expect(dead_code, reason = "it is given back when it is dropped")] Option<OwnedSemaphorePermit>,
-);
+pub struct Turn(Option<(Turns, Place)>);
+
+/// The turns of one kind, which counts as one of those that have runs until this is dropped.
+#[derive(Debug)]
+pub struct TurnsOfKind {
+    turns: Turns,
+    kind: Arc<str>,
+}
+
+/// Somebody in the line. Others go ahead when it is dropped.
+#[derive(Debug)]
+pub struct Waiting(oneshot::Receiver<Turn>);
 
 impl Turns {
     /// So many at a time; as many as come where there is no limit.
     pub fn of(limit: Option<NonZeroUsize>) -> Self {
-        let most = |limit: NonZeroUsize| limit.get().min(Semaphore::MAX_PERMITS);
-        Self(limit.map(|limit| Arc::new(Semaphore::new(most(limit)))))
+        Self(limit.map(|limit| Arc::new(Mutex::new(Line::new(limit)))))
     }
 
-    /// Waits for a turn.
+    /// For a kind that is followed from now on.
+    pub fn of_kind(&self, kind: &str) -> TurnsOfKind {
+        let kind: Arc<str> = kind.into();
+        self.change(|line| line.follow(&kind));
+        TurnsOfKind {
+            turns: self.clone(),
+            kind,
+        }
+    }
+
+    /// Changes the line, and lets in who may go then.
+    fn change(&self, change: impl FnOnce(&mut Line<oneshot::Sender<Turn>>)) {
+        let Some(line) = &self.0 else { return };
+        let mut let_in = Vec::new();
+        {
+            let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
+            change(&mut line);
+            while let Some(next) = line.next() {
+                let_in.push(next);
+            }
+        }
+        for (place, ticket) in let_in {
+            // Who has gone away drops the turn, which lets the next one in.
+            let _ = ticket.send(Turn(Some((self.clone(), place))));
+        }
+    }
+}
+
+impl TurnsOfKind {
+    /// Joins the line; `is_end` for what is done for a deletion.
+    pub fn ask(&self, is_end: bool) -> Waiting {
+        let (ticket, waiting) = oneshot::channel();
+        if self.turns.0.is_none() {
+            let _ = ticket.send(Turn(None));
+        } else {
+            let kind = Arc::clone(&self.kind);
+            let wish = Wish { kind, is_end };
+            self.turns.change(|line| line.join(wish, ticket));
+        }
+        Waiting(waiting)
+    }
+}
+
+impl Drop for TurnsOfKind {
+    fn drop(&mut self) {
+        let kind = &self.kind;
+        self.turns.change(|line| line.unfollow(kind));
+    }
+}
+
+impl Waiting {
+    /// The turn, if it is there already.
+    pub fn now(&mut self) -> Option<Turn> {
+        self.0.try_recv().ok()
+    }
+
+    /// Waits for it.
     ///
     /// # Cancellation
     /// Safe to drop; others go ahead then.
-    pub async fn next(&self) -> Turn {
-        let Some(turns) = &self.0 else {
-            return Turn(None);
-        };
-        // It is never closed.
-        Turn(Arc::clone(turns).acquire_owned().await.ok())
+    pub async fn turn(self) -> Turn {
+        // Who has the ticket answers.
+        self.0.await.unwrap_or(Turn(None))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Some((turns, place)) = self.0.take() {
+            turns.change(|line| line.leave(&place));
+        }
     }
 }
 
@@ -45,18 +116,32 @@ mod tests {
 
     #[test]
     fn who_comes_later_waits_until_a_turn_is_over() {
-        let turns = Turns::of(NonZeroUsize::new(2));
-        let first = turns.next().now_or_never().expect("a turn");
-        let _second = turns.clone().next().now_or_never().expect("a turn");
-        assert!(turns.next().now_or_never().is_none());
+        let turns = Turns::of(NonZeroUsize::new(2)).of_kind("Web");
+        let first = turns.ask(false).now().expect("a turn");
+        let _second = turns.ask(false).now().expect("a turn");
+        let gone = turns.ask(false);
+        let mut waiting = turns.ask(false);
+        assert!(waiting.now().is_none());
+        drop(gone);
         drop(first);
-        assert!(turns.next().now_or_never().is_some());
+        assert!(waiting.turn().now_or_never().is_some());
+    }
+
+    #[test]
+    fn a_kind_that_nobody_follows_any_longer_leaves_its_turn_to_others() {
+        let turns = Turns::of(NonZeroUsize::new(2));
+        let (web, site) = (turns.of_kind("Web"), turns.of_kind("Site"));
+        let _first = web.ask(false).now().expect("a turn");
+        let mut second = web.ask(false);
+        assert!(second.now().is_none());
+        drop(site);
+        assert!(second.now().is_some());
     }
 
     #[test]
     fn without_a_limit_nobody_waits() {
-        let turns = Turns::default();
-        let all: Vec<_> = (0..1000).filter_map(|_| turns.next().now_or_never()).collect();
+        let turns = Turns::default().of_kind("Web");
+        let all: Vec<_> = (0..1000).filter_map(|_| turns.ask(false).now()).collect();
         assert_eq!(all.len(), 1000);
     }
 }

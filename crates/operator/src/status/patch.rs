@@ -10,14 +10,15 @@ use steersman_model::FIELD_MANAGER;
 #[error("failed to write the status")]
 pub struct StatusError(#[source] pub RequestError);
 
-/// Writes what is different in `next`. `None` when nothing is, or when the object is gone.
+/// Writes what is different in `next`, if the object has this `version` yet, where one is given. `None` when nothing is different,
+/// or when the object is gone.
 ///
 /// # Errors
 /// The server refuses the request.
 pub async fn write_status(
     api: &Api<DynamicObject>,
     name: &str,
-    uid: &str,
+    (uid, version): (&str, Option<&str>),
     current: &Value,
     next: &Value,
 ) -> Result<Option<DynamicObject>, StatusError> {
@@ -26,7 +27,11 @@ pub async fn write_status(
         return Ok(None);
     }
     // Under its UID: a resource of the same name that was created meanwhile is another one.
-    let patch = Patch::Merge(json!({ "metadata": { "uid": uid }, "status": changed }));
+    let mut patch = json!({ "metadata": { "uid": uid }, "status": changed });
+    if let Some(version) = version {
+        patch["metadata"]["resourceVersion"] = version.into();
+    }
+    let patch = Patch::Merge(patch);
     let parameters = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
         ..PatchParams::default()
