@@ -43,6 +43,7 @@ const OF_THE_REPOSITORY: &[&str] = &[
     "Makefile",
     "helm-charts",
     "examples/handlebars",
+    "examples/visitors-ansible",
     "watches.yaml",
     "deploy",
 ];

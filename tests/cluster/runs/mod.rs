@@ -6,6 +6,7 @@ mod failing;
 mod faults;
 mod following;
 mod making;
+mod visitors;
 
 use std::fs;
 use std::path::PathBuf;
