@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make test-node`: the operator of this project on a real node, in namespaces of its own.
 #
-# It builds what is missing (the control plane, kubelet, containerd, the program), takes runc and the CNI plugins of
+# It builds what is missing (the control plane, kubelet, containerd, Ansible, the program), takes runc and the CNI plugins of
 # Debian where the system has none (downloaded, not installed), makes the images, and runs tests/node/test.sh as the first
 # process of a network, mount, process and cgroup namespace: whatever it starts ends with it, and nothing outside of them changes.
 #
@@ -148,6 +148,12 @@ for version in v1 v2; do
         -o "$work/images/operator-$version.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
     [ "$version" = v2 ] || grep -E ' for linux/|program' "$work/build.log"
 done
+# The operator of roles, upon Python and Ansible of this machine.
+build/python-image.sh "$work/python"
+(cd examples/visitors-ansible && "$program" build --binary "$program" --from "oci:$work/python" \
+    -t registry.test/visitors-ansible:v1 -o "$work/images/roles.tar") >"$work/build.log" 2>&1 ||
+    { cat "$work/build.log" >&2; exit 1; }
+rm -r "$work/python"
 for file in "$program" "$work/images/operator-v1.tar"; do
     [ "$(stat -c %s "$file")" -le 25000000 ] || { say "FAILED: ${file##*/} is larger than 25 MB"; exit 1; }
 done

@@ -24,7 +24,13 @@ fn root() -> PathBuf {
 /// Every document: paths from the root, in order.
 fn documents() -> Vec<String> {
     let mut found = Vec::new();
-    for folder in ["docs", "benches", "examples/handlebars", "helm-charts"] {
+    for folder in [
+        "docs",
+        "benches",
+        "examples/handlebars",
+        "examples/visitors-ansible",
+        "helm-charts",
+    ] {
         collect(Path::new(folder), true, &mut found);
     }
     let crates = std::fs::read_dir(root().join("crates")).unwrap();

@@ -30,6 +30,8 @@ pub(crate) const OTHERS: &[(&str, &str)] = &[
     ("kubectl", "asks a cluster"),
     ("helm", "asks a cluster"),
     ("cargo", "compiles"),
+    ("pip", "installs packages"),
+    ("ansible-galaxy", "installs collections"),
     ("molecule", "needs a cluster"),
     ("benches/run.sh", "measures for minutes"),
     ("benches/operator.sh", "measures for minutes"),
@@ -43,6 +45,7 @@ const OF_THE_REPOSITORY: &[&str] = &[
     "Makefile",
     "helm-charts",
     "examples/handlebars",
+    "examples/visitors-ansible",
     "watches.yaml",
     "deploy",
 ];

@@ -1,6 +1,7 @@
 //! Projects: what `init` and `create api` write, judged by kubectl and, where `OPERATOR_SDK` names it, by operator-sdk.
 
 mod ansible;
+mod example;
 mod layout;
 mod makefile;
 mod sources;

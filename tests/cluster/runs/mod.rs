@@ -12,6 +12,7 @@ mod meanwhile;
 mod overtaking;
 mod strangers;
 mod traced;
+mod visitors;
 
 use std::fs;
 use std::path::{Path, PathBuf};

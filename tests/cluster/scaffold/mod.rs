@@ -1,6 +1,7 @@
 //! Projects as `init` writes them, from `make install` to `make undeploy`: make and kubectl run what is in the Makefile.
 
 mod project;
+mod tutorial;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,12 +97,18 @@ async fn operate(project: &Project<'_>, deployment: &Value, kubeconfig: &Path) -
     arguments.extend(of_container.filter(|argument| !argument.contains("-bind-address=")));
     assert_eq!(container["env"][0]["name"], "WATCH_NAMESPACE");
     let watched = container["env"][0]["value"].as_str().unwrap_or_default();
+    let mut environment = project.environment();
+    environment.push(("WATCH_NAMESPACE", watched.to_owned()));
+    let environment: Vec<(&str, &str)> = environment
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
     let operator = OperatorProcess::start(&OperatorCommand {
         binary: Path::new(BINARY),
         folder: &project.folder,
         kubeconfig,
         arguments: &arguments,
-        environment: &[("WATCH_NAMESPACE", watched)],
+        environment: &environment,
         log: &project.bench.folder.path().join("operator.log"),
     })
     .unwrap();

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use steersman_testkit::ansible::Ansible;
 use steersman_testkit::cluster::Assets;
 
 use crate::bench::{Bench, PATIENCE};
@@ -24,6 +25,8 @@ pub(super) struct Project<'a> {
     pub(super) kind: &'static str,
     /// What becomes of a resource besides a Service of the same name.
     pub(super) workload: &'static str,
+    /// What runs of roles need.
+    pub(super) ansible: Option<Ansible>,
 }
 
 pub(super) struct Said {
@@ -56,6 +59,7 @@ impl<'a> Project<'a> {
             name,
             kind,
             workload,
+            ansible: None,
         };
         let domain = format!("--domain={}", bench.group);
         let arguments = [&["init", &domain], arguments].concat();
@@ -66,16 +70,32 @@ impl<'a> Project<'a> {
     /// A program with nothing in its environment but what a user has.
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
-        let programs = Assets::find().unwrap().folder().display().to_string();
         command
             .args(arguments)
             .env_clear()
-            .env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"))
+            .envs(self.environment())
             .env("HOME", self.bench.folder.path())
             .env("KUBECONFIG", self.bench.user.kubeconfig())
             .current_dir(&self.folder)
             .stdin(Stdio::null());
         command
+    }
+
+    /// Where programs and collections are found.
+    pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
+        let programs = Assets::find().unwrap().folder().display().to_string();
+        let path = format!("{programs}:/usr/local/bin:/usr/bin:/bin");
+        let Some(ansible) = &self.ansible else {
+            return vec![("PATH", path)];
+        };
+        let of_ansible = ansible.folder().join("bin").display().to_string();
+        vec![
+            ("PATH", format!("{of_ansible}:{path}")),
+            (
+                "ANSIBLE_COLLECTIONS_PATH",
+                ansible.collections().display().to_string(),
+            ),
+        ]
     }
 
     pub(super) fn run(&self, program: &str, arguments: &[&str]) -> Said {

@@ -57,13 +57,12 @@ pub(super) const DIFFERENCES: Differences = Differences {
     build: include_str!("files/ansible.mk"),
     container_tool: "That of the operator needs one, docker by default.",
     probes: "6789",
-    variables: "\
-        # No run asks its host for facts unless it says so.
+    variables: "        # No run asks its host for facts unless it says so.
         - name: ANSIBLE_GATHERING
           value: explicit
 ",
-    resources: "\
-        # Each run is a tree of processes of Python; the limit decides how many there are at a time.
+    resources:
+        "        # Each run is a tree of processes of Python; the limit decides how many there are at a time.
         resources:
           limits:
             cpu: 500m

@@ -48,8 +48,7 @@ const PROJECT: &[(&str, &str)] = texts![in "files":
 const HELM: &[(&str, &str)] = texts![in "files": "Dockerfile", "watches.yaml"];
 
 /// What the operator of charts may use, in its Deployment.
-const HELM_RESOURCES: &str = "\
-        # What is requested is measured: docs/operator-benchmarks.md of Steersman. The limit is divided among what resources
+const HELM_RESOURCES: &str = "        # What is requested is measured: docs/operator-benchmarks.md of Steersman. The limit is divided among what resources
         # and charts may take at a time; its docs/how-to/deploy.md says how much each may.
         resources:
           limits:
@@ -168,6 +167,29 @@ mod tests {
     use super::{HELM, PROJECT, project};
     use crate::layout::{Plugin, Project};
     use crate::rbac::{leader_election_rules, metrics_rules, signing_rules, write};
+
+    /// A backslash at the end of a line of Rust takes the spaces of the next one.
+    #[test]
+    fn comments_stand_where_what_they_are_about_stands() {
+        let shop = Project {
+            name: "shop".to_owned(),
+            domain: "example.com".to_owned(),
+        };
+        for plugin in [Plugin::Helm, Plugin::Ansible] {
+            let files = project(&shop, plugin, "");
+            let mut comments = 0;
+            let mut lines = files["config/manager/manager.yaml"].lines().peekable();
+            while let Some(line) = lines.next() {
+                let Some(next) = lines.peek().filter(|_| line.trim_start().starts_with('#')) else {
+                    continue;
+                };
+                let indent = |line: &str| line.len() - line.trim_start().len();
+                assert_eq!(indent(line), indent(next), "{line}\n{next}");
+                comments += 1;
+            }
+            assert!(comments > 10, "{comments}");
+        }
+    }
 
     /// The roles in the files grant what the operator asks for, and no more.
     #[test]
