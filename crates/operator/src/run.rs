@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
-use steersman_ansible::{AnsibleEnvironment, Inventory, Preload, PreloadError, Runner, Supervisor};
+use steersman_ansible::{AnsibleEnvironment, Inventory, Preload, Runner, Supervisor};
 use steersman_cluster::client::{self, ClientOptions, ConnectError, OnAnswer, Tenure};
 use steersman_cluster::permissions::Permissions;
 use steersman_model::{Environment, chain};
@@ -409,12 +409,12 @@ async fn run_tools(
         Some(elector) => Arc::new(elector.tenure()),
         None => Arc::new(()),
     };
-    let mut runner = Runner::new(supervisor.clone());
+    let mut runner = Runner::new(supervisor);
     let collection = RunCollection::write(&runner)?;
     let mut defaults = config.runs.clone();
     let python_path = collection.python_path(environment.get("PYTHONPATH"));
     defaults.environment.insert("PYTHONPATH".to_owned(), python_path);
-    runner.preload = preload(&supervisor, &defaults, environment);
+    runner.preload = preload(&runner, &defaults, environment);
     let port = config.ansible.proxy_port;
     let mut tools = RunTools::new(&kube_config, port, fence, runner, defaults).await?;
     tools.collection = Some(Arc::new(collection));
@@ -422,17 +422,26 @@ async fn run_tools(
 }
 
 /// What loads the libraries of modules once, where that can be done.
-fn preload(supervisor: &Supervisor, defaults: &RunDefaults, environment: &Environment) -> Option<Preload> {
+fn preload(runner: &Runner, defaults: &RunDefaults, environment: &Environment) -> Option<Preload> {
     let python = match &defaults.inventory {
         Inventory::Localhost { interpreter } => interpreter.clone(),
         Inventory::At(_) => return None,
     };
     let python = python
         .or_else(|| AnsibleEnvironment::module_interpreter(environment.get("PATH").unwrap_or_default()))?;
-    let words = [supervisor.program().as_os_str().to_owned(), RUN_MODULE.into()];
-    let preload = Preload::new(&python, &defaults.environment, &words);
-    let warn = |error: &PreloadError| {
-        tracing::warn!(error = %chain(error), "each module of a run loads its libraries anew, which takes longer");
+    let words = [
+        runner.supervisor.program().as_os_str().to_owned(),
+        RUN_MODULE.into(),
+    ];
+    let folder = runner.scratch().map_err(|error| chain(&error));
+    let preload = folder.and_then(|folder| {
+        Preload::new(folder, &python, &defaults.environment, &words).map_err(|error| chain(&error))
+    });
+    let warn = |error: &String| {
+        tracing::warn!(
+            error,
+            "each module of a run loads its libraries anew, which takes longer"
+        );
     };
     preload.inspect_err(warn).ok()
 }

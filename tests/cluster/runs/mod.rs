@@ -191,7 +191,11 @@ impl Roles {
         for entry in fs::read_dir("/proc").unwrap().flatten() {
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            if line.contains(&folder) && entry.file_name().to_string_lossy().parse::<u32>().is_ok() {
+            // What has libraries loaded is of no run, nor is it below one.
+            if line.contains(&folder)
+                && !line.contains("/preloaded.py")
+                && entry.file_name().to_string_lossy().parse::<u32>().is_ok()
+            {
                 found.push(line);
             }
         }

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Ansible is told by `ansible_python_interpreter` to run modules by a script, which calls [`run_module`]. What asks for
-//! anything but a script, or with other variables for the interpreter, or as another user, gets a new interpreter; so does
-//! everything where nothing can be preloaded.
+//! anything but a script, or with other variables for the interpreter, gets a new interpreter; so does everything where nothing
+//! can be preloaded.
 
 mod forker;
 mod message;
@@ -34,9 +34,9 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::scratch::Scratch;
 use crate::supervisor::orphans;
 use forker::Forker;
 
@@ -48,8 +48,6 @@ pub(crate) const SOCKET: &str = "STEERSMAN_MODULES";
 
 /// The program of the preloaded process.
 const PROGRAM: &str = include_str!("preloaded.py");
-/// Starts the names of folders of processes of the operator.
-const FOLDER: &str = "steersman-python-";
 /// How long libraries are kept without a run.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -77,7 +75,7 @@ pub struct Preload(Arc<Shared>);
 struct Shared {
     python: PathBuf,
     environment: BTreeMap<String, String>,
-    folder: TempDir,
+    folder: Scratch,
     forker: Mutex<Option<Arc<Forker>>>,
 }
 
@@ -92,17 +90,18 @@ impl Drop for Lease {
 }
 
 impl Preload {
-    /// Prepares to load libraries by an interpreter, with variables on top of those of this process. The words are a program
-    /// and arguments after which it calls [`run_module`] with the rest.
+    /// Prepares to load libraries by an interpreter, with variables on top of those of this process, and scripts in a folder. The
+    /// words are a program and arguments after which it calls [`run_module`] with the rest.
     ///
     /// # Errors
-    /// The folder for temporary files can't be written, or nothing can be executed there.
+    /// The folder can't be written, or nothing can be executed there.
     pub fn new(
+        folder: Scratch,
         python: &Path,
         environment: &BTreeMap<String, String>,
         run_module: &[OsString],
     ) -> Result<Self, PreloadError> {
-        let folder = write(python, run_module).map_err(PreloadError::Script)?;
+        write(folder.path(), python, run_module).map_err(PreloadError::Script)?;
         let this = Self(Arc::new(Shared {
             python: python.to_path_buf(),
             environment: environment.clone(),
@@ -218,20 +217,15 @@ async fn end_when_idle(shared: Weak<Shared>, forker: Weak<Forker>) {
     }
 }
 
-/// A folder with the programs, which everybody may execute: a module may run as another user.
-fn write(python: &Path, run_module: &[OsString]) -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new()
-        .prefix(FOLDER)
-        .permissions(Permissions::from_mode(0o755))
-        .tempdir()?;
-    fs::write(folder.path().join("preloaded.py"), PROGRAM)?;
-    let script = folder.path().join("python3");
+/// Writes what is executed.
+fn write(folder: &Path, python: &Path, run_module: &[OsString]) -> io::Result<()> {
+    fs::write(folder.join("preloaded.py"), PROGRAM)?;
+    let script = folder.join("python3");
     fs::write(&script, script_text(python, run_module)?)?;
-    fs::set_permissions(&script, Permissions::from_mode(0o755))?;
-    Ok(folder)
+    fs::set_permissions(&script, Permissions::from_mode(0o700))
 }
 
-/// Where this program can't be executed, which is so for other users, the interpreter itself runs.
+/// Where this program can't be executed the interpreter itself runs.
 fn script_text(python: &Path, run_module: &[OsString]) -> io::Result<String> {
     let quoted = |word: &std::ffi::OsStr| {
         let text = word.to_str().ok_or(io::ErrorKind::InvalidFilename)?;

@@ -31,6 +31,8 @@ LIBRARIES = [
 OF_ENVIRONMENT = ["kubernetes.config.kube_config", "kubernetes.config"]
 # What an interpreter reads where it starts: a module for which one of them is another one gets a new interpreter.
 OF_INTERPRETER = ("PYTHON", "LD_", "LC_", "LANG", "HOME", "KUBE", "MALLOC_", "GLIBC_", "OPENSSL_")
+# How often is looked whether the supervisor is there, in milliseconds.
+LOOK = 5000
 # What is told by one byte; see module.rs.
 ENDED, UNFIT = b"e", b"u"
 
@@ -149,8 +151,10 @@ def forks_modules(path, environment):
     poll.register(listener, select.POLLIN)
     poll.register(woken, select.POLLIN)
     running = {}
-    while True:
-        for descriptor, _ in poll.poll():
+    supervisor = os.getppid()
+    # Where the supervisor was killed, and the operator, too, nobody else ends it.
+    while running or os.getppid() == supervisor:
+        for descriptor, _ in poll.poll(LOOK):
             if descriptor == woken:
                 os.read(woken, 1 << 12)
                 reap(running, poll)

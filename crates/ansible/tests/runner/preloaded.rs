@@ -79,11 +79,11 @@ async fn a_forked_module_finds_what_it_finds_in_an_interpreter() {
 /// Without the names of folders that each run has of its own.
 fn without_folders(value: &Value) -> String {
     let text = value.to_string().replace("/artifacts/2", "/artifacts/1");
-    let mut words = text.split("/.run-");
+    let mut words = text.split("/.scratch-");
     let first = words.next().unwrap_or_default().to_owned();
     words.fold(first, |text, word| {
         let rest = word.find('/').map_or("", |end| &word[end..]);
-        format!("{text}/.run{rest}")
+        format!("{text}/.scratch{rest}")
     })
 }
 
@@ -94,12 +94,22 @@ async fn a_run_goes_on_where_the_preloaded_process_was_killed() {
     };
     // An interpreter that is none: the script runs modules by it, so nothing would run without the check at the start.
     let words = ["/no/such/program".into(), "run-module".into()];
-    let none = steersman_ansible::Preload::new(Path::new("/no/such/python"), &set.environment(), &words);
+    let none = steersman_ansible::Preload::new(
+        set.runner.scratch().expect("a folder"),
+        Path::new("/no/such/python"),
+        &set.environment(),
+        &words,
+    );
     let error = none.expect_err("no interpreter").to_string();
     assert!(error.starts_with("failed to run `"), "{error}");
     // A program that ends at once, where Python should be.
     let words = ["/no/such/program".into(), "run-module".into()];
-    let none = steersman_ansible::Preload::new(Path::new("true"), &set.environment(), &words);
+    let none = steersman_ansible::Preload::new(
+        set.runner.scratch().expect("a folder"),
+        Path::new("true"),
+        &set.environment(),
+        &words,
+    );
     set.runner.preload = Some(none.expect("a script that runs"));
     let spec = set.spec("1", Set::playbook("endless.yml"));
     let begun = Instant::now();

@@ -43,6 +43,7 @@ impl Set {
     pub(crate) fn preload(&mut self) {
         let words = [env!("CARGO_BIN_EXE_steersman-ansible-supervisor"), "run-module"];
         let preload = Preload::new(
+            self.runner.scratch().expect("a folder"),
             &self.ansible.program("python3"),
             &self.environment(),
             &words.map(Into::into),

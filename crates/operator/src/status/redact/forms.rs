@@ -10,6 +10,10 @@ use steersman_model::one_line;
 /// What Go's `url.PathEscape` and `url.UserPassword` leave as it is, besides letters, digits and `-_.~`.
 const OF_PATHS: &str = "$&+=:@";
 const OF_USERS: &str = "$&+,;=";
+/// The same of Python's `urllib.parse.quote`, which is the filter `urlencode`, too.
+const OF_PYTHON: &str = "/";
+/// How short a part of a secret in base64 may be: shorter ones are found anywhere.
+const SHORTEST_PART: usize = 12;
 
 /// Calls `found` with the ways to write `secret` that are no longer than `longest`.
 pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(&str)) {
@@ -42,15 +46,36 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
                 give(&format!("{padded}{padding}"));
             }
         }
+        for part in parts(text) {
+            give(&part);
+        }
         let hex = hex(text.as_bytes());
         give(&hex.to_ascii_uppercase());
         give(&hex);
-        for unescaped in ["", OF_PATHS, OF_USERS] {
+        for unescaped in ["", OF_PATHS, OF_USERS, OF_PYTHON] {
             let escaped = percent(text, unescaped);
             give(&escaped.replace("%20", "+"));
             give(&escaped);
         }
     }
+}
+
+/// What base64 makes of a text behind another one, as a password behind a name, without the characters that both decide.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    for before in 1..=2 {
+        let mut bytes = vec![0; before];
+        bytes.extend(text.as_bytes());
+        let encoded = STANDARD_NO_PAD.encode(&bytes);
+        let last = bytes.len() * 8 / 6;
+        // Six bits each: those of the first byte are in two characters, those of two bytes in three.
+        let part = &encoded[before + 1..last];
+        if part.len() >= SHORTEST_PART {
+            parts.push(part.to_owned());
+            parts.push(part.replace('+', "-").replace('/', "_"));
+        }
+    }
+    parts
 }
 
 /// The lines of a text that has several.
@@ -82,6 +107,9 @@ fn quoted(text: &str) -> Vec<String> {
     vec![
         text.replace('\'', "''"),
         text.replace('\'', "\\'"),
+        // As a shell has it between single ones.
+        text.replace('\'', r"'\''"),
+        text.replace('\'', "'\"'\"'"),
         go(&go(text)),
         go(&json),
         go(&html),

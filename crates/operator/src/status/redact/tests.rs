@@ -92,6 +92,28 @@ fn secrets_in_urls_are_masked() {
 }
 
 #[test]
+fn secrets_are_masked_as_roles_write_them() {
+    let secret = "Sw0rd'f1sh+Batt/ery=99";
+    let redactor = secret_with(&json!({ "password": secret }));
+    let python = "Sw0rd%27f1sh%2BBatt/ery%3D99";
+    let shell = "'Sw0rd'\"'\"'f1sh+Batt/ery=99'";
+    let posix = r"'Sw0rd'\''f1sh+Batt/ery=99'";
+    for text in [python, shell, posix] {
+        let masked = redactor.mask(text);
+        assert!(!masked.contains("f1sh") && !masked.contains("Batt"), "{masked}");
+    }
+    // What clients send for a name and a password.
+    for name in ["a", "ab", "abc", "abcd"] {
+        let encoded = STANDARD.encode(format!("{name}:{secret}"));
+        let masked = redactor.mask(&format!("Authorization: Basic {encoded}"));
+        let left = masked
+            .trim_start_matches("Authorization: Basic ")
+            .replace('*', "");
+        assert!(left.len() < 15, "{name}: {masked}");
+    }
+}
+
+#[test]
 fn what_is_secret_in_a_text_is_masked_by_itself() {
     let config = "[db]\npassword = \"canary-a\"\nuser = anna\nurl=postgres://anna:canary-b@db/x\n";
     let docker = r#"{"auths": {"r": {"password": "canary-c"}}}"#;
