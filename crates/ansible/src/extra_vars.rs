@@ -108,7 +108,7 @@ impl ExtraVars {
         let text = |field: &str| of_metadata(field).and_then(Value::as_str).unwrap_or_default();
         vars.insert(
             "ansible_operator_meta".to_owned(),
-            json!({"name": text("name"), "namespace": text("namespace")}),
+            json!({"name": self.named(text("name")), "namespace": self.named(text("namespace"))}),
         );
         let key = self.key();
         vars.insert(format!("{key}_spec"), self.marked(Value::Object(spec)));
@@ -155,6 +155,18 @@ impl ExtraVars {
     /// `_GROUP_KIND`, with no character that a name of a variable can't have.
     fn key(&self) -> String {
         format!("_{}_{}", self.group, self.kind.to_lowercase()).replace(['.', '-'], "_")
+    }
+
+    /// A name. Those of most kinds can be no template; of some, as of roles of RBAC, they can.
+    fn named(&self, name: &str) -> Value {
+        let is_plain = name
+            .chars()
+            .all(|character| character.is_ascii_alphanumeric() || "-._:".contains(character));
+        if is_plain {
+            Value::String(name.to_owned())
+        } else {
+            self.marked(Value::String(name.to_owned()))
+        }
     }
 
     fn marked(&self, value: Value) -> Value {
@@ -252,6 +264,18 @@ mod tests {
             vars["ansible_operator_meta"],
             json!({"name": "", "namespace": ""})
         );
+    }
+
+    #[test]
+    fn a_name_that_could_be_a_template_is_marked() {
+        let mut settings = ExtraVars::new("rbac.authorization.k8s.io", "ClusterRole");
+        settings.mark_unsafe = true;
+        let name = "x{{ lookup('pipe', 'id') }}";
+        let vars = of(&settings, &json!({"metadata": {"name": name}}));
+        let expected = json!({"name": {"__ansible_unsafe": name}, "namespace": ""});
+        assert_eq!(vars["ansible_operator_meta"], expected);
+        let vars = of(&settings, &json!({"metadata": {"name": "system:node"}}));
+        assert_eq!(vars["ansible_operator_meta"]["name"], "system:node");
     }
 
     #[test]

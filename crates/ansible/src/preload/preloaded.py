@@ -160,7 +160,12 @@ def forks_modules(path, environment):
                 reap(running, poll)
             elif descriptor == listener.fileno():
                 connection, _ = listener.accept()
-                process = os.fork()
+                try:
+                    process = forks_for(connection)
+                except OSError:
+                    # There may be too many processes.
+                    refuse(connection)
+                    continue
                 if process == 0:
                     signal.set_wakeup_fd(-1)
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -175,6 +180,22 @@ def forks_modules(path, environment):
                 # Who has asked for it was killed, as the module would have been.
                 os.kill(running[descriptor][0], signal.SIGKILL)
                 poll.unregister(descriptor)
+
+
+def forks_for(connection):
+    """Forks for who is the same user; others would get this one's rights."""
+    _, user, group = struct.unpack("iII", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if (user, group) != (os.geteuid(), os.getegid()):
+        raise PermissionError
+    return os.fork()
+
+
+def refuse(connection):
+    try:
+        connection.send(UNFIT)
+    except OSError:
+        pass
+    connection.close()
 
 
 def reap(running, poll):

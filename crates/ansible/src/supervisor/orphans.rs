@@ -60,6 +60,31 @@ fn is_marked(process: Pid, marks: &[String]) -> bool {
     ["cmdline", "environ"].iter().any(|file| {
         let bytes = fs::read(format!("{folder}/{file}")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        marks.iter().any(|mark| text.contains(mark.as_str()))
+        marks.iter().any(|mark| has_path(&text, mark))
     })
+}
+
+/// Whether a text has a path or one below it, and not only one that begins alike.
+fn has_path(text: &str, path: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || "-_.".contains(character);
+    text.match_indices(path)
+        .any(|(at, _)| !text[at + path.len()..].starts_with(is_part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_path;
+
+    #[test]
+    fn a_path_that_begins_alike_is_another_one() {
+        for (text, expect) in [
+            ("run\0/r/shop/a\0-v", true),
+            ("A=/r/shop/a/tmp\0", true),
+            ("/r/shop/a", true),
+            ("run\0/r/shop/ab\0/r/shop/a-b\0/r/shop/a.b", false),
+            ("", false),
+        ] {
+            assert_eq!(has_path(text, "/r/shop/a"), expect, "{text}");
+        }
+    }
 }

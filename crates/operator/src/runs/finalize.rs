@@ -10,7 +10,7 @@ use steersman_cluster::{OWNER_UID_LABEL, PrimaryResource, RequestError, is_kept}
 use steersman_model::{ObjectId, chain};
 use steersman_proxy::{Marks, names_in_annotations};
 use steersman_watches::AnsibleFinalizer;
-use steersman_watches::controls::DeletionPolicy;
+use steersman_watches::controls::{DeletionPolicy, Mode};
 use tokio_util::sync::CancellationToken;
 
 use super::cache::RunCache;
@@ -132,6 +132,10 @@ impl RunReconciler {
         let words = format!("finalizer {} waits for its turn to run", finalizer.name);
         let waiting = Some(RunReport::Finalizing { words });
         let _turn = self.turn(subject, waiting, stop).await?;
+        // It was read anew, and may ask for something else by now.
+        if subject.controls.mode != Mode::Apply || !subject.holds(&finalizer.name) {
+            return Ok(Some(Duration::ZERO));
+        }
         let content = finalizer.content.as_ref().unwrap_or(&self.watch.content);
         let words = format!("finalizer {} runs `{}`", finalizer.name, content.path().display());
         self.say_blocked(subject, words).await?;

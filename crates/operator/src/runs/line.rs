@@ -60,6 +60,11 @@ impl<T> Line<T> {
         self.waiting.push_back((wish, ticket));
     }
 
+    /// Takes all others out of the line.
+    pub(super) fn keep(&mut self, mut is_there: impl FnMut(&T) -> bool) {
+        self.waiting.retain(|(_, ticket)| is_there(ticket));
+    }
+
     /// Takes the next one out of the line that may go now.
     pub(super) fn next(&mut self) -> Option<(Place, T)> {
         if !self.is_end_held

@@ -42,20 +42,34 @@ impl Turns {
         }
     }
 
-    /// Changes the line, and lets in who may go then.
+    /// Changes the line, and lets in who may go then. Who has gone away is not in the line any longer.
     fn change(&self, change: impl FnOnce(&mut Line<oneshot::Sender<Turn>>)) {
         let Some(line) = &self.0 else { return };
-        let mut let_in = Vec::new();
-        {
-            let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
-            change(&mut line);
-            while let Some(next) = line.next() {
-                let_in.push(next);
+        let (mut change, mut refused) = (Some(change), Vec::new());
+        loop {
+            let mut let_in = Vec::new();
+            {
+                let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(change) = change.take() {
+                    change(&mut line);
+                }
+                for place in refused.drain(..) {
+                    line.leave(&place);
+                }
+                line.keep(|ticket| !ticket.is_closed());
+                while let Some(next) = line.next() {
+                    let_in.push(next);
+                }
             }
-        }
-        for (place, ticket) in let_in {
-            // Who has gone away drops the turn, which lets the next one in.
-            let _ = ticket.send(Turn(Some((self.clone(), place))));
+            for (place, ticket) in let_in {
+                // Who goes away at this moment leaves the turn to the next one.
+                if let Err(mut turn) = ticket.send(Turn(Some((self.clone(), place)))) {
+                    refused.extend(turn.0.take().map(|(_, place)| place));
+                }
+            }
+            if refused.is_empty() {
+                return;
+            }
         }
     }
 }
@@ -125,6 +139,20 @@ mod tests {
         drop(gone);
         drop(first);
         assert!(waiting.turn().now_or_never().is_some());
+    }
+
+    #[test]
+    fn any_number_may_go_away() {
+        let turns = Turns::of(NonZeroUsize::new(1)).of_kind("Web");
+        let first = turns.ask(false).now().expect("a turn");
+        let gone: Vec<_> = (0..5_000).map(|_| turns.ask(false)).collect();
+        let mut waiting = turns.ask(false);
+        drop(gone);
+        drop(first);
+        assert!(waiting.now().is_some());
+        for _ in 0..100_000 {
+            drop(turns.ask(false));
+        }
     }
 
     #[test]

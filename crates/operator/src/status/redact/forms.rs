@@ -104,7 +104,11 @@ fn quoted(text: &str) -> Vec<String> {
         .replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026");
+    let ascii = ascii(&json);
+    let twice = inner(&serde_json::to_string(&ascii).unwrap_or_default());
     vec![
+        twice,
+        ascii,
         text.replace('\'', "''"),
         text.replace('\'', "\\'"),
         // As a shell has it between single ones.
@@ -117,6 +121,21 @@ fn quoted(text: &str) -> Vec<String> {
         html,
         json,
     ]
+}
+
+/// JSON as Python writes it: of other letters there are only the numbers.
+fn ascii(json: &str) -> String {
+    let mut ascii = String::with_capacity(json.len());
+    for character in json.chars() {
+        if character.is_ascii() {
+            ascii.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(ascii, "\\u{unit:04x}");
+            }
+        }
+    }
+    ascii
 }
 
 fn inner(quoted: &str) -> String {

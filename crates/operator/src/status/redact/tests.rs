@@ -102,6 +102,12 @@ fn secrets_are_masked_as_roles_write_them() {
         let masked = redactor.mask(text);
         assert!(!masked.contains("f1sh") && !masked.contains("Batt"), "{masked}");
     }
+    let letters = secret_with(&json!({ "password": "Sw0rd-ü-Bättery\"😀" }));
+    let once = r#"Sw0rd-\u00fc-B\u00e4ttery\"\ud83d\ude00"#;
+    for text in [once.to_owned(), serde_json::to_string(once).unwrap()] {
+        let masked = letters.mask(&text);
+        assert!(!masked.contains("ttery"), "{masked}");
+    }
     // What clients send for a name and a password.
     for name in ["a", "ab", "abc", "abcd"] {
         let encoded = STANDARD.encode(format!("{name}:{secret}"));
