@@ -96,6 +96,7 @@ impl Runner {
         Ok(Prepared {
             folder,
             spec,
+            environment,
             scratch,
         })
     }
@@ -104,6 +105,7 @@ impl Runner {
         let Prepared {
             folder,
             spec,
+            environment,
             scratch,
         } = prepared;
         let (summary, counters) = (Arc::default(), Arc::default());
@@ -113,7 +115,7 @@ impl Runner {
         let forking = self.preload_for(&spec).map(|preload| Forking {
             preload,
             socket: modules(scratch.path()).into_os_string(),
-            environment: words_of(&environment(&spec, scratch.path(), true)),
+            environment: words_of(&environment),
         });
         let failed = |source| RunError::Start {
             program: self.supervisor.program().to_path_buf(),
@@ -170,6 +172,8 @@ fn listen(
 struct Prepared {
     folder: RunFolder,
     spec: RunSpec,
+    /// That of its playbook.
+    environment: Map<String, Value>,
     scratch: Scratch,
 }
 

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
+/// How long killing is tried. What is left then can't be killed: it waits for a device, or belongs to somebody else.
+pub(super) const KILLING: Duration = Duration::from_secs(10);
 /// How long is waited after children were killed and have not ended.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -94,7 +96,8 @@ fn listed() -> Vec<Pid> {
     }
 }
 
-fn listed_by_parent() -> Vec<Pid> {
+/// The children of all threads of this process.
+pub(super) fn listed_by_parent() -> Vec<Pid> {
     let own = rustix::process::getpid();
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();

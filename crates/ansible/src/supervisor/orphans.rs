@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 
-/// How long killing is tried.
-const KILLING: Duration = Duration::from_secs(10);
+use super::children::{KILLING, listed_by_parent};
+
 /// How long is waited for what was killed.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -27,7 +27,7 @@ pub(crate) fn kill_marked(paths: &[&Path], spared: Option<u32>) {
     let is_spared = |child: &Pid| u32::try_from(child.as_raw_nonzero().get()).ok() == spared;
     let deadline = Instant::now() + KILLING;
     while Instant::now() < deadline {
-        let all = children().into_iter().filter(|child| !is_spared(child));
+        let all = listed_by_parent().into_iter().filter(|child| !is_spared(child));
         let marked: Vec<Pid> = all.filter(|child| is_marked(*child, &marks)).collect();
         if marked.is_empty() {
             return;
@@ -42,16 +42,6 @@ pub(crate) fn kill_marked(paths: &[&Path], spared: Option<u32>) {
             }
         }
     }
-}
-
-/// The children of all threads.
-fn children() -> Vec<Pid> {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let texts = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let parse = |word: &str| word.parse().ok().and_then(Pid::from_raw);
-    texts
-        .flat_map(|text| text.split_whitespace().filter_map(parse).collect::<Vec<_>>())
-        .collect()
 }
 
 /// What has ended has neither words nor an environment.

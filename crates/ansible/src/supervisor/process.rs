@@ -13,10 +13,7 @@ use tokio::net::UnixStream;
 use tokio::signal::unix::{self, SignalKind};
 
 use super::SUPERVISOR_FAILED;
-use super::children::{self, Children};
-
-/// How long killing is tried. What is left then can't be killed: it waits for a device, or belongs to somebody else.
-const KILLING: Duration = Duration::from_secs(10);
+use super::children::{self, Children, KILLING};
 
 /// Why a program could not be supervised.
 #[derive(Debug, thiserror::Error)]

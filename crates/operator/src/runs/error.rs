@@ -2,6 +2,7 @@
 
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
+use steersman_model::ObjectId;
 
 use super::run::RunFailure;
 use crate::apply::PruneError;
@@ -34,6 +35,11 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn request(attempt: &'static str, source: RequestError) -> Self {
         Self::Request { attempt, source }
+    }
+
+    pub(super) fn dependent(id: &ObjectId, source: RequestError) -> Self {
+        let object = id.to_string();
+        Self::Dependent { object, source }
     }
 
     pub(super) fn is_conflict(&self) -> bool {

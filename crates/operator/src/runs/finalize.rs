@@ -257,6 +257,10 @@ impl RunReconciler {
     /// Whether the garbage collector has taken the resource off an object that it has left: that is what `--cascade=orphan`
     /// does, and nothing else tells of it afterwards.
     async fn was_orphaned(&self, subject: &Subject, cache: &RunCache) -> Result<bool, Failure> {
+        // Otherwise nothing has it as its owner.
+        if self.tools.defaults.marks != Marks::Full {
+            return Ok(false);
+        }
         let owner = &subject.owner;
         let recorded = cache.record.iter().flat_map(|record| &record.objects);
         for left in recorded.filter(|left| owner.may_own(left.id.namespace.as_deref())) {
@@ -265,8 +269,7 @@ impl RunReconciler {
             };
             if metadata.uid.as_ref() == Some(&left.uid) {
                 let mut references = metadata.owner_references.iter().flatten();
-                return Ok(self.tools.defaults.marks == Marks::Full
-                    && !references.any(|reference| reference.uid == owner.uid));
+                return Ok(!references.any(|reference| reference.uid == owner.uid));
             }
         }
         Ok(false)
@@ -285,10 +288,7 @@ impl RunReconciler {
         let api: Api<DynamicObject> = resource.objects(client, id.namespace.as_deref());
         match find(&api, &id.name).await {
             Ok(found) => Ok(found.map(|metadata| (api, metadata))),
-            Err(source) => Err(Failure::Dependent {
-                object: id.to_string(),
-                source,
-            }),
+            Err(source) => Err(Failure::dependent(id, source)),
         }
     }
 
@@ -316,10 +316,7 @@ impl RunReconciler {
         match delete(&api, &id.name, preconditions, PropagationPolicy::Background).await {
             Ok(()) => Ok(()),
             Err(error) if error.is_not_found() => Ok(()),
-            Err(source) => Err(Failure::Dependent {
-                object: id.to_string(),
-                source,
-            }),
+            Err(source) => Err(Failure::dependent(id, source)),
         }
     }
 }

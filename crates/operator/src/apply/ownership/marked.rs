@@ -58,7 +58,7 @@ impl Applier {
         Ok(marked)
     }
 
-    /// Every object that is known to be the owner's, by its UID, of whatever kind: where nothing names what there is, as not
+    /// Every object that is known to be the owner's, by its UID, of whatever kind, `own` being its namespace: where nothing names what there is, as not
     /// every revision of a release can be read, or no record of a run.
     ///
     /// A process looks at each kind that it may list once: those of which it has objects are watched from then on, and of
@@ -70,38 +70,29 @@ impl Applier {
     pub async fn all_marked(
         &self,
         owner_uid: &str,
-        namespace: &str,
+        own: &str,
     ) -> Result<Vec<(ObjectId, LiveObject)>, PruneError> {
         let served = self.discovery.served_lately().await?;
-        let own_place = |resource: &Resource| resource.namespaced.then_some(namespace);
+        let own_place = |resource: &Resource| resource.namespaced.then_some(own);
         let is_unknown = |resource: &&Resource| {
             let namespace = own_place(resource);
             !self.dependents.knows(Place { resource, namespace })
         };
         let unknown: Vec<&Resource> = served.kinds().filter(is_unknown).collect();
         if !unknown.is_empty() {
-            let granted = self.granted(namespace).await?;
+            let granted = self.granted(own).await?;
             let mut looks = Vec::new();
             for resource in unknown {
-                let own = own_place(resource);
+                let own_place = own_place(resource);
                 let may_list = |place: Option<&str>| match &granted {
                     Some(granted) => may_list(granted, resource, place),
                     None => place.is_none(),
                 };
-                match [None, own].into_iter().find(|place| may_list(*place)) {
-                    Some(place) => looks.push(
-                        self.look(
-                            Place {
-                                resource,
-                                namespace: place,
-                            },
-                            namespace,
-                        )
-                        .boxed(),
-                    ),
+                match [None, own_place].into_iter().find(|place| may_list(*place)) {
+                    Some(namespace) => looks.push(self.look(Place { resource, namespace }, own).boxed()),
                     None => self.dependents.note_empty(Place {
                         resource,
-                        namespace: own,
+                        namespace: own_place,
                     }),
                 }
             }
