@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 use crate::folder::{self, FolderError, failed};
+use crate::supervisor::orphans;
 
 /// Starts their names. No API group starts with a point, and these are beside the folders of groups.
 const PREFIX: &str = ".scratch-";
@@ -66,7 +67,7 @@ impl Scratch {
     }
 }
 
-/// Removes what killed processes of this user have left in a folder.
+/// Ends and removes what killed processes of this user have left in a folder.
 pub(crate) fn tidy(root: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(root) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -77,6 +78,7 @@ pub(crate) fn tidy(root: &Path) -> io::Result<()> {
         if entry.file_name().to_string_lossy().starts_with(PREFIX)
             && let Some(_held) = left_behind(&entry.path())?
         {
+            orphans::kill_users(&entry.path());
             fs::remove_dir_all(entry.path())?;
         }
     }
@@ -101,7 +103,9 @@ fn left_behind(path: &Path) -> io::Result<Option<File>> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::os::unix::process::ExitStatusExt as _;
     use std::path::Path;
+    use std::process::Command;
 
     use super::{Scratch, tidy};
 
@@ -148,6 +152,26 @@ mod tests {
 
         held.close().unwrap();
         assert!(!names(root.path()).contains(&held_name));
+    }
+
+    /// Where all of its guards were killed, too.
+    #[test]
+    fn what_uses_a_folder_that_nobody_holds_is_killed() {
+        let root = tempfile::tempdir().unwrap();
+        let held = Scratch::new(root.path()).unwrap();
+        let left = root.path().join(".scratch-3abc");
+        fs::create_dir(&left).unwrap();
+        let uses = |path: &Path| {
+            let mut command = Command::new("sleep");
+            command.arg("60").env("TMPDIR", path.join("tmp"));
+            command.spawn().unwrap()
+        };
+        let (mut of_held, mut of_left) = (uses(held.path()), uses(&left));
+        tidy(root.path()).unwrap();
+        assert_eq!(of_left.wait().unwrap().signal(), Some(9));
+        assert!(of_held.try_wait().unwrap().is_none() && !left.exists());
+        of_held.kill().unwrap();
+        of_held.wait().unwrap();
     }
 
     #[test]

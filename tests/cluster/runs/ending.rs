@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{MAP, Roles, says};
+use super::{MAP, Roles, says, words};
 use crate::bench::{condition, wait_until};
 
 /// Makes the map, then waits until a file is there.
@@ -42,6 +42,62 @@ async fn a_killed_operator_leaves_no_process_and_runs_again() {
     // kubernetes.core keeps there what a server has, by its address and user.
     let left: Vec<_> = std::fs::read_dir(roles.temporary()).unwrap().flatten().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Whoever is killed with the operator: what guards its run ends it, and where nobody is left the next operator does.
+#[tokio::test]
+async fn nothing_is_left_of_a_run_whose_guards_are_killed_with_the_operator() {
+    let test = "nothing_is_left_of_a_run_whose_guards_are_killed_with_the_operator";
+    let Some(roles) = Roles::new(test, &format!("{MAP}{SLOW}"), "").await else {
+        return;
+    };
+    let operator = roles.operator().await;
+    roles.bench.apply_web("shop", says("one")).await;
+    roles.wait_map("shop", "one").await;
+    let [supervisor, preloaded] = guards(&roles);
+    kill(supervisor);
+    operator.kill().await.unwrap();
+    wait_until("the end of the run", || roles.processes().is_empty()).await;
+    wait_until("the end of its guard", || !exists(preloaded)).await;
+
+    let operator = roles.operator().await;
+    roles.wait_runs(2).await;
+    wait_until("the second run", || !roles.processes().is_empty()).await;
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    let [supervisor, preloaded] = guards(&roles);
+    kill(preloaded);
+    kill(supervisor);
+    operator.kill().await.unwrap();
+    let left = roles.processes();
+    assert!(
+        left.iter().any(|line| line.contains("ansible-runner")),
+        "{left:?}"
+    );
+    let ids = roles.process_ids();
+    let operator = roles.operator().await;
+    wait_until("the end of what is left", || ids.iter().all(|id| !exists(*id))).await;
+    roles.write("runs.go", "");
+    roles.wait_done("shop").await;
+    roles.stays_at(3).await;
+    operator.stop().await.unwrap();
+}
+
+/// The supervisor of the run that is under way, and the process that has started it.
+fn guards(roles: &Roles) -> [u32; 2] {
+    let mut ids = roles.process_ids().into_iter();
+    let supervisor = ids.find(|id| words(*id).contains("supervise-run")).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{supervisor}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    [supervisor, parent.unwrap().trim().parse().unwrap()]
+}
+
+fn exists(process: u32) -> bool {
+    !words(process).is_empty()
+}
+
+fn kill(process: u32) {
+    let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
 }
 
 #[tokio::test]

@@ -186,21 +186,27 @@ impl Roles {
 
     /// The command lines of processes that name the folder of this bench, but for the operator's own.
     fn processes(&self) -> Vec<String> {
-        let folder = self.bench.folder.path().display().to_string();
-        let mut found = Vec::new();
-        for entry in fs::read_dir("/proc").unwrap().flatten() {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            // What has libraries loaded is of no run, nor is it below one.
-            if line.contains(&folder)
-                && !line.contains("/preloaded.py")
-                && entry.file_name().to_string_lossy().parse::<u32>().is_ok()
-            {
-                found.push(line);
-            }
-        }
-        found
+        self.process_ids().into_iter().map(words).collect()
     }
+
+    /// The numbers of these processes.
+    fn process_ids(&self) -> Vec<u32> {
+        let folder = self.bench.folder.path().display().to_string();
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let ids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
+        // What has libraries loaded is of no run, nor is it below one.
+        ids.filter(|id| {
+            let words = words(*id);
+            words.contains(&folder) && !words.contains("/preloaded.py")
+        })
+        .collect()
+    }
+}
+
+/// The command line of a process; empty where there is none.
+fn words(process: u32) -> String {
+    let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
 /// The spec of most tests.

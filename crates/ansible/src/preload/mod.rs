@@ -18,6 +18,9 @@
 //! Ansible is told by `ansible_python_interpreter` to run modules by a script, which calls [`run_module`]. What asks for
 //! anything but a script, or with other variables for the interpreter, gets a new interpreter; so does everything where nothing
 //! can be preloaded.
+//!
+//! The first process adopts orphans: what a supervisor leaves that is killed becomes its child, and it kills each child that it
+//! has not forked. It goes on until the last run has ended, without the operator, too.
 
 mod forker;
 mod message;
@@ -36,6 +39,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
+use crate::folder;
 use crate::scratch::Scratch;
 use crate::supervisor::orphans;
 use forker::Forker;
@@ -48,6 +52,8 @@ pub(crate) const SOCKET: &str = "STEERSMAN_MODULES";
 
 /// The program of the preloaded process.
 const PROGRAM: &str = include_str!("preloaded.py");
+/// Where it is in the folder of a [`Preload`].
+const PROGRAM_FILE: &str = "preloaded.py";
 /// How long libraries are kept without a run.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -75,6 +81,7 @@ pub struct Preload(Arc<Shared>);
 struct Shared {
     python: PathBuf,
     environment: BTreeMap<String, String>,
+    run_module: Vec<OsString>,
     folder: Scratch,
     forker: Mutex<Option<Arc<Forker>>>,
 }
@@ -105,16 +112,27 @@ impl Preload {
         let this = Self(Arc::new(Shared {
             python: python.to_path_buf(),
             environment: environment.clone(),
+            run_module: run_module.to_vec(),
             folder,
             forker: Mutex::default(),
         }));
-        this.try_script(&this.interpreter())?;
+        this.try_script(&script(this.0.folder.path()))?;
         Ok(this)
     }
 
-    /// What modules are to be run by.
-    pub fn interpreter(&self) -> PathBuf {
-        self.0.folder.path().join("python3")
+    /// What modules are to be run by, written again where it was removed: folders for temporary files are cleaned by others. None
+    /// where that can't be done.
+    pub fn interpreter(&self) -> Option<PathBuf> {
+        let shared = &self.0;
+        let folder = shared.folder.path();
+        // One at a time: what is half written does not run.
+        let _held = shared.forker.lock().unwrap_or_else(PoisonError::into_inner);
+        let script = script(folder);
+        if !(script.exists() && folder.join(PROGRAM_FILE).exists()) {
+            folder::make(folder).ok()?;
+            write(folder, &shared.python, &shared.run_module).ok()?;
+        }
+        Some(script)
     }
 
     fn try_script(&self, script: &Path) -> Result<(), PreloadError> {
@@ -184,7 +202,7 @@ impl Preload {
         }
         let mut command = Command::new(&self.0.python);
         command
-            .arg(self.0.folder.path().join("preloaded.py"))
+            .arg(self.0.folder.path().join(PROGRAM_FILE))
             .envs(&self.0.environment);
         let forker = Arc::new(Forker::start(command)?);
         *held = Some(Arc::clone(&forker));
@@ -217,10 +235,15 @@ async fn end_when_idle(shared: Weak<Shared>, forker: Weak<Forker>) {
     }
 }
 
+/// What modules are run by.
+fn script(folder: &Path) -> PathBuf {
+    folder.join("python3")
+}
+
 /// Writes what is executed.
 fn write(folder: &Path, python: &Path, run_module: &[OsString]) -> io::Result<()> {
-    fs::write(folder.join("preloaded.py"), PROGRAM)?;
-    let script = folder.join("python3");
+    fs::write(folder.join(PROGRAM_FILE), PROGRAM)?;
+    let script = script(folder);
     fs::write(&script, script_text(python, run_module)?)?;
     fs::set_permissions(&script, Permissions::from_mode(0o700))
 }

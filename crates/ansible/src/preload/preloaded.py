@@ -33,6 +33,9 @@ OF_ENVIRONMENT = ["kubernetes.config.kube_config", "kubernetes.config"]
 OF_INTERPRETER = ("PYTHON", "LD_", "LC_", "LANG", "HOME", "KUBE", "MALLOC_", "GLIBC_", "OPENSSL_")
 # How often is looked whether the supervisor is there, in milliseconds.
 LOOK = 5000
+# How long killing is tried, in seconds. What is left then can't be killed: it waits for a device, or belongs to somebody else.
+KILLING = 10
+PR_SET_CHILD_SUBREAPER = 36
 # What is told by one byte; see module.rs.
 ENDED, UNFIT = b"e", b"u"
 
@@ -88,43 +91,159 @@ def variables(words):
 
 
 def forks_runs():
-    """The first process."""
-    # Modules get no other files, wherever they are started.
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    """The first process. Its children are the supervisors that it forks, and what is left of a run whose supervisor was killed."""
+    closes_others()
+    adopts_orphans()
     control = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.close(null)
     load()
-    signal.signal(signal.SIGCHLD, lambda *_: reap_all())
-    while True:
-        request, descriptors = receive(control, 3)
-        if request is None:
-            return
-        if os.fork() == 0:
-            control.close()
-            becomes_supervisor(request, descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
+    woken = wakes_at_ends()
+    poll = select.poll()
+    poll.register(control, select.POLLIN)
+    poll.register(woken, select.POLLIN)
+    # The ends of what supervisors speak to the operator on: while they are open, something of the run is left.
+    lines = {}
+    is_needed = True
+    while is_needed or lines:
+        for descriptor, _ in poll.poll():
+            if descriptor == woken:
+                os.read(woken, 1 << 12)
+                buries(lines)
+                continue
+            request, descriptors = receive(control, 3)
+            if request is None:
+                # The supervisors hear from the operator's end, too, that there is nobody any longer.
+                is_needed = False
+                poll.unregister(control)
+            elif begins(request, descriptors, lines, [control.fileno(), woken]):
+                descriptors = descriptors[1:]
+            for descriptor in descriptors:
+                os.close(descriptor)
 
 
-def reap_all():
+def closes_others():
+    """Modules get no other files, wherever they are started."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            try:
+                os.close(int(name))
+            except OSError:
+                pass
+
+
+def adopts_orphans():
+    """Makes orphans among what is below this process its children, whatever they do; see prctl(2)."""
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    except Exception:  # Where Python can't, the operator finds those that it can tell.
         pass
+
+
+def wakes_at_ends():
+    """What can be read from when a child has ended."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    os.set_blocking(woken, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    return woken
+
+
+def sleeps_on():
+    """Undoes that in a fork."""
+    os.close(signal.set_wakeup_fd(-1))
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def begins(request, descriptors, lines, others):
+    """Forks a supervisor."""
+    try:
+        process = os.fork()
+    except OSError:
+        # There may be too many processes. The operator hears from the end of the line that there is none.
+        return False
+    if process == 0:
+        for other in [*lines.values(), *others]:
+            os.close(other)
+        becomes_supervisor(request, descriptors)
+    lines[process] = descriptors[0]
+    return True
+
+
+def buries(lines):
+    """Takes note of who has ended, once nothing is left of its run. Until then its number is its own."""
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None:
+            return
+        process = ended.si_pid
+        # One that succeeds has left nobody.
+        if process in lines and (ended.si_code, ended.si_status) != (os.CLD_EXITED, 0):
+            kills_orphans(lines)
+        os.waitpid(process, 0)
+        if process in lines:
+            os.close(lines.pop(process))
+
+
+def kills_orphans(lines):
+    """Kills all children that this process has not forked, and what they leave, for a while."""
+    deadline = time.monotonic() + KILLING
+    of_modules = words_of("self")
+    while time.monotonic() < deadline:
+        orphans = [process for process in children() if process not in lines]
+        # Where modules come from is last: a playbook is not to go on after a module that is killed.
+        doomed = [process for process in orphans if words_of(process) != of_modules] or orphans
+        if not doomed:
+            return
+        for process in doomed:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except OSError:
+                pass
+        for process in doomed:
+            while os.waitpid(process, os.WNOHANG)[0] == 0 and time.monotonic() < deadline:
+                time.sleep(0.002)
+
+
+def children():
+    own = str(os.getpid())
+    found = []
+    for name in os.listdir("/proc"):
+        # `pid (name) state parent ...`, and the name may have anything in it.
+        if name.isdigit() and read(name, "stat").rpartition(b")")[2].split()[1:2] == [own.encode()]:
+            found.append(int(name))
+    return found
+
+
+def words_of(process):
+    return read(process, "cmdline")
+
+
+def read(process, name):
+    try:
+        with open(f"/proc/{process}/{name}", "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 def becomes_supervisor(request, descriptors):
     """The process of a run: its child is the first one that the supervisor has."""
     (listens,), command, environment, added = request
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    sleeps_on()
     os.setpgid(0, 0)
     if os.fork() == 0:
         for descriptor in descriptors:
             os.close(descriptor)
         forks_modules(listens, variables(added))
+        os._exit(0)
     try:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         for number, descriptor in enumerate(descriptors):
@@ -142,11 +261,7 @@ def forks_modules(path, environment):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    os.set_blocking(woken, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    woken = wakes_at_ends()
     poll = select.poll()
     poll.register(listener, select.POLLIN)
     poll.register(woken, select.POLLIN)
@@ -167,12 +282,10 @@ def forks_modules(path, environment):
                     refuse(connection)
                     continue
                 if process == 0:
-                    signal.set_wakeup_fd(-1)
-                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    sleeps_on()
                     for other in [listener, *(other for _, other in running.values())]:
                         other.close()
                     os.close(woken)
-                    os.close(wake)
                     runs_module(connection, own)
                 running[connection.fileno()] = (process, connection)
                 poll.register(connection, select.POLLRDHUP)

@@ -43,15 +43,16 @@ impl Runner {
         self.run_prepared(prepared).await
     }
 
-    /// Removes what processes that were killed have left in the root; artifacts of runs stay, and so does what a process has that
-    /// is alive, or another user. From then on this process is the parent of what a supervisor leaves that is killed. To be called
-    /// once, before the first run of this process.
+    /// Ends and removes what operators that were killed have left of runs in the root; artifacts stay, and so does what an operator
+    /// has that is alive, or another user. From then on this process is the parent of what a supervisor leaves that is killed. To
+    /// be called once, before the first run of this process.
     ///
     /// # Errors
     /// Something of it can't be removed.
     pub fn tidy(&self) -> std::io::Result<()> {
         orphans::adopt();
-        scratch::tidy(&self.root)
+        // As runs name it in their environment.
+        scratch::tidy(&std::path::absolute(&self.root)?)
     }
 
     /// A folder in the root that goes with a run, or with this process.
@@ -73,9 +74,12 @@ impl Runner {
         }
         folder.artifacts(&spec.ident)?;
         let scratch = self.scratch()?;
-        let environment = environment(&spec, scratch.path(), self.preload_for(&spec).is_some());
-        if let (Inventory::Localhost { interpreter }, Some(preload)) = (&mut spec.inventory, &self.preload) {
-            *interpreter = Some(preload.interpreter());
+        let preloaded = self.preload_for(&spec).and_then(Preload::interpreter);
+        let environment = environment(&spec, scratch.path(), preloaded.is_some());
+        if let Inventory::Localhost { interpreter } = &mut spec.inventory
+            && preloaded.is_some()
+        {
+            *interpreter = preloaded;
         }
         folder::make(&scratch.path().join(TEMPORARY))?;
         for file in &spec.files {

@@ -7,7 +7,9 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
@@ -20,6 +22,8 @@ const KILLING: Duration = Duration::from_secs(15);
 const BEGINNING: Duration = Duration::from_secs(30);
 /// How long a supervisor that has said its status may take to be gone.
 const GOING: Duration = Duration::from_secs(1);
+/// How often is looked whether it is gone.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The bytes of a process number.
 const ID: usize = 4;
@@ -30,12 +34,13 @@ const REMOVED: [&str; 2] = ["RUNNER_HTTP_URL", "RUNNER_HTTP_PATH"];
 /// A supervisor that was started.
 #[derive(Debug)]
 pub(super) struct Supervised {
-    /// Its standard input, whose end is the end of the run.
+    /// Its standard input, whose end is the end of the run. A preloaded process holds it, too, until nothing of the run is left.
     line: UnixStream,
     /// What it has said on it: its number, and its status at the end.
     said: Vec<u8>,
-    id: Option<Pid>,
-    /// Where it is a child of this process.
+    /// No other process is ever meant by it.
+    process: Option<OwnedFd>,
+    /// Where this process has started it.
     child: Option<Child>,
     /// Its process reaps the supervisor.
     lease: Option<Lease>,
@@ -85,7 +90,7 @@ impl Supervised {
         let this = Self {
             line: stream(ends.own_line)?,
             said: Vec::new(),
-            id: child.id().and_then(|id| Pid::from_raw(id.cast_signed())),
+            process: child.id().and_then(|id| process(id.cast_signed())),
             child: Some(child),
             lease: None,
         };
@@ -107,7 +112,7 @@ impl Supervised {
         let mut this = Self {
             line: stream(ends.own_line).ok()?,
             said: Vec::new(),
-            id: None,
+            process: None,
             child: None,
             lease: None,
         };
@@ -116,7 +121,7 @@ impl Supervised {
             return None;
         }
         let id = this.said.first_chunk().copied().map(i32::from_be_bytes);
-        this.id = id.and_then(Pid::from_raw);
+        this.process = id.and_then(process);
         this.lease = Some(lease);
         Some((this, ends.own_output))
     }
@@ -126,22 +131,29 @@ impl Supervised {
     /// # Cancellation
     /// Safe to drop, and to call again.
     pub(super) async fn status(&mut self) -> io::Result<u8> {
-        if let Err(error) = self.hear(ID + 1).await {
-            let ended = match &mut self.child {
-                Some(child) => child.wait().await?.to_string(),
-                None => error.to_string(),
-            };
-            return Err(io::Error::other(ended));
+        let heard = self.hear(ID + 1).await;
+        let ended = tokio::time::timeout(GOING, self.gone()).await;
+        match (heard, ended) {
+            (Ok(()), _) => Ok(self.said[ID]),
+            (Err(_), Ok(Some(ended))) => Err(io::Error::other(ended)),
+            (Err(error), _) => Err(error),
         }
-        let gone = async {
-            // The end of the line is that of the process.
-            let _ = self.line.read(&mut [0]).await;
-            if let Some(child) = &mut self.child {
-                let _ = child.wait().await;
-            }
-        };
-        let _ = tokio::time::timeout(GOING, gone).await;
-        Ok(self.said[ID])
+    }
+
+    /// Waits for the end of its process, and says how it has ended where this process is to know.
+    async fn gone(&mut self) -> Option<String> {
+        // The end of the line is that of the process.
+        let _ = self.line.read(&mut [0]).await;
+        if let Some(child) = &mut self.child {
+            return child.wait().await.ok().map(|status| status.to_string());
+        }
+        // Where the preloaded process has ended, its children are ours.
+        let process = self.process.as_ref()?;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        while let Ok(None) = waitid(WaitId::PidFd(process.as_fd()), options) {
+            tokio::time::sleep(LOOK).await;
+        }
+        None
     }
 
     /// Makes it end the run, and gives its status.
@@ -151,10 +163,11 @@ impl Supervised {
         if let Ok(status) = tokio::time::timeout(grace + KILLING, self.status()).await {
             return status;
         }
-        // It was stopped, or waits for a device. Its line has not ended, so the number is its own.
-        if let Some(id) = self.id {
-            let _ = kill_process(id, Signal::KILL);
+        // It was stopped, or waits for a device.
+        if let Some(process) = &self.process {
+            let _ = pidfd_send_signal(process, Signal::KILL);
         }
+        let _ = tokio::time::timeout(KILLING, self.gone()).await;
         Err(io::Error::other("it did not end, and was killed"))
     }
 
@@ -169,6 +182,11 @@ impl Supervised {
         }
         Ok(())
     }
+}
+
+/// A process with a number that is its own at this moment; none where the kernel has no such handles.
+fn process(id: i32) -> Option<OwnedFd> {
+    pidfd_open(Pid::from_raw(id)?, PidfdFlags::empty()).ok()
 }
 
 /// The ends of what connects a supervisor with this process.

@@ -99,14 +99,18 @@ fn listed() -> Vec<Pid> {
 /// The children of all threads of this process.
 pub(super) fn listed_by_parent() -> Vec<Pid> {
     let own = rustix::process::getpid();
+    let mut children = all();
+    children.retain(|process| parent(*process) == Some(own));
+    children
+}
+
+/// All processes that this one sees.
+pub(super) fn all() -> Vec<Pid> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     entries
-        .filter_map(|entry| {
-            let process = pid(entry.ok()?.file_name().to_str()?)?;
-            (parent(process)? == own).then_some(process)
-        })
+        .filter_map(|entry| pid(entry.ok()?.file_name().to_str()?))
         .collect()
 }
 

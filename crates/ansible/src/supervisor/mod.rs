@@ -14,7 +14,8 @@
 //! Its standard input is a socket. On it the supervisor says its process number when it begins, in four bytes with the highest
 //! first, and the status in one byte when nothing is left: who reads that need not be its parent.
 //!
-//! A supervisor that is killed itself ends nothing; what it leaves becomes children of the operator, which kills them.
+//! A supervisor that is killed itself ends nothing; what it leaves becomes children of the process that has forked it, or of the
+//! operator, which kill them. Where these were killed, too, the next operator does.
 //!
 //! An `async:` job that nobody waits for ends with its run, too: a run that is over does nothing more.
 

@@ -1,12 +1,17 @@
-//! What is left of a run whose supervisor was killed: its processes become children of this one.
+//! What is left of a run whose supervisor was killed: where no preloaded process adopts it, its processes become children of
+//! this one, or of nobody who knows them where this one is killed, too.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
+    set_child_subreaper, waitpid,
+};
 
-use super::children::{KILLING, listed_by_parent};
+use super::children::{KILLING, all, listed_by_parent};
 
 /// How long is waited for what was killed.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -42,6 +47,31 @@ pub(crate) fn kill_marked(paths: &[&Path], spared: Option<u32>) {
             }
         }
     }
+}
+
+/// Kills the processes of this user that have a path among their words or in their environment, which is nobody's any longer.
+/// Blocks for up to ten seconds.
+pub(crate) fn kill_users(path: &Path) {
+    let mark = [path.display().to_string()];
+    let deadline = Instant::now() + KILLING;
+    while Instant::now() < deadline {
+        // A handle is that of one process, whoever has its number later.
+        let users = all().into_iter().filter_map(|process| {
+            let handle = pidfd_open(process, PidfdFlags::empty()).ok()?;
+            (is_own(process) && is_marked(process, &mark)).then_some(handle)
+        });
+        let killed = users.filter(|user| pidfd_send_signal(user, Signal::KILL).is_ok());
+        if killed.count() == 0 {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Whether it is another process of this one's user.
+fn is_own(process: Pid) -> bool {
+    let owner = fs::metadata(format!("/proc/{}", process.as_raw_nonzero())).map(|folder| folder.uid());
+    process != getpid() && owner.is_ok_and(|owner| owner == geteuid().as_raw())
 }
 
 /// What has ended has neither words nor an environment.

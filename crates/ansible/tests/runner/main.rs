@@ -5,8 +5,10 @@ mod set;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use steersman_ansible::{
     AnsibleEnvironment, Content, Detail, Event, EventKind, ExtraVars, Outcome, RunError, Runner, Supervisor,
@@ -128,7 +130,7 @@ async fn second_run_of_the_resource(set: &Set) {
     let folder = set.folder();
     let latest = fs::read_link(folder.join("artifacts/latest")).expect("a link");
     assert_eq!(latest.to_str(), Some("2"));
-    let names = |folder: &std::path::Path| {
+    let names = |folder: &Path| {
         let entries = fs::read_dir(folder).expect("a folder");
         let mut names: Vec<String> = entries
             .map(|entry| {
@@ -298,17 +300,8 @@ async fn nothing_of_a_run_is_left_whose_supervisor_is_killed() {
         .expect("it starts");
     let waited = tokio::spawn(run.wait());
     set.until_started().await;
-    let processes = fs::read_dir("/proc").expect("a folder").flatten();
-    let mut supervisors = processes.filter(|process| {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let line = String::from_utf8_lossy(&line).into_owned();
-        line.starts_with(env!("CARGO_BIN_EXE_steersman-ansible-supervisor"))
-            && line.contains(&set.folder().display().to_string())
-    });
-    let supervisor = supervisors.next().expect("a supervisor").file_name();
-    let id: i32 = supervisor.to_string_lossy().parse().expect("a number");
-    let id = rustix::process::Pid::from_raw(id).expect("a process");
-    rustix::process::kill_process(id, rustix::process::Signal::KILL).expect("it runs");
+    let [supervisor, _] = set.supervisor();
+    kill_process(supervisor, Signal::KILL).expect("it runs");
     let error = waited.await.expect("no panic").expect_err("no outcome");
     assert!(matches!(error, RunError::Supervisor(_)), "{error}");
     assert_eq!(set.left_of_run(), [""; 0]);
@@ -316,6 +309,28 @@ async fn nothing_of_a_run_is_left_whose_supervisor_is_killed() {
         !set.out().join("rescued").exists(),
         "no task has been failed by the end"
     );
+}
+
+#[tokio::test]
+async fn a_run_ends_whole_where_the_preloaded_process_is_killed() {
+    let Some(mut set) = Set::new("a_run_ends_whole_where_the_preloaded_process_is_killed") else {
+        return;
+    };
+    set.runner.tidy().expect("tidied");
+    set.preload();
+    let spec = set.spec("1", Set::playbook("endless.yml"));
+    let (run, _events) = set.runner.start(&spec).await.expect("it starts");
+    let canceller = run.canceller();
+    let waited = tokio::spawn(run.wait());
+    set.until_started().await;
+    let [supervisor, preloaded] = set.supervisor();
+    kill_process(preloaded, Signal::KILL).expect("it runs");
+    canceller.cancel();
+    let error = waited.await.expect("no panic").expect_err("no outcome");
+    assert!(matches!(error, RunError::Cancelled), "{error}");
+    assert_eq!(set.left(), [""; 0]);
+    let status = format!("/proc/{}/status", supervisor.as_raw_nonzero());
+    assert!(!Path::new(&status).exists(), "not even its number is left");
 }
 
 #[tokio::test]

@@ -31,7 +31,8 @@ fn is_loaded(told: &Value) -> [&Value; 4] {
 /// The processes that have the libraries.
 fn preloaded(set: &Set) -> usize {
     let folder = set.runner.preload.as_ref().expect("preloaded").interpreter();
-    let folder = folder.parent().expect("a folder").display().to_string();
+    let folder = folder.as_deref().and_then(Path::parent).expect("a folder");
+    let folder = folder.display().to_string();
     let processes = fs::read_dir("/proc").expect("a folder").flatten();
     let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
     lines
@@ -63,6 +64,13 @@ async fn a_forked_module_finds_what_it_finds_in_an_interpreter() {
         }
     }
     assert_eq!(forked["plain"]["found"]["kubeconfig"], "/of/the/run");
+
+    // Folders for temporary files are cleaned by others.
+    let script = set.runner.preload.as_ref().expect("preloaded").interpreter();
+    let folder = script.as_deref().and_then(Path::parent).expect("a folder");
+    fs::remove_dir_all(folder).expect("removed");
+    let forked = told(&set, "3").await;
+    assert_eq!(is_loaded(&forked), [true, false, false, true]);
     for task in ["raised", "exited", "killed"] {
         let (expected, found) = (&by_interpreters[task], &forked[task]);
         assert_eq!(found["rc"], expected["rc"], "{task}");

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use serde_json::Value;
 use steersman_ansible::{Content, Preload, ResourceId, RunSpec, Runner, Supervisor, write_collection};
 use steersman_testkit::ansible::Ansible;
@@ -121,11 +122,34 @@ impl Set {
                 .split(|byte| *byte == 0)
                 .any(|entry| entry == variable.as_bytes())
         });
-        left.map(|process| {
-            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).replace('\0', " ")
-        })
-        .collect()
+        let bare = fs::read_to_string(self.out().join("bare")).unwrap_or_default();
+        // One that has nothing in its environment, but for its words.
+        let bare = Path::new("/proc").join(bare.trim()).join("cmdline");
+        left.map(|process| words_in(&process.path().join("cmdline")))
+            .chain(
+                [words_in(&bare)]
+                    .into_iter()
+                    .filter(|words| words.contains("sleep")),
+            )
+            .collect()
+    }
+
+    /// The supervisor of the run that is under way, and the process that has started it.
+    pub(crate) fn supervisor(&self) -> [Pid; 2] {
+        let processes = fs::read_dir("/proc").expect("a folder").flatten();
+        let mut supervisors = processes.filter(|process| {
+            let line = words_in(&process.path().join("cmdline"));
+            line.starts_with(env!("CARGO_BIN_EXE_steersman-ansible-supervisor"))
+                && line.contains(&self.folder().display().to_string())
+        });
+        let supervisor = supervisors.next().expect("a supervisor");
+        let status = fs::read_to_string(supervisor.path().join("status")).expect("it runs");
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let process = |text: &str| Pid::from_raw(text.trim().parse().expect("a number")).expect("a process");
+        [
+            process(&supervisor.file_name().to_string_lossy()),
+            process(parent.expect("a parent")),
+        ]
     }
 
     /// The same without the process that has libraries loaded, which is of no run.
@@ -141,4 +165,9 @@ impl Set {
     fn mark(&self) -> String {
         self.folder.path().display().to_string()
     }
+}
+
+fn words_in(file: &Path) -> String {
+    let line = fs::read(file).unwrap_or_default();
+    String::from_utf8_lossy(&line).replace('\0', " ")
 }
