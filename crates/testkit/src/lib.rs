@@ -9,9 +9,9 @@
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
 //! The recordings lie beside the checkout, not in it, and the control plane is built beforehand. Where something is
-//! missing a test says so on one line and passes ([`skip`]); with `CI=true` it fails. The Go helm-operator is the
-//! exception: nothing here builds it, so what it would judge is left out wherever `HELM_OPERATOR` names no binary. So is operator-sdk, and
-//! `OPERATOR_SDK`.
+//! missing a test says so on one line and passes ([`skip`]); with `CI=true` it fails. The Go operators are the
+//! exception: nothing here builds them, so what they would judge is left out wherever `HELM_OPERATOR` and `ANSIBLE_OPERATOR` name
+//! no binary. So is operator-sdk, and `OPERATOR_SDK`.
 
 pub mod ansible;
 pub mod bundle_judge;

@@ -7,6 +7,7 @@ mod failing;
 mod faults;
 mod following;
 mod full;
+mod go_operator;
 mod making;
 mod meanwhile;
 mod overtaking;

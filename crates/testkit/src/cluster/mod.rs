@@ -43,5 +43,5 @@ pub use error::ControlPlaneError;
 pub use faults::{Call, Fault, FaultId, FaultProxy, wanted_faults};
 pub use kubeconfig::User;
 pub use memory_group::MemoryGroup;
-pub use operator::{OperatorCommand, OperatorProcess, helm_operator_or_say};
+pub use operator::{OperatorCommand, OperatorProcess, ansible_operator_or_say, helm_operator_or_say};
 pub use test_cluster::{TestCluster, number_of_releases};

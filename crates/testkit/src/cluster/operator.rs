@@ -29,6 +29,19 @@ pub fn helm_operator_or_say(test: &str) -> Option<PathBuf> {
     binary
 }
 
+/// The Go ansible-operator, the program that `ANSIBLE_OPERATOR` names. `None` as for [`helm_operator_or_say`].
+#[must_use]
+pub fn ansible_operator_or_say(test: &str) -> Option<PathBuf> {
+    let binary = environment::path_variable("ANSIBLE_OPERATOR");
+    if binary.is_none() {
+        not_judged(
+            test,
+            "ANSIBLE_OPERATOR names no binary of the Go ansible-operator",
+        );
+    }
+    binary
+}
+
 /// What to run, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct OperatorCommand<'a> {
