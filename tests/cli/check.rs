@@ -208,6 +208,20 @@ fn what_counts_is_what_is_deployed() {
         "{text}"
     );
 
+    // A role of another name in the place of the one that is bound.
+    project.write(path, &whole);
+    let role = "config/rbac/role.yaml";
+    let before = fs::read_to_string(project.path().join(role)).unwrap();
+    let generate = ["rbac", "generate", "--name=another", "--output", role];
+    assert_eq!(project.run(&generate).code, Some(0));
+    let text = found(&project, &["--strict"], 1);
+    let expect = "gives the ClusterRole manager-role, which nothing here defines\n";
+    assert!(
+        text.contains("config/rbac/role_binding.yaml:") && text.contains(expect),
+        "{text}"
+    );
+    project.write(role, &before);
+
     project.write(path, &whole.replace("- ../rbac", "- ../nowhere"));
     let text = found(&project, &[], 1);
     assert!(

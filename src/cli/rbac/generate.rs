@@ -20,7 +20,7 @@ use crate::cli::{Failure, report};
 const EXAMPLES: &str = "\
 Examples:
   # The roles for this project's watches.yaml
-  steersman rbac generate --name shop-operator --output config/rbac/role.yaml
+  steersman rbac generate --output config/rbac/role.yaml
 
   # Roles in the two namespaces that the operator watches, with bindings
   steersman rbac generate --watch-namespace shop,museum --service-account shop-operator

@@ -10,7 +10,7 @@ use super::Failure;
 const EXAMPLES: &str = "\
 Examples:
   # The roles for this project's watches.yaml
-  steersman rbac generate --name shop-operator --output config/rbac/role.yaml
+  steersman rbac generate --output config/rbac/role.yaml
 
   # Is the role in this file what the operator needs?
   steersman rbac check --role config/rbac/role.yaml";

@@ -5,7 +5,7 @@
 //! confinement  whether the author of a resource can reach whatever the operator can
 //! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
 //! deployed     definitions and roles are those that the project's kustomization has
-//! roles        hold what the operator needs for the charts and tasks
+//! roles        hold what the operator needs for the charts and tasks; those that are bound are there
 //! ansible      roles and playbooks: what they name is there, specifications of arguments fit the defaults
 //! samples      fit their definitions, and nothing in them is dropped
 //! ```
@@ -156,6 +156,7 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
         samples::check(project, &watched.kind, &mut findings);
         roles::check_tasks(project, watched, &mut findings);
     }
+    roles::check_bindings(project, &mut findings);
     findings.sort();
     findings.dedup();
     findings

@@ -12,6 +12,8 @@ use super::manifests::Document;
 use super::{AnsibleWatched, Finding, Project, Watched, definitions, deployed};
 
 const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
+const ROLES: [&str; 2] = ["ClusterRole", "Role"];
+const BINDINGS: [&str; 2] = ["ClusterRoleBinding", "RoleBinding"];
 
 /// Whether the project's roles hold what the operator needs for a watch. Projects without any role have it elsewhere.
 pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec<Finding>) {
@@ -68,56 +70,86 @@ fn check_missing(
             kind.kind
         );
         let hint = "its rules have to name these verbs";
-        let (file, line) = place_of(project, main);
+        let (file, line) = place_of(project, main, "/rules");
         findings.push(Finding::error(file, line, message).with_hint(hint));
     }
 }
 
+/// Whether each role that is given to somebody is there. A project without any has them elsewhere.
+pub(super) fn check_bindings(project: &Project<'_>, findings: &mut Vec<Finding>) {
+    let objects = objects(project);
+    let roles: Vec<&Value> = objects
+        .iter()
+        .copied()
+        .filter(|object| is_one_of(object, &ROLES))
+        .collect();
+    if roles.is_empty() {
+        return;
+    }
+    for binding in objects.iter().filter(|object| is_one_of(object, &BINDINGS)) {
+        let wanted = &binding["roleRef"];
+        let name = wanted["name"].as_str().unwrap_or_default();
+        if is_of_kubernetes(name) || roles.iter().any(|role| is_meant(role, wanted)) {
+            continue;
+        }
+        let message = format!(
+            "{} gives the {} {name}, which nothing here defines",
+            binding["metadata"]["name"].as_str().unwrap_or("this"),
+            wanted["kind"].as_str().unwrap_or("role"),
+        );
+        let hint = "`rbac generate --name` says what its roles are called";
+        let (file, line) = place_of(project, binding, "/roleRef");
+        findings.push(Finding::warning(file, line, message).with_hint(hint));
+    }
+}
+
+/// Whether every cluster has a role.
+fn is_of_kubernetes(name: &str) -> bool {
+    name.starts_with("system:") || ["admin", "cluster-admin", "edit", "view"].contains(&name)
+}
+
+fn is_meant(role: &Value, reference: &Value) -> bool {
+    role["kind"] == reference["kind"] && role["metadata"]["name"] == reference["name"]
+}
+
 /// The roles that are bound to somebody; users' roles to read or edit resources are not. All of them where the project
-/// binds none. They are those that are deployed, where the project says what is.
+/// binds none.
 fn roles<'a>(project: &Project<'a>) -> Vec<&'a Value> {
-    let objects: Vec<&'a Value> = if let Some(deployed) = &project.deployed {
-        deployed.objects.iter().collect()
-    } else {
-        let documents = project.manifests.documents.iter();
-        documents.map(|document| &document.value).collect()
-    };
-    let bindings = ["ClusterRoleBinding", "RoleBinding"];
+    let objects = objects(project);
     let bound: Vec<&Value> = objects
         .iter()
-        .filter(|object| is_one_of(object, &bindings))
+        .filter(|object| is_one_of(object, &BINDINGS))
         .map(|object| &object["roleRef"])
         .collect();
-    let is_bound = |object: &Value| {
-        let name = &object["metadata"]["name"];
-        bound
-            .iter()
-            .any(|role| role["kind"] == object["kind"] && role["name"] == *name)
-    };
-    let roles = objects
-        .into_iter()
-        .filter(|object| is_one_of(object, &["ClusterRole", "Role"]));
+    let is_bound = |role: &Value| bound.iter().any(|reference| is_meant(role, reference));
+    let roles = objects.into_iter().filter(|object| is_one_of(object, &ROLES));
     roles
         .filter(|object| bound.is_empty() || is_bound(object))
         .collect()
+}
+
+/// What is deployed, where the project says it, and else what its folders have.
+fn objects<'a>(project: &Project<'a>) -> Vec<&'a Value> {
+    if let Some(deployed) = &project.deployed {
+        return deployed.objects.iter().collect();
+    }
+    let documents = project.manifests.documents.iter();
+    documents.map(|document| &document.value).collect()
 }
 
 fn is_one_of(object: &Value, kinds: &[&str]) -> bool {
     object["apiVersion"] == API_VERSION && kinds.iter().any(|kind| object["kind"] == *kind)
 }
 
-/// Where a role is written.
-fn place_of<'a>(project: &Project<'a>, role: &Value) -> (&'a str, u32) {
+/// Where a field of an object is written.
+fn place_of<'a>(project: &Project<'a>, object: &Value, field: &str) -> (&'a str, u32) {
+    let place = |document: &'a Document| (document.file.as_str(), document.line_of(field));
     let Some(deployed) = &project.deployed else {
         let mut documents = project.manifests.documents.iter();
-        let document = documents.find(|document| document.value == *role);
+        let document = documents.find(|document| document.value == *object);
         return document.map_or(("", 0), place);
     };
-    deployed::source_of(project, role).map_or((deployed.file, 0), place)
-}
-
-fn place(document: &Document) -> (&str, u32) {
-    (&document.file, document.line_of("/rules"))
+    deployed::source_of(project, object).map_or((deployed.file, 0), place)
 }
 
 fn granted(role: &Value) -> Vec<Granted> {
