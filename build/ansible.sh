@@ -3,9 +3,10 @@
 #
 #   build/ansible.sh           make it if it is missing; the last line of standard output is the folder
 #   build/ansible.sh --find    the same without making it: status 1 and a hint when it is missing
+#   build/ansible.sh --of molecule     the same environment with molecule; before --find
 #
 # PYTHON: the interpreter, 3.11 or newer; python3 otherwise.
-# The folder is ${XDG_CACHE_HOME:-~/.cache}/steersman/ansible/VERSION; VERSION follows from the pins in build/ansible and from
+# The folder is ${XDG_CACHE_HOME:-~/.cache}/steersman/ansible/VERSION; VERSION follows from the pins of the set in build/ansible and from
 # the interpreter. Programs are in its bin/, kubernetes.core is in its collections/, which ANSIBLE_COLLECTIONS_PATH can name.
 # Progress goes to standard error, by build/progress.sh.
 set -euo pipefail
@@ -14,6 +15,14 @@ here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 . "$here/progress.sh"
 
 requirements=$here/ansible/requirements.txt
+lists=("$requirements")
+set_name=ansible
+if [ "${1:-}" = --of ]; then
+    [ "${2:-}" = molecule ] || { echo "ansible: there is no set ${2:-}" >&2; exit 2; }
+    lists+=("$here/ansible/molecule.txt")
+    set_name=molecule
+    shift 2
+fi
 collections=$here/ansible/collections.txt
 
 say() { erase_line; printf 'ansible: %s\n' "$*" >&2; }
@@ -24,7 +33,7 @@ python=$(command -v "${PYTHON:-python3}") || fail "${PYTHON:-python3} is not ins
     fail "$python is $("$python" --version), and 3.11 or newer is needed: name another by PYTHON"
 
 # Changes whenever a pinned version or the interpreter does, so an old folder is never taken for a new one.
-pins_sum=$({ cat "$requirements" "$collections"; "$python" --version; echo "$python"; } | cksum | cut -d ' ' -f 1)
+pins_sum=$({ cat "${lists[@]}" "$collections"; "$python" --version; echo "$python"; } | cksum | cut -d ' ' -f 1)
 version=$(sed -n 's/^ansible-core==//p' "$requirements")
 cache="${XDG_CACHE_HOME:-${HOME:?HOME is not set}/.cache}/steersman/ansible"
 folder="$cache/$version-$pins_sum"
@@ -34,7 +43,7 @@ if [ -d "$folder" ]; then
     echo "$folder"
     exit 0
 fi
-[ "${1:-}" != --find ] || fail "$folder is not there - run build/ansible.sh"
+[ "${1:-}" != --find ] || fail "$folder is not there - run build/ansible.sh$([ "$set_name" = ansible ] || echo " --of $set_name")"
 
 clean_up() {
     [ -z "${step_process:-}" ] || kill "$step_process" 2>/dev/null || true
@@ -63,7 +72,7 @@ step() {
 make_environment() {
     "$python" -m venv "$scratch/whole" || { echo "the module venv is missing: on Debian, install python3-venv"; return 1; }
 }
-install_packages() { "$scratch/whole/bin/pip" install --no-input --require-virtualenv -r "$requirements"; }
+install_packages() { "$scratch/whole/bin/pip" install --no-input --require-virtualenv "${lists[@]/#/--requirement=}"; }
 download_collection() {
     "$scratch/whole/bin/pip" download --no-input --no-deps --only-binary :all: -r "$collections" -d "$scratch" &&
         "$scratch/whole/bin/python3" - "$scratch"/ansible-*.whl "$scratch/whole/collections" <<'PYTHON'

@@ -10,7 +10,7 @@
 # of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
 # the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
 # are to be; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which
-# pods run.
+# pods run; `kustomize`: what molecule's scenarios deploy with.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
 # of envtest lacks is built beside it: the one of KUBEBUILDER_ASSETS, else the newest that setup-envtest has downloaded.
@@ -37,6 +37,11 @@ case $set_name in
         pins="$modules/go.mod $modules/helm/go.mod"
         minutes="4 to 9"
         [ "$set_name" = demo ] || minutes="5 to 12" ;;
+    kustomize)
+        programs=kustomize
+        modules=$here/kustomize
+        pins=$modules/go.mod
+        minutes=1 ;;
     registry)
         programs=crane
         modules=$here/registry
@@ -68,6 +73,7 @@ crane_version=$(pinned github.com/google/go-containerregistry "$here/registry/go
 containerd_version=$(pinned github.com/containerd/containerd/v2 "$here/node/containerd/go.mod")
 case $set_name in
     registry) version=$crane_version ;;
+    kustomize) version=$(pinned sigs.k8s.io/kustomize/kustomize/v5 "$here/kustomize/go.mod") ;;
     bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
     kstatus-judge) version=$(pinned sigs.k8s.io/cli-utils "$here/kstatus-judge/go.mod") ;;
     *) version=$kubernetes_version ;;
@@ -94,6 +100,7 @@ package_of() {
         etcd) echo go.etcd.io/etcd/server/v3 ;;
         helm) echo helm.sh/helm/v4/cmd/helm ;;
         crane) echo github.com/google/go-containerregistry/cmd/crane ;;
+        kustomize) echo sigs.k8s.io/kustomize/kustomize/v5 ;;
         *-judge) echo . ;;
         containerd | containerd-shim-runc-v2 | ctr) echo "github.com/containerd/containerd/v2/cmd/$1" ;;
         *) echo "k8s.io/kubernetes/cmd/$1" ;;
@@ -114,7 +121,7 @@ linker_flags_of() {
     case $1 in
         helm) echo "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" ;;
         crane) echo "-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=$crane_version" ;;
-        *-judge) echo "-s -w" ;;
+        *-judge | kustomize) echo "-s -w" ;;
         containerd*|ctr) echo "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" ;;
         *) echo "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" ;;
     esac

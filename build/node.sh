@@ -78,6 +78,8 @@ reason=$(probe 2>&1) || cannot "this machine grants no containers: ${reason##*$'
 
 assets=$(build/control-plane.sh)
 node=$(build/control-plane.sh --of node)
+kustomize=$(build/control-plane.sh --of kustomize)
+molecule=$(build/ansible.sh --of molecule)
 
 # download PACKAGE: by the lists of packages that the system has, or by new ones, which it does not get
 download() {
@@ -153,12 +155,39 @@ build/python-image.sh "$work/python"
 (cd examples/visitors-ansible && "$program" build --binary "$program" --from "oci:$work/python" \
     -t registry.test/visitors-ansible:v1 -o "$work/images/roles.tar") >"$work/build.log" 2>&1 ||
     { cat "$work/build.log" >&2; exit 1; }
+
+# A new project, which molecule tests: a kind whose role makes a ConfigMap.
+make_project() {
+    mkdir "$work/project"
+    cd "$work/project"
+    "$program" init --plugins ansible --domain example.com --group cache --version v1alpha1 --kind Memcached --generate-role
+    cat >>roles/memcached/tasks/main.yml <<'END'
+- name: Make a ConfigMap
+  kubernetes.core.k8s:
+    definition:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: memcached, namespace: '{{ ansible_operator_meta.namespace }}'}
+      data: {by: '{{ ansible_operator_meta.name }}'}
+END
+    cat >>molecule/default/tasks/memcached_test.yml <<'END'
+- name: Look for the ConfigMap
+  ansible.builtin.assert:
+    that: >-
+      query('kubernetes.core.k8s', api_version='v1', kind='ConfigMap', namespace=namespace,
+            resource_name='memcached')[0].data.by == 'memcached-sample'
+END
+    "$program" rbac generate --output config/rbac/role.yaml
+    "$program" build --binary "$program" --from "oci:$work/python" -t registry.test/memcached-operator:v1 \
+        -o "$work/images/project.tar"
+}
+(make_project) >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 rm -r "$work/python"
 for file in "$program" "$work/images/operator-v1.tar"; do
     [ "$(stat -c %s "$file")" -le 25000000 ] || { say "FAILED: ${file##*/} is larger than 25 MB"; exit 1; }
 done
 
-export assets node cni work cgroup steersman="$program"
+export assets node cni kustomize molecule work cgroup steersman="$program"
 # In a session of its own: Ctrl-C is for this process, which ends all of it at once. The first process of the namespaces is in
 # cgroups of its own, which are the roots of what is seen from within; `unshare`, which has to wait outside, is not: of the
 # second version, a cgroup with a process that nobody inside can move hands nothing down.

@@ -4,7 +4,7 @@
 # What it proves: the image of `steersman build` runs where `restricted` is enforced, with a ServiceAccount's token and the
 # role of deploy/; pods of its releases really run; an upgrade of the operator, and its death, leave them serving; it comes
 # back and heals what changed meanwhile; and it goes without leaving anything. The same for the site as roles, in an image upon
-# one with Python: its runs have what the image and config/manager give them, and no more.
+# one with Python: its runs have what the image and config/manager give them, and no more. And a new project passes its scenarios of molecule.
 set -Eeuo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -75,6 +75,8 @@ main() {
     heal_by_roles
     print_memory
     undeploy
+    test_project local
+    test_project default
     say "all of it holds ($SECONDS s, $((SECONDS - began)) of them for roles)"
 }
 
@@ -135,6 +137,21 @@ heal_by_roles() {
     kubectl wait --namespace "$site" --for=create "service/$site-backend" --timeout=180s >/dev/null
     kubectl wait --namespace "$site" --for=condition=Successful "visitorssite/$site" --timeout=180s >/dev/null
     say "a run has healed what was changed"
+}
+
+# test_project SCENARIO: what molecule says of a new project
+test_project() {
+    local began=$SECONDS log="$work/molecule-$1.log"
+    (
+        cd "$work/project"
+        export PATH="$molecule/bin:$PATH" ANSIBLE_COLLECTIONS_PATH="$molecule/collections" XDG_CACHE_HOME="$work/cache"
+        export STEERSMAN="$steersman" KUSTOMIZE_PATH="$kustomize/kustomize" NO_COLOR=1
+        export OPERATOR_IMAGE=registry.test/memcached-operator:v1 OPERATOR_PULL_POLICY=Never
+        molecule test --scenario-name "$1"
+    ) >"$log" 2>&1 || fail "molecule test -s $1: $(tail -n 60 "$log")"
+    # Each scenario asks whether what the role makes is there.
+    grep -q 'Look for the ConfigMap' "$log" || fail "molecule test -s $1 has tested nothing: $(cat "$log")"
+    say "\`molecule test -s $1\` passes ($((SECONDS - began)) s)"
 }
 
 # The page, from one of the pods that the Service would send a visitor to.
