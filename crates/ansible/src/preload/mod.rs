@@ -1,7 +1,7 @@
 //! Libraries of modules, loaded once for many runs.
 //!
-//! Each module of a playbook is a new process of Python, and half of its time goes into loading libraries: that of Kubernetes
-//! alone takes half a second. So a process loads them once, and a module is a fork of it. A fork belongs to its run like any
+//! Each module of a playbook is a new process of Python, and most of its time goes into loading libraries, that of Kubernetes
+//! before all others, and into compiling what Ansible sends with it. So a process does that once, and a module is a fork of it. A fork belongs to its run like any
 //! other process, has the run's environment, and nothing that a module does is seen by another one:
 //!
 //! ```text
@@ -50,10 +50,11 @@ pub use module::{ModuleError, run_module};
 /// Names the socket of a run that modules are asked for by.
 pub(crate) const SOCKET: &str = "STEERSMAN_MODULES";
 
-/// The program of the preloaded process.
-const PROGRAM: &str = include_str!("preloaded.py");
-/// Where it is in the folder of a [`Preload`].
-const PROGRAM_FILE: &str = "preloaded.py";
+/// The program of the preloaded process, which begins with the first file.
+const PROGRAM: [(&str, &str); 2] = [
+    ("preloaded.py", include_str!("preloaded.py")),
+    ("compiled.py", include_str!("compiled.py")),
+];
 /// How long libraries are kept without a run.
 const IDLE: Duration = Duration::from_mins(1);
 
@@ -128,7 +129,7 @@ impl Preload {
         // One at a time: what is half written does not run.
         let _held = shared.forker.lock().unwrap_or_else(PoisonError::into_inner);
         let script = script(folder);
-        if !(script.exists() && folder.join(PROGRAM_FILE).exists()) {
+        if !(script.exists() && PROGRAM.iter().all(|(name, _)| folder.join(name).exists())) {
             folder::make(folder).ok()?;
             write(folder, &shared.python, &shared.run_module).ok()?;
         }
@@ -202,7 +203,7 @@ impl Preload {
         }
         let mut command = Command::new(&self.0.python);
         command
-            .arg(self.0.folder.path().join(PROGRAM_FILE))
+            .arg(self.0.folder.path().join(PROGRAM[0].0))
             .envs(&self.0.environment);
         let forker = Arc::new(Forker::start(command)?);
         *held = Some(Arc::clone(&forker));
@@ -242,7 +243,9 @@ fn script(folder: &Path) -> PathBuf {
 
 /// Writes what is executed.
 fn write(folder: &Path, python: &Path, run_module: &[OsString]) -> io::Result<()> {
-    fs::write(folder.join(PROGRAM_FILE), PROGRAM)?;
+    for (name, text) in PROGRAM {
+        fs::write(folder.join(name), text)?;
+    }
     let script = script(folder);
     fs::write(&script, script_text(python, run_module)?)?;
     fs::set_permissions(&script, Permissions::from_mode(0o700))

@@ -16,6 +16,9 @@ import sys
 import time
 import types
 
+# Beside this file.
+import compiled
+
 # What modules for Kubernetes and those of Ansible load. What is not there is not loaded.
 LIBRARIES = [
     "kubernetes",
@@ -46,6 +49,7 @@ def load():
             importlib.import_module(name)
         except Exception:  # It is the module's business what is wrong with it.
             pass
+    compiled.prepare()
     # What is never looked at again is not copied into each child.
     gc.collect()
     gc.freeze()
@@ -422,6 +426,7 @@ def listed(folder):
         return []
 
 
+del sys.modules["compiled"]
 if sys.path[0] == os.path.dirname(os.path.realpath(__file__)):
     del sys.path[0]
 forks_runs()

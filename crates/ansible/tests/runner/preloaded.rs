@@ -52,6 +52,9 @@ async fn a_forked_module_finds_what_it_finds_in_an_interpreter() {
     let forked = told(&set, "2").await;
     assert_eq!(is_loaded(&forked), [true, false, false, true]);
     assert_eq!(preloaded(&set), 1, "what belongs to a run has gone with it");
+    assert_eq!(by_interpreters["plain"]["is_compiled"], false);
+    assert_eq!(forked["plain"]["is_compiled"], true);
+    assert_eq!(forked["plain"]["found"]["code"], "ansible/module_utils/basic.py");
     for task in ["plain", "own", "seeded", "background"] {
         let (expected, found) = (&by_interpreters[task]["found"], &forked[task]["found"]);
         assert!(expected.is_object());

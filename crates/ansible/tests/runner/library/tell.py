@@ -56,9 +56,17 @@ def main():
         "kubeconfig": kubernetes.config.kube_config.KUBE_CONFIG_DEFAULT_LOCATION,
         "temporary": tempfile.gettempdir(),
         "flags": str(sys.flags),
+        "code": AnsibleModule.exit_json.__code__.co_filename.rpartition(".zip/")[2],
         "input": os.read(0, 100).decode(),
     }
-    module.exit_json(changed=False, is_loaded=LOADED, found=found)
+    module.exit_json(changed=False, is_loaded=LOADED, is_compiled=is_compiled(), found=found)
+
+
+def is_compiled():
+    """Whether what comes with modules was compiled before."""
+    import zipimport
+
+    return zipimport._compile_source.__module__ != "zipimport"
 
 
 if __name__ == "__main__":
