@@ -89,7 +89,7 @@ pub(super) fn check_bindings(project: &Project<'_>, findings: &mut Vec<Finding>)
     for binding in objects.iter().filter(|object| is_one_of(object, &BINDINGS)) {
         let wanted = &binding["roleRef"];
         let name = wanted["name"].as_str().unwrap_or_default();
-        if is_of_kubernetes(name) || roles.iter().any(|role| is_meant(role, wanted)) {
+        if is_of_kubernetes(wanted) || roles.iter().any(|role| is_meant(role, wanted)) {
             continue;
         }
         let message = format!(
@@ -104,8 +104,13 @@ pub(super) fn check_bindings(project: &Project<'_>, findings: &mut Vec<Finding>)
 }
 
 /// Whether every cluster has a role.
-fn is_of_kubernetes(name: &str) -> bool {
-    name.starts_with("system:") || ["admin", "cluster-admin", "edit", "view"].contains(&name)
+fn is_of_kubernetes(reference: &Value) -> bool {
+    let name = reference["name"].as_str().unwrap_or_default();
+    let own: &[&str] = match reference["kind"].as_str() {
+        Some("ClusterRole") => &["admin", "cluster-admin", "edit", "view"],
+        _ => &["extension-apiserver-authentication-reader"],
+    };
+    name.starts_with("system:") || own.contains(&name)
 }
 
 fn is_meant(role: &Value, reference: &Value) -> bool {
