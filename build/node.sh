@@ -181,7 +181,9 @@ END
     "$program" build --binary "$program" --from "oci:$work/python" -t registry.test/memcached-operator:v1 \
         -o "$work/images/project.tar"
 }
-(make_project) >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+# In the background, where a step that fails ends it.
+make_project >"$work/build.log" 2>&1 &
+wait $! || { cat "$work/build.log" >&2; exit 1; }
 rm -r "$work/python"
 for file in "$program" "$work/images/operator-v1.tar"; do
     [ "$(stat -c %s "$file")" -le 25000000 ] || { say "FAILED: ${file##*/} is larger than 25 MB"; exit 1; }

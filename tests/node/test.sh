@@ -145,11 +145,10 @@ test_project() {
     # There is no Galaxy to ask for what requirements.yml names; what the role needs is there.
     echo 'prerun: false' >"$work/molecule.yml"
     (
-        cd "$work/project"
         export PATH="$molecule/bin:$PATH" ANSIBLE_COLLECTIONS_PATH="$molecule/collections" XDG_CACHE_HOME="$work/cache"
         export STEERSMAN="$steersman" KUSTOMIZE_PATH="$kustomize/kustomize" NO_COLOR=1
         export OPERATOR_IMAGE=registry.test/memcached-operator:v1 OPERATOR_PULL_POLICY=Never
-        molecule --base-config "$work/molecule.yml" test --scenario-name "$1"
+        cd "$work/project" && molecule --base-config "$work/molecule.yml" test --scenario-name "$1"
     ) >"$log" 2>&1 || fail "molecule test -s $1: $(tail -n 60 "$log")"
     # Each scenario asks whether what the role makes is there.
     grep -q 'Look for the ConfigMap' "$log" || fail "molecule test -s $1 has tested nothing: $(cat "$log")"
