@@ -13,6 +13,9 @@ const FIRST: usize = 7;
 /// and however they repeat themselves, and its time does not depend on how often one is found.
 pub(super) struct TextIndex<'a> {
     text: &'a [u8],
+    /// No text that is looked for is longer.
+    depth: usize,
+    /// Empty until a text is looked for that may be there: in most lines of a log none is.
     order: Vec<u32>,
     /// Which four bytes follow a place, by their hash.
     starts: Vec<u64>,
@@ -36,7 +39,8 @@ impl<'a> TextIndex<'a> {
         }
         Self {
             text,
-            order: order(text, longest),
+            depth: longest,
+            order: Vec::new(),
             starts,
             found: Vec::new(),
         }
@@ -49,6 +53,9 @@ impl<'a> TextIndex<'a> {
             if self.starts[bit / 64] & (1 << (bit % 64)) == 0 {
                 return;
             }
+        }
+        if self.order.is_empty() {
+            self.order = order(self.text, self.depth);
         }
         let order = self.order.as_slice();
         let first = order.partition_point(|&at| self.at(at, other.len()) < other);
