@@ -23,8 +23,8 @@ const PREFIX: &str = ".scratch-";
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,
-    /// Its lock.
-    _held: File,
+    /// Locked for as long as it is open.
+    lock: File,
 }
 
 impl Scratch {
@@ -43,15 +43,15 @@ impl Scratch {
                 .prefix(PREFIX)
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir_in(root)?;
-            let held = match File::open(folder.path()) {
+            let lock = match File::open(folder.path()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                held => held?,
+                lock => lock?,
             };
             // File systems of networks may know no locks of folders. There nothing is removed, either.
-            let _ = flock(&held, FlockOperation::LockExclusive);
+            let _ = flock(&lock, FlockOperation::LockExclusive);
             // Whoever starts at this moment may have removed it before it was locked.
             if fs::symlink_metadata(folder.path()).is_ok() {
-                return Ok(Self { folder, _held: held });
+                return Ok(Self { folder, lock });
             }
         }
     }
@@ -59,6 +59,21 @@ impl Scratch {
     /// For files that are to go with it.
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Makes it again where somebody has removed it: at the same place, and nobody's for no moment.
+    pub(crate) fn restore(&mut self) -> io::Result<()> {
+        let path = self.folder.path();
+        if fs::symlink_metadata(path).is_ok() {
+            return Ok(());
+        }
+        let root = path.parent().ok_or(io::ErrorKind::NotFound)?;
+        let made = Self::in_folder(root)?;
+        fs::rename(made.folder.path(), path)?;
+        // It is at the other place now.
+        let _ = made.folder.keep();
+        drop(std::mem::replace(&mut self.lock, made.lock));
+        Ok(())
     }
 
     /// Removes it.
@@ -73,14 +88,21 @@ pub(crate) fn tidy(root: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries?,
     };
+    let mut left = Vec::new();
     for entry in entries {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(PREFIX)
-            && let Some(_held) = left_behind(&entry.path())?
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if name.to_string_lossy().starts_with(PREFIX)
+            && let Some(held) = left_behind(&path)?
         {
-            orphans::kill_users(&entry.path());
-            fs::remove_dir_all(entry.path())?;
+            left.push((path, held));
         }
+    }
+    // Of all at once: processes of one run are in several folders.
+    let paths: Vec<&Path> = left.iter().map(|(path, _)| path.as_path()).collect();
+    orphans::kill_users(&paths);
+    for (path, _held) in &left {
+        fs::remove_dir_all(path)?;
     }
     Ok(())
 }
@@ -152,6 +174,22 @@ mod tests {
 
         held.close().unwrap();
         assert!(!names(root.path()).contains(&held_name));
+    }
+
+    #[test]
+    fn a_folder_that_was_removed_is_made_again_and_is_held() {
+        let root = tempfile::tempdir().unwrap();
+        let mut held = Scratch::new(root.path()).unwrap();
+        fs::write(held.path().join("file"), "").unwrap();
+        held.restore().unwrap();
+        assert!(held.path().join("file").exists(), "it was there");
+        fs::remove_dir_all(held.path()).unwrap();
+        held.restore().unwrap();
+        assert_eq!(names(root.path()).len(), 1);
+        tidy(root.path()).unwrap();
+        assert!(held.path().exists());
+        held.close().unwrap();
+        assert_eq!(names(root.path()), [""; 0]);
     }
 
     /// Where all of its guards were killed, too.

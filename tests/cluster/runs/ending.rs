@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use steersman_testkit::cluster::OperatorProcess;
 
-use super::{MAP, Roles, says, words};
+use super::{MAP, Roles, all_processes, parent, says, words};
 use crate::bench::{condition, wait_until};
 
 /// Makes the map, then waits until a file is there.
@@ -55,8 +57,9 @@ async fn nothing_is_left_of_a_run_whose_guards_are_killed_with_the_operator() {
     roles.bench.apply_web("shop", says("one")).await;
     roles.wait_map("shop", "one").await;
     let [supervisor, preloaded] = guards(&roles);
-    kill(supervisor);
-    operator.kill().await.unwrap();
+    let ids = below(supervisor);
+    end_at_once(operator, &[supervisor]).await;
+    wait_until("the end of all", || ids.iter().all(|id| !exists(*id))).await;
     wait_until("the end of the run", || roles.processes().is_empty()).await;
     wait_until("the end of its guard", || !exists(preloaded)).await;
 
@@ -65,15 +68,13 @@ async fn nothing_is_left_of_a_run_whose_guards_are_killed_with_the_operator() {
     wait_until("the second run", || !roles.processes().is_empty()).await;
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let [supervisor, preloaded] = guards(&roles);
-    kill(preloaded);
-    kill(supervisor);
-    operator.kill().await.unwrap();
+    let ids = below(supervisor);
+    end_at_once(operator, &[preloaded, supervisor]).await;
     let left = roles.processes();
     assert!(
         left.iter().any(|line| line.contains("ansible-runner")),
         "{left:?}"
     );
-    let ids = roles.process_ids();
     let operator = roles.operator().await;
     wait_until("the end of what is left", || ids.iter().all(|id| !exists(*id))).await;
     roles.write("runs.go", "");
@@ -86,18 +87,36 @@ async fn nothing_is_left_of_a_run_whose_guards_are_killed_with_the_operator() {
 fn guards(roles: &Roles) -> [u32; 2] {
     let mut ids = roles.process_ids().into_iter();
     let supervisor = ids.find(|id| words(*id).contains("supervise-run")).unwrap();
-    let status = std::fs::read_to_string(format!("/proc/{supervisor}/status")).unwrap();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    [supervisor, parent.unwrap().trim().parse().unwrap()]
+    [supervisor, parent(supervisor)]
+}
+
+/// A process and all that it and its children have started.
+fn below(process: u32) -> Vec<u32> {
+    let mut found = vec![process];
+    let all: Vec<u32> = all_processes().collect();
+    for at in 0.. {
+        let Some(&next) = found.get(at) else { break };
+        found.extend(all.iter().filter(|id| parent(**id) == next));
+    }
+    found
 }
 
 fn exists(process: u32) -> bool {
     !words(process).is_empty()
 }
 
-fn kill(process: u32) {
-    let process = rustix::process::Pid::from_raw(process.cast_signed()).unwrap();
-    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+/// Kills an operator with others; it sees none of them end.
+async fn end_at_once(operator: OperatorProcess, others: &[u32]) {
+    let id = operator.id().await.unwrap();
+    send(id, Signal::STOP);
+    for process in others {
+        send(*process, Signal::KILL);
+    }
+    operator.kill().await.unwrap();
+}
+
+fn send(process: u32, signal: Signal) {
+    kill_process(Pid::from_raw(process.cast_signed()).unwrap(), signal).unwrap();
 }
 
 #[tokio::test]

@@ -193,15 +193,25 @@ impl Roles {
     /// The numbers of these processes.
     fn process_ids(&self) -> Vec<u32> {
         let folder = self.bench.folder.path().display().to_string();
-        let all = fs::read_dir("/proc").unwrap().flatten();
-        let ids = all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
         // What has libraries loaded is of no run, nor is it below one.
-        ids.filter(|id| {
+        let is_of_run = |id: &u32| {
             let words = words(*id);
             words.contains(&folder) && !words.contains("/preloaded.py")
-        })
-        .collect()
+        };
+        all_processes().filter(is_of_run).collect()
     }
+}
+
+fn all_processes() -> impl Iterator<Item = u32> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
+}
+
+/// The number of a process's parent; zero where there is none.
+fn parent(process: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+    parent.and_then(|id| id.trim().parse().ok()).unwrap_or_default()
 }
 
 /// The command line of a process; empty where there is none.

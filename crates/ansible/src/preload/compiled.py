@@ -30,12 +30,13 @@ def prepare():
     """Compiles what is installed, and has archives take it."""
     if compiles is None:
         return
-    writes_none = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
+    kept = sys.dont_write_bytecode, _imp.check_hash_based_pycs
+    # What is kept beside a file is taken where it is of this file, and else left as it is.
+    sys.dont_write_bytecode, _imp.check_hash_based_pycs = True, "always"
     for path in files():
         if len(codes) < MOST:
             remember(path)
-    sys.dont_write_bytecode = writes_none
+    sys.dont_write_bytecode, _imp.check_hash_based_pycs = kept
     zipimport._compile_source = compile_source
 
 
@@ -55,7 +56,6 @@ def remember(path):
             return
         loader = importlib.machinery.SourceFileLoader("module", path)
         source = loader.get_data(path)
-        # What is kept beside the file is used where it is of this file.
         code = loader.get_code("module")
         if loader.get_data(path) == source:
             codes[digest(source)] = code

@@ -28,8 +28,8 @@ mod module;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, Permissions};
-use std::io;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,6 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use crate::folder;
 use crate::scratch::Scratch;
 use crate::supervisor::orphans;
 use forker::Forker;
@@ -83,8 +82,11 @@ struct Shared {
     python: PathBuf,
     environment: BTreeMap<String, String>,
     run_module: Vec<OsString>,
-    folder: Scratch,
+    folder: PathBuf,
+    scratch: Mutex<Scratch>,
     forker: Mutex<Option<Arc<Forker>>>,
+    /// Those that have been given up go on as long as runs are below them.
+    forkers: Mutex<Vec<Weak<Forker>>>,
 }
 
 /// A use of the preloaded process, which goes on at least until this is dropped.
@@ -114,26 +116,29 @@ impl Preload {
             python: python.to_path_buf(),
             environment: environment.clone(),
             run_module: run_module.to_vec(),
-            folder,
+            folder: folder.path().to_path_buf(),
+            scratch: Mutex::new(folder),
             forker: Mutex::default(),
+            forkers: Mutex::default(),
         }));
-        this.try_script(&script(this.0.folder.path()))?;
+        this.try_script(&script(&this.0.folder))?;
         Ok(this)
     }
 
     /// What modules are to be run by, written again where it was removed: folders for temporary files are cleaned by others. None
     /// where that can't be done.
     pub fn interpreter(&self) -> Option<PathBuf> {
-        let shared = &self.0;
-        let folder = shared.folder.path();
-        // One at a time: what is half written does not run.
-        let _held = shared.forker.lock().unwrap_or_else(PoisonError::into_inner);
-        let script = script(folder);
-        if !(script.exists() && PROGRAM.iter().all(|(name, _)| folder.join(name).exists())) {
-            folder::make(folder).ok()?;
-            write(folder, &shared.python, &shared.run_module).ok()?;
-        }
-        Some(script)
+        let Shared {
+            folder,
+            python,
+            run_module,
+            ..
+        } = &*self.0;
+        // One at a time.
+        let mut scratch = self.0.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        scratch.restore().ok()?;
+        write(folder, python, run_module).ok()?;
+        Some(script(folder))
     }
 
     fn try_script(&self, script: &Path) -> Result<(), PreloadError> {
@@ -179,14 +184,10 @@ impl Preload {
     /// Kills what a supervisor that was killed has left of processes with the libraries, and of those that have one of these
     /// paths. It blocks for up to ten seconds.
     pub(crate) fn kill_orphans(&self, [scratch, folder]: [&Path; 2]) {
-        let held = self
-            .0
-            .forker
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let own = held.as_ref().and_then(|forker| forker.id());
-        orphans::kill_marked(&[self.0.folder.path(), scratch, folder], own);
+        let forkers = self.0.forkers.lock().unwrap_or_else(PoisonError::into_inner);
+        let forkers: Vec<Arc<Forker>> = forkers.iter().filter_map(Weak::upgrade).collect();
+        let own: Vec<u32> = forkers.iter().filter_map(|forker| forker.id()).collect();
+        orphans::kill_marked(&[&self.0.folder, scratch, folder], &own);
     }
 
     fn forget(&self, forker: &Arc<Forker>) {
@@ -203,10 +204,13 @@ impl Preload {
         }
         let mut command = Command::new(&self.0.python);
         command
-            .arg(self.0.folder.path().join(PROGRAM[0].0))
+            .arg(self.0.folder.join(PROGRAM[0].0))
             .envs(&self.0.environment);
         let forker = Arc::new(Forker::start(command)?);
         *held = Some(Arc::clone(&forker));
+        let mut forkers = self.0.forkers.lock().unwrap_or_else(PoisonError::into_inner);
+        forkers.retain(|other| other.strong_count() > 0);
+        forkers.push(Arc::downgrade(&forker));
         tokio::spawn(end_when_idle(Arc::downgrade(&self.0), Arc::downgrade(&forker)));
         Ok(forker)
     }
@@ -241,14 +245,29 @@ fn script(folder: &Path) -> PathBuf {
     folder.join("python3")
 }
 
-/// Writes what is executed.
+/// Writes what is executed, where it is missing.
 fn write(folder: &Path, python: &Path, run_module: &[OsString]) -> io::Result<()> {
     for (name, text) in PROGRAM {
-        fs::write(folder.join(name), text)?;
+        write_missing(&folder.join(name), text)?;
     }
     let script = script(folder);
-    fs::write(&script, script_text(python, run_module)?)?;
-    fs::set_permissions(&script, Permissions::from_mode(0o700))
+    if !script.exists() {
+        write_missing(&script, &script_text(python, run_module)?)?;
+    }
+    Ok(())
+}
+
+/// Nobody finds a part of it.
+fn write_missing(path: &Path, text: &str) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o700))
+        .tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.into_temp_path().persist(path).map_err(|failed| failed.error)
 }
 
 /// Where this program can't be executed the interpreter itself runs.

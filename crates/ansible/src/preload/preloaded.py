@@ -7,6 +7,7 @@ to the run, and becomes the run's supervisor; the child waits for modules, and f
 import builtins
 import gc
 import importlib
+import importlib.util
 import os
 import select
 import signal
@@ -15,9 +16,6 @@ import struct
 import sys
 import time
 import types
-
-# Beside this file.
-import compiled
 
 # What modules for Kubernetes and those of Ansible load. What is not there is not loaded.
 LIBRARIES = [
@@ -36,11 +34,22 @@ OF_ENVIRONMENT = ["kubernetes.config.kube_config", "kubernetes.config"]
 OF_INTERPRETER = ("PYTHON", "LD_", "LC_", "LANG", "HOME", "KUBE", "MALLOC_", "GLIBC_", "OPENSSL_")
 # How often is looked whether the supervisor is there, in milliseconds.
 LOOK = 5000
-# How long killing is tried, in seconds. What is left then can't be killed: it waits for a device, or belongs to somebody else.
-KILLING = 10
+# How long who was killed may take to end, in seconds. Who has not waits for a device, or belongs to somebody else.
+KILLING = 2
+# How long killing goes on where there is always another one.
+KILLING_ALL = 10
 PR_SET_CHILD_SUBREAPER = 36
 # What is told by one byte; see module.rs.
 ENDED, UNFIT = b"e", b"u"
+
+
+def beside(name):
+    """A file beside this one, which modules do not see as something that is loaded."""
+    path = os.path.join(os.path.dirname(os.path.realpath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def load():
@@ -49,7 +58,7 @@ def load():
             importlib.import_module(name)
         except Exception:  # It is the module's business what is wrong with it.
             pass
-    compiled.prepare()
+    beside("compiled").prepare()
     # What is never looked at again is not copied into each child.
     gc.collect()
     gc.freeze()
@@ -121,7 +130,7 @@ def forks_runs():
                 # The supervisors hear from the operator's end, too, that there is nobody any longer.
                 is_needed = False
                 poll.unregister(control)
-            elif begins(request, descriptors, lines, [control.fileno(), woken]):
+            elif begins(request, descriptors, lines, control, woken):
                 descriptors = descriptors[1:]
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -163,7 +172,7 @@ def sleeps_on():
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-def begins(request, descriptors, lines, others):
+def begins(request, descriptors, lines, control, woken):
     """Forks a supervisor."""
     try:
         process = os.fork()
@@ -171,7 +180,8 @@ def begins(request, descriptors, lines, others):
         # There may be too many processes. The operator hears from the end of the line that there is none.
         return False
     if process == 0:
-        for other in [*lines.values(), *others]:
+        control.close()
+        for other in [woken, *lines.values()]:
             os.close(other)
         becomes_supervisor(request, descriptors)
     lines[process] = descriptors[0]
@@ -179,7 +189,7 @@ def begins(request, descriptors, lines, others):
 
 
 def buries(lines):
-    """Takes note of who has ended, once nothing is left of its run. Until then its number is its own."""
+    """Takes note of who has ended, once nothing is left of its run. While its line is open its number is its own."""
     while True:
         try:
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -191,51 +201,58 @@ def buries(lines):
         # One that succeeds has left nobody.
         if process in lines and (ended.si_code, ended.si_status) != (os.CLD_EXITED, 0):
             kills_orphans(lines)
-        os.waitpid(process, 0)
         if process in lines:
             os.close(lines.pop(process))
+        os.waitpid(process, 0)
+        immortal.discard(process)
+
+
+# Orphans that can't be killed.
+immortal = set()
 
 
 def kills_orphans(lines):
-    """Kills all children that this process has not forked, and what they leave, for a while."""
-    deadline = time.monotonic() + KILLING
-    of_modules = words_of("self")
-    while time.monotonic() < deadline:
-        orphans = [process for process in children() if process not in lines]
+    """Kills all children that this process has not forked, and what they leave."""
+    own = stat("self")[0]
+    last = time.monotonic() + KILLING_ALL
+    while time.monotonic() < last:
+        orphans = {process: name for process, name in children() if process not in lines and process not in immortal}
         # Where modules come from is last: a playbook is not to go on after a module that is killed.
-        doomed = [process for process in orphans if words_of(process) != of_modules] or orphans
+        doomed = [process for process, name in orphans.items() if name != own] or list(orphans)
         if not doomed:
             return
         for process in doomed:
             try:
                 os.kill(process, signal.SIGKILL)
             except OSError:
-                pass
+                immortal.add(process)
+        deadline = time.monotonic() + KILLING
         for process in doomed:
-            while os.waitpid(process, os.WNOHANG)[0] == 0 and time.monotonic() < deadline:
+            while process not in immortal and os.waitpid(process, os.WNOHANG)[0] == 0:
+                if time.monotonic() > deadline:
+                    immortal.add(process)
                 time.sleep(0.002)
 
 
 def children():
-    own = str(os.getpid())
-    found = []
-    for name in os.listdir("/proc"):
-        # `pid (name) state parent ...`, and the name may have anything in it.
-        if name.isdigit() and read(name, "stat").rpartition(b")")[2].split()[1:2] == [own.encode()]:
-            found.append(int(name))
-    return found
+    """Numbers and names."""
+    own = str(os.getpid()).encode()
+    for number in os.listdir("/proc"):
+        if number.isdigit():
+            name, parent = stat(number)
+            if parent == own:
+                yield int(number), name
 
 
-def words_of(process):
-    return read(process, "cmdline")
-
-
-def read(process, name):
+def stat(process):
+    """The name of a process and the number of its parent."""
     try:
-        with open(f"/proc/{process}/{name}", "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
+        with open(f"/proc/{process}/stat", "rb") as file:
+            # `pid (name) state parent ...`, and the name may have anything in it.
+            head, _, rest = file.read().rpartition(b")")
+            return head.partition(b"(")[2], rest.split()[1]
+    except (OSError, IndexError):
+        return None, None
 
 
 def becomes_supervisor(request, descriptors):
@@ -426,7 +443,6 @@ def listed(folder):
         return []
 
 
-del sys.modules["compiled"]
 if sys.path[0] == os.path.dirname(os.path.realpath(__file__)):
     del sys.path[0]
 forks_runs()

@@ -125,7 +125,9 @@ impl Runner {
             program: self.supervisor.program().to_path_buf(),
             source,
         };
-        let (supervised, output) = Supervised::start(words, forking).await.map_err(failed)?;
+        let (supervised, output) = Supervised::start(words, scratch.path(), forking)
+            .await
+            .map_err(failed)?;
         let tail = Tail::default();
         let mut readers = Vec::new();
         for output in output {

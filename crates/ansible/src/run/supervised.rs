@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal, waitid,
 };
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -28,6 +29,10 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The bytes of a process number.
 const ID: usize = 4;
 
+/// Names the folder that goes with a run, in the environment of all that is below its supervisor: what is left of a run is told
+/// by it.
+const RUN: &str = "STEERSMAN_RUN";
+
 /// Variables of ansible-runner that would win over our settings.
 const REMOVED: [&str; 2] = ["RUNNER_HTTP_URL", "RUNNER_HTTP_PATH"];
 
@@ -38,8 +43,7 @@ pub(super) struct Supervised {
     line: UnixStream,
     /// What it has said on it: its number, and its status at the end.
     said: Vec<u8>,
-    /// No other process is ever meant by it.
-    process: Option<OwnedFd>,
+    process: Option<Process>,
     /// Where this process has started it.
     child: Option<Child>,
     /// Its process reaps the supervisor.
@@ -59,25 +63,27 @@ pub(super) struct Forking<'a> {
 pub(super) type Output = [PipeReader; 2];
 
 impl Supervised {
-    /// Starts a supervisor, with a process for its modules if that can be done.
+    /// Starts a supervisor of what goes with a folder, with a process for its modules if that can be done.
     pub(super) async fn start(
         words: Vec<OsString>,
+        folder: &Path,
         forking: Option<Forking<'_>>,
     ) -> io::Result<(Self, Output)> {
         if let Some(forking) = forking
-            && let Some(forked) = Self::fork(&words, forking).await
+            && let Some(forked) = Self::fork(&words, folder, forking).await
         {
             return Ok(forked);
         }
-        Self::spawn(&words)
+        Self::spawn(&words, folder)
     }
 
     /// As a child of this process.
-    fn spawn(words: &[OsString]) -> io::Result<(Self, Output)> {
+    fn spawn(words: &[OsString], folder: &Path) -> io::Result<(Self, Output)> {
         let ends = Ends::new()?;
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
+            .env(RUN, folder)
             .stdin(Stdio::from(ends.line))
             .stdout(Stdio::from(ends.output))
             .stderr(Stdio::from(ends.error))
@@ -90,7 +96,7 @@ impl Supervised {
         let this = Self {
             line: stream(ends.own_line)?,
             said: Vec::new(),
-            process: child.id().and_then(|id| process(id.cast_signed())),
+            process: child.id().and_then(|id| Process::with(id.cast_signed())),
             child: Some(child),
             lease: None,
         };
@@ -98,10 +104,15 @@ impl Supervised {
     }
 
     /// As a child of the preloaded process.
-    async fn fork(words: &[OsString], forking: Forking<'_>) -> Option<(Self, Output)> {
+    async fn fork(words: &[OsString], folder: &Path, forking: Forking<'_>) -> Option<(Self, Output)> {
         let ends = Ends::new().ok()?;
         let (preload, words) = (forking.preload.clone(), words.to_vec());
-        let lists = [vec![forking.socket], words, environment(), forking.environment];
+        let lists = [
+            vec![forking.socket],
+            words,
+            environment(folder),
+            forking.environment,
+        ];
         let files = (ends.line, ends.output, ends.error);
         // It may have to be started, and to load.
         let forked = tokio::task::spawn_blocking(move || {
@@ -121,7 +132,7 @@ impl Supervised {
             return None;
         }
         let id = this.said.first_chunk().copied().map(i32::from_be_bytes);
-        this.process = id.and_then(process);
+        this.process = id.and_then(Process::with);
         this.lease = Some(lease);
         Some((this, ends.own_output))
     }
@@ -148,9 +159,7 @@ impl Supervised {
             return child.wait().await.ok().map(|status| status.to_string());
         }
         // Where the preloaded process has ended, its children are ours.
-        let process = self.process.as_ref()?;
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        while let Ok(None) = waitid(WaitId::PidFd(process.as_fd()), options) {
+        while self.process.as_ref().is_some_and(Process::is_child_that_goes_on) {
             tokio::time::sleep(LOOK).await;
         }
         None
@@ -163,9 +172,9 @@ impl Supervised {
         if let Ok(status) = tokio::time::timeout(grace + KILLING, self.status()).await {
             return status;
         }
-        // It was stopped, or waits for a device.
+        // It was stopped, or waits for a device. Its line has not ended.
         if let Some(process) = &self.process {
-            let _ = pidfd_send_signal(process, Signal::KILL);
+            process.kill();
         }
         let _ = tokio::time::timeout(KILLING, self.gone()).await;
         Err(io::Error::other("it did not end, and was killed"))
@@ -184,9 +193,39 @@ impl Supervised {
     }
 }
 
-/// A process with a number that is its own at this moment; none where the kernel has no such handles.
-fn process(id: i32) -> Option<OwnedFd> {
-    pidfd_open(Pid::from_raw(id)?, PidfdFlags::empty()).ok()
+/// The process of a supervisor.
+#[derive(Debug)]
+struct Process {
+    /// Its own while its line is open.
+    id: Pid,
+    /// Never anybody else's. Some kernels and sandboxes have no such handles.
+    handle: Option<OwnedFd>,
+}
+
+impl Process {
+    fn with(id: i32) -> Option<Self> {
+        let id = Pid::from_raw(id)?;
+        let handle = pidfd_open(id, PidfdFlags::empty()).ok();
+        Some(Self { id, handle })
+    }
+
+    /// To be called while the line is open.
+    fn kill(&self) {
+        let _ = match &self.handle {
+            Some(handle) => pidfd_send_signal(handle, Signal::KILL),
+            None => kill_process(self.id, Signal::KILL),
+        };
+    }
+
+    /// Whether this process is its parent and it has not ended; takes note of it where it has.
+    fn is_child_that_goes_on(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        let waited = self
+            .handle
+            .as_ref()
+            .map(|handle| waitid(WaitId::PidFd(handle.as_fd()), options));
+        matches!(waited, Some(Ok(None)))
+    }
 }
 
 /// The ends of what connects a supervisor with this process.
@@ -218,8 +257,9 @@ fn stream(line: StdStream) -> io::Result<UnixStream> {
     UnixStream::from_std(line)
 }
 
-/// What this process has, without what is kept from runs.
-fn environment() -> Vec<OsString> {
-    let variables = std::env::vars_os().filter(|(name, _)| REMOVED.iter().all(|removed| name != removed));
-    words(variables)
+/// What this process has, without what is kept from runs, and with the mark of a run.
+fn environment(folder: &Path) -> Vec<OsString> {
+    let is_kept = |name: &OsString| name != RUN && REMOVED.iter().all(|removed| name != removed);
+    let variables = std::env::vars_os().filter(|(name, _)| is_kept(name));
+    words(variables.chain([(RUN.into(), folder.into())]))
 }

@@ -132,7 +132,7 @@ impl Parts {
             if was_killed {
                 let marks = [scratch.path(), folder.path()];
                 // The playbook before its modules: nothing is to come after a task that is killed.
-                orphans::kill_marked(&marks, None);
+                orphans::kill_marked(&marks, &[]);
                 if let Some(preload) = preload {
                     preload.kill_orphans(marks);
                 }

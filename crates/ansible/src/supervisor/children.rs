@@ -114,7 +114,7 @@ pub(super) fn all() -> Vec<Pid> {
         .collect()
 }
 
-fn parent(process: Pid) -> Option<Pid> {
+pub(super) fn parent(process: Pid) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
     // `pid (name) state parent ...`, and the name may have anything in it.
     pid(stat.rsplit(')').next()?.split_whitespace().nth(1)?)

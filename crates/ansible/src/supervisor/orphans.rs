@@ -11,7 +11,7 @@ use rustix::process::{
     set_child_subreaper, waitpid,
 };
 
-use super::children::{KILLING, all, listed_by_parent};
+use super::children::{KILLING, all, listed_by_parent, parent};
 
 /// How long is waited for what was killed.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -23,13 +23,13 @@ pub(crate) fn adopt() {
 }
 
 /// Kills the children of this process that have one of these paths among their words or in their environment, and those that
-/// they leave, until there are none; but for one.
+/// they leave, until there are none; but for some.
 ///
 /// A child's number is its own until this process has waited for it, so no other process is met. Blocks for up to ten
 /// seconds.
-pub(crate) fn kill_marked(paths: &[&Path], spared: Option<u32>) {
+pub(crate) fn kill_marked(paths: &[&Path], spared: &[u32]) {
     let marks: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    let is_spared = |child: &Pid| u32::try_from(child.as_raw_nonzero().get()).ok() == spared;
+    let is_spared = |child: &Pid| spared.contains(&child.as_raw_nonzero().get().cast_unsigned());
     let deadline = Instant::now() + KILLING;
     while Instant::now() < deadline {
         let all = listed_by_parent().into_iter().filter(|child| !is_spared(child));
@@ -49,23 +49,50 @@ pub(crate) fn kill_marked(paths: &[&Path], spared: Option<u32>) {
     }
 }
 
-/// Kills the processes of this user that have a path among their words or in their environment, which is nobody's any longer.
-/// Blocks for up to ten seconds.
-pub(crate) fn kill_users(path: &Path) {
-    let mark = [path.display().to_string()];
-    let deadline = Instant::now() + KILLING;
-    while Instant::now() < deadline {
-        // A handle is that of one process, whoever has its number later.
-        let users = all().into_iter().filter_map(|process| {
-            let handle = pidfd_open(process, PidfdFlags::empty()).ok()?;
-            (is_own(process) && is_marked(process, &mark)).then_some(handle)
-        });
-        let killed = users.filter(|user| pidfd_send_signal(user, Signal::KILL).is_ok());
-        if killed.count() == 0 {
+/// Kills the processes of this user that have one of these paths, which are nobody's any longer, among their words or in their
+/// environment. Blocks for up to ten seconds.
+///
+/// What modules come from is last, as a playbook is not to go on after a module that is killed; and what has forked that ends
+/// by itself when it has nothing left to guard.
+pub(crate) fn kill_users(paths: &[&Path]) {
+    let marks: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let begun = Instant::now();
+    while begun.elapsed() < KILLING {
+        let is_user = |process: &Pid| is_own(*process) && is_marked(*process, &marks);
+        let users: Vec<Pid> = all().into_iter().filter(is_user).collect();
+        if users.is_empty() {
             return;
+        }
+        let (preloaded, others): (Vec<Pid>, Vec<Pid>) =
+            users.into_iter().partition(|user| is_preloaded(*user));
+        let is_forked = |user: &Pid| parent(*user).is_some_and(|parent| preloaded.contains(&parent));
+        let (forked, first): (Vec<Pid>, Vec<Pid>) = preloaded.iter().partition(|user| is_forked(user));
+        let mut doomed = [others, forked].into_iter().find(|users| !users.is_empty());
+        if begun.elapsed() > KILLING / 2 {
+            doomed = doomed.or(Some(first));
+        }
+        for user in doomed.unwrap_or_default() {
+            kill_user(user, &marks);
         }
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Kills a process that is a user still: by a handle, which is that of one process, whoever has its number later.
+fn kill_user(user: Pid, marks: &[String]) {
+    let handle = pidfd_open(user, PidfdFlags::empty());
+    if is_marked(user, marks) {
+        let _ = match handle {
+            Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
+            Err(_) => kill_process(user, Signal::KILL),
+        };
+    }
+}
+
+/// Whether it is what has libraries loaded, or a fork of that.
+fn is_preloaded(process: Pid) -> bool {
+    let words = fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
+    String::from_utf8_lossy(&words).contains("/preloaded.py")
 }
 
 /// Whether it is another process of this one's user.

@@ -73,6 +73,9 @@ async fn a_forked_module_finds_what_it_finds_in_an_interpreter() {
     let folder = script.as_deref().and_then(Path::parent).expect("a folder");
     fs::remove_dir_all(folder).expect("removed");
     let forked = told(&set, "3").await;
+    // Another operator starts.
+    set.runner.tidy().expect("tidied");
+    assert!(folder.exists() && preloaded(&set) > 0);
     assert_eq!(is_loaded(&forked), [true, false, false, true]);
     for task in ["raised", "exited", "killed"] {
         let (expected, found) = (&by_interpreters[task], &forked[task]);

@@ -122,15 +122,11 @@ impl Set {
                 .split(|byte| *byte == 0)
                 .any(|entry| entry == variable.as_bytes())
         });
-        let bare = fs::read_to_string(self.out().join("bare")).unwrap_or_default();
         // One that has nothing in its environment, but for its words.
-        let bare = Path::new("/proc").join(bare.trim()).join("cmdline");
+        let bare = fs::read_to_string(self.out().join("bare")).ok();
+        let bare = bare.map(|id| words_in(&Path::new("/proc").join(id.trim()).join("cmdline")));
         left.map(|process| words_in(&process.path().join("cmdline")))
-            .chain(
-                [words_in(&bare)]
-                    .into_iter()
-                    .filter(|words| words.contains("sleep")),
-            )
+            .chain(bare.filter(|words| words.contains("sleep")))
             .collect()
     }
 
