@@ -193,7 +193,7 @@ impl Supervised {
     }
 }
 
-/// The process of a supervisor.
+/// How a supervisor is met.
 #[derive(Debug)]
 struct Process {
     /// Its own while its line is open.
