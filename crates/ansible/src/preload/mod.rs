@@ -1,8 +1,9 @@
 //! Libraries of modules, loaded once for many runs.
 //!
 //! Each module of a playbook is a new process of Python, and most of its time goes into loading libraries, that of Kubernetes
-//! before all others, and into compiling what Ansible sends with it. So a process does that once, and a module is a fork of it. A fork belongs to its run like any
-//! other process, has the run's environment, and nothing that a module does is seen by another one:
+//! before all others, and into compiling what Ansible sends with it. So a process does that once, and a module is a fork of it.
+//! A fork belongs to its run like any other process, has the run's environment, and nothing that a module does is seen by
+//! another one:
 //!
 //! ```text
 //! operator
@@ -184,10 +185,15 @@ impl Preload {
     /// Kills what a supervisor that was killed has left of processes with the libraries, and of those that have one of these
     /// paths. It blocks for up to ten seconds.
     pub(crate) fn kill_orphans(&self, [scratch, folder]: [&Path; 2]) {
-        let forkers = self.0.forkers.lock().unwrap_or_else(PoisonError::into_inner);
-        let forkers: Vec<Arc<Forker>> = forkers.iter().filter_map(Weak::upgrade).collect();
+        // Held until the end: the number of one that has ended may be somebody else's.
+        let forkers = self.living();
         let own: Vec<u32> = forkers.iter().filter_map(|forker| forker.id()).collect();
         orphans::kill_marked(&[&self.0.folder, scratch, folder], &own);
+    }
+
+    fn living(&self) -> Vec<Arc<Forker>> {
+        let forkers = self.0.forkers.lock().unwrap_or_else(PoisonError::into_inner);
+        forkers.iter().filter_map(Weak::upgrade).collect()
     }
 
     fn forget(&self, forker: &Arc<Forker>) {
@@ -250,11 +256,7 @@ fn write(folder: &Path, python: &Path, run_module: &[OsString]) -> io::Result<()
     for (name, text) in PROGRAM {
         write_missing(&folder.join(name), text)?;
     }
-    let script = script(folder);
-    if !script.exists() {
-        write_missing(&script, &script_text(python, run_module)?)?;
-    }
-    Ok(())
+    write_missing(&script(folder), &script_text(python, run_module)?)
 }
 
 /// Nobody finds a part of it.

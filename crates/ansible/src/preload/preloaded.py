@@ -198,10 +198,10 @@ def buries(lines):
         if ended is None:
             return
         process = ended.si_pid
-        # One that succeeds has left nobody.
-        if process in lines and (ended.si_code, ended.si_status) != (os.CLD_EXITED, 0):
-            kills_orphans(lines)
         if process in lines:
+            # One that succeeds has left nobody.
+            if (ended.si_code, ended.si_status) != (os.CLD_EXITED, 0):
+                kills_orphans(lines)
             os.close(lines.pop(process))
         os.waitpid(process, 0)
         immortal.discard(process)

@@ -8,14 +8,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, pidfd_send_signal, waitid,
-};
+use rustix::process::Pid;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 
 use crate::preload::{Lease, Preload, words};
+use crate::supervisor::handle::Handle;
 
 /// How long a supervisor has to kill a run, on top of its grace; it gives up by itself before.
 const KILLING: Duration = Duration::from_secs(15);
@@ -43,7 +42,8 @@ pub(super) struct Supervised {
     line: UnixStream,
     /// What it has said on it: its number, and its status at the end.
     said: Vec<u8>,
-    process: Option<Process>,
+    /// Its number is its own while the line is open.
+    process: Option<Handle>,
     /// Where this process has started it.
     child: Option<Child>,
     /// Its process reaps the supervisor.
@@ -96,7 +96,7 @@ impl Supervised {
         let this = Self {
             line: stream(ends.own_line)?,
             said: Vec::new(),
-            process: child.id().and_then(|id| Process::with(id.cast_signed())),
+            process: child.id().and_then(|id| process(id.cast_signed())),
             child: Some(child),
             lease: None,
         };
@@ -132,7 +132,7 @@ impl Supervised {
             return None;
         }
         let id = this.said.first_chunk().copied().map(i32::from_be_bytes);
-        this.process = id.and_then(Process::with);
+        this.process = id.and_then(process);
         this.lease = Some(lease);
         Some((this, ends.own_output))
     }
@@ -159,7 +159,7 @@ impl Supervised {
             return child.wait().await.ok().map(|status| status.to_string());
         }
         // Where the preloaded process has ended, its children are ours.
-        while self.process.as_ref().is_some_and(Process::is_child_that_goes_on) {
+        while self.process.as_ref().is_some_and(Handle::is_child_that_goes_on) {
             tokio::time::sleep(LOOK).await;
         }
         None
@@ -174,7 +174,7 @@ impl Supervised {
         }
         // It was stopped, or waits for a device. Its line has not ended.
         if let Some(process) = &self.process {
-            process.kill();
+            let _ = process.kill();
         }
         let _ = tokio::time::timeout(KILLING, self.gone()).await;
         Err(io::Error::other("it did not end, and was killed"))
@@ -193,39 +193,8 @@ impl Supervised {
     }
 }
 
-/// How a supervisor is met.
-#[derive(Debug)]
-struct Process {
-    /// Its own while its line is open.
-    id: Pid,
-    /// Never anybody else's. Some kernels and sandboxes have no such handles.
-    handle: Option<OwnedFd>,
-}
-
-impl Process {
-    fn with(id: i32) -> Option<Self> {
-        let id = Pid::from_raw(id)?;
-        let handle = pidfd_open(id, PidfdFlags::empty()).ok();
-        Some(Self { id, handle })
-    }
-
-    /// To be called while the line is open.
-    fn kill(&self) {
-        let _ = match &self.handle {
-            Some(handle) => pidfd_send_signal(handle, Signal::KILL),
-            None => kill_process(self.id, Signal::KILL),
-        };
-    }
-
-    /// Whether this process is its parent and it has not ended; takes note of it where it has.
-    fn is_child_that_goes_on(&self) -> bool {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-        let waited = self
-            .handle
-            .as_ref()
-            .map(|handle| waitid(WaitId::PidFd(handle.as_fd()), options));
-        matches!(waited, Some(Ok(None)))
-    }
+fn process(id: i32) -> Option<Handle> {
+    Pid::from_raw(id).map(Handle::of)
 }
 
 /// The ends of what connects a supervisor with this process.

@@ -20,6 +20,7 @@
 //! An `async:` job that nobody waits for ends with its run, too: a run that is over does nothing more.
 
 mod children;
+pub(crate) mod handle;
 pub(crate) mod orphans;
 mod process;
 

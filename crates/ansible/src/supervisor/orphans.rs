@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, geteuid, getpid, kill_process, pidfd_open, pidfd_send_signal,
-    set_child_subreaper, waitpid,
+    Pid, Signal, WaitOptions, geteuid, getpid, kill_process, set_child_subreaper, waitpid,
 };
 
 use super::children::{KILLING, all, listed_by_parent, parent};
+use super::handle::Handle;
 
 /// How long is waited for what was killed.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -67,25 +67,26 @@ pub(crate) fn kill_users(paths: &[&Path]) {
             users.into_iter().partition(|user| is_preloaded(*user));
         let is_forked = |user: &Pid| parent(*user).is_some_and(|parent| preloaded.contains(&parent));
         let (forked, first): (Vec<Pid>, Vec<Pid>) = preloaded.iter().partition(|user| is_forked(user));
-        let mut doomed = [others, forked].into_iter().find(|users| !users.is_empty());
-        if begun.elapsed() > KILLING / 2 {
-            doomed = doomed.or(Some(first));
-        }
-        for user in doomed.unwrap_or_default() {
+        let doomed = if begun.elapsed() > KILLING / 2 {
+            // Who can't be killed keeps nobody else alive.
+            [others, forked, first].concat()
+        } else if others.is_empty() {
+            forked
+        } else {
+            others
+        };
+        for user in doomed {
             kill_user(user, &marks);
         }
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Kills a process that is a user still: by a handle, which is that of one process, whoever has its number later.
+/// Kills a process that is a user still.
 fn kill_user(user: Pid, marks: &[String]) {
-    let handle = pidfd_open(user, PidfdFlags::empty());
+    let handle = Handle::of(user);
     if is_marked(user, marks) {
-        let _ = match handle {
-            Ok(handle) => pidfd_send_signal(handle, Signal::KILL),
-            Err(_) => kill_process(user, Signal::KILL),
-        };
+        let _ = handle.kill();
     }
 }
 

@@ -58,8 +58,8 @@ impl Applier {
         Ok(marked)
     }
 
-    /// Every object that is known to be the owner's, by its UID, of whatever kind, `own` being its namespace: where nothing names what there is, as not
-    /// every revision of a release can be read, or no record of a run.
+    /// Every object that is known to be the owner's, by its UID, of whatever kind, `own` being its namespace: where nothing names
+    /// what there is, as not every revision of a release can be read, or no record of a run.
     ///
     /// A process looks at each kind that it may list once: those of which it has objects are watched from then on, and of
     /// the others it knows what it applies. An operator for some namespaces looks into this one alone. Kinds
