@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Makes a Python environment with ansible-core, ansible-runner and kubernetes.core, for tests.
 #
-#   build/ansible.sh           make it if it is missing; the last line of standard output is the folder
-#   build/ansible.sh --find    the same without making it: status 1 and a hint when it is missing
+#   build/ansible.sh                   make it if it is missing; the last line of standard output is the folder
+#   build/ansible.sh --find            the same without making it: status 1 and a hint when it is missing
 #   build/ansible.sh --of molecule     the same environment with molecule; before --find
 #
 # PYTHON: the interpreter, 3.11 or newer; python3 otherwise.
-# The folder is ${XDG_CACHE_HOME:-~/.cache}/steersman/ansible/VERSION; VERSION follows from the pins of the set in build/ansible and from
-# the interpreter. Programs are in its bin/, kubernetes.core is in its collections/, which ANSIBLE_COLLECTIONS_PATH can name.
+# The folder is ${XDG_CACHE_HOME:-~/.cache}/steersman/ansible/VERSION; VERSION follows from the pins of the set in build/ansible
+# and from the interpreter. Programs are in its bin/, kubernetes.core is in its collections/, which ANSIBLE_COLLECTIONS_PATH can name.
 # Progress goes to standard error, by build/progress.sh.
 set -euo pipefail
 

@@ -4,7 +4,8 @@
 # What it proves: the image of `steersman build` runs where `restricted` is enforced, with a ServiceAccount's token and the
 # role of deploy/; pods of its releases really run; an upgrade of the operator, and its death, leave them serving; it comes
 # back and heals what changed meanwhile; and it goes without leaving anything. The same for the site as roles, in an image upon
-# one with Python: its runs have what the image and config/manager give them, and no more. And a new project passes its scenarios of molecule.
+# one with Python: its runs have what the image and config/manager give them, and no more. And a new project passes its
+# scenarios of molecule.
 set -Eeuo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

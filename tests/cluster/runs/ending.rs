@@ -65,8 +65,6 @@ async fn nothing_is_left_of_a_run_whose_guards_are_killed_with_the_operator() {
 
     let operator = roles.operator().await;
     roles.wait_runs(2).await;
-    wait_until("the second run", || !roles.processes().is_empty()).await;
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     let [supervisor, preloaded] = guards(&roles);
     let ids = below(supervisor);
     end_at_once(operator, &[preloaded, supervisor]).await;
