@@ -1,6 +1,5 @@
 //! What a supervisor leaves behind of real processes: nothing.
 
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -10,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use steersman_testkit::processes;
 
 /// Marks the processes of a test, which inherit it.
 const MARK: &str = "STEERSMAN_TEST_OF_SUPERVISOR";
@@ -86,19 +86,8 @@ impl Supervised {
 /// The command lines of all processes with a mark.
 fn marked(mark: &str) -> Vec<String> {
     let variable = format!("{MARK}={mark}");
-    let processes = fs::read_dir("/proc").expect("a folder").flatten();
-    let marked = processes.filter(|process| {
-        let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == variable.as_bytes())
-    });
-    marked
-        .map(|process| {
-            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).replace('\0', " ")
-        })
-        .collect()
+    let marked = processes::all().filter(|id| processes::has_variable(*id, &variable));
+    marked.map(processes::words).collect()
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
 //! - [`kstatus_judge`]: what kstatus says about objects.
 //! - [`ansible`]: a Python environment with ansible-runner.
+//! - [`processes`]: what /proc says of processes.
 //! - [`program`]: programs of others that judge.
 //! - `cluster`: a real Kubernetes control plane, with feature `cluster`.
 //!
@@ -21,5 +22,6 @@ pub mod corpus;
 mod environment;
 pub mod functions;
 pub mod kstatus_judge;
+pub mod processes;
 pub mod program;
 pub mod skip;

@@ -5,8 +5,9 @@ use std::path::Path;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use steersman_testkit::cluster::OperatorProcess;
+use steersman_testkit::processes::{self, parent, words};
 
-use super::{MAP, Roles, all_processes, parent, says, words};
+use super::{MAP, Roles, says};
 use crate::bench::{condition, wait_until};
 
 /// Makes the map, then waits until a file is there.
@@ -91,7 +92,7 @@ fn guards(roles: &Roles) -> [u32; 2] {
 /// A process and all that it and its children have started.
 fn below(process: u32) -> Vec<u32> {
     let mut found = vec![process];
-    let all: Vec<u32> = all_processes().collect();
+    let all: Vec<u32> = processes::all().collect();
     for at in 0.. {
         let Some(&next) = found.get(at) else { break };
         found.extend(all.iter().filter(|id| parent(**id) == next));

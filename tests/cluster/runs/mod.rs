@@ -24,6 +24,7 @@ use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 use steersman_testkit::ansible::Ansible;
 use steersman_testkit::cluster::{OperatorCommand, OperatorProcess};
+use steersman_testkit::processes;
 
 use crate::bench::{Bench, PATIENCE, RUN_PATIENCE, condition, random, wait_until_within};
 
@@ -187,7 +188,7 @@ impl Roles {
 
     /// The command lines of processes that name the folder of this bench, but for the operator's own.
     fn processes(&self) -> Vec<String> {
-        self.process_ids().into_iter().map(words).collect()
+        self.process_ids().into_iter().map(processes::words).collect()
     }
 
     /// The numbers of these processes.
@@ -195,29 +196,11 @@ impl Roles {
         let folder = self.bench.folder.path().display().to_string();
         // What has libraries loaded is of no run, nor is it below one.
         let is_of_run = |id: &u32| {
-            let words = words(*id);
+            let words = processes::words(*id);
             words.contains(&folder) && !words.contains("/preloaded.py")
         };
-        all_processes().filter(is_of_run).collect()
+        processes::all().filter(is_of_run).collect()
     }
-}
-
-fn all_processes() -> impl Iterator<Item = u32> {
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    all.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok())
-}
-
-/// The number of a process's parent; zero where there is none.
-fn parent(process: u32) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-    parent.and_then(|id| id.trim().parse().ok()).unwrap_or_default()
-}
-
-/// The command line of a process; empty where there is none.
-fn words(process: u32) -> String {
-    let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
 /// The spec of most tests.

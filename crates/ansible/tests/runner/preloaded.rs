@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use steersman_testkit::processes::{self, words};
 
 use super::set::Set;
 
@@ -33,10 +34,9 @@ fn preloaded(set: &Set) -> usize {
     let folder = set.runner.preload.as_ref().expect("preloaded").interpreter();
     let folder = folder.as_deref().and_then(Path::parent).expect("a folder");
     let folder = folder.display().to_string();
-    let processes = fs::read_dir("/proc").expect("a folder").flatten();
-    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines
-        .filter(|line| String::from_utf8_lossy(line).contains(&format!("{folder}/preloaded.py")))
+    let program = format!("{folder}/preloaded.py");
+    processes::all()
+        .filter(|id| words(*id).contains(&program))
         .count()
 }
 

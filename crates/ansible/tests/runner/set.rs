@@ -9,6 +9,7 @@ use rustix::process::Pid;
 use serde_json::Value;
 use steersman_ansible::{Content, Preload, ResourceId, RunSpec, Runner, Supervisor, write_collection};
 use steersman_testkit::ansible::Ansible;
+use steersman_testkit::processes::{self, words};
 
 /// Marks the processes of a run, which inherit it.
 const MARK: &str = "STEERSMAN_TEST_OF_RUNNER";
@@ -115,37 +116,25 @@ impl Set {
     /// The command lines of processes of runs of this set.
     pub(crate) fn left(&self) -> Vec<String> {
         let variable = format!("{MARK}={}", self.mark());
-        let processes = fs::read_dir("/proc").expect("a folder").flatten();
-        let left = processes.filter(|process| {
-            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            environment
-                .split(|byte| *byte == 0)
-                .any(|entry| entry == variable.as_bytes())
-        });
+        let left = processes::all().filter(|id| processes::has_variable(*id, &variable));
         // One that has nothing in its environment, but for its words.
         let bare = fs::read_to_string(self.out().join("bare")).ok();
-        let bare = bare.map(|id| words_in(&Path::new("/proc").join(id.trim()).join("cmdline")));
-        left.map(|process| words_in(&process.path().join("cmdline")))
+        let bare = bare.and_then(|id| id.trim().parse().ok()).map(words);
+        left.map(words)
             .chain(bare.filter(|words| words.contains("sleep")))
             .collect()
     }
 
     /// The supervisor of the run that is under way, and the process that has started it.
     pub(crate) fn supervisor(&self) -> [Pid; 2] {
-        let processes = fs::read_dir("/proc").expect("a folder").flatten();
-        let mut supervisors = processes.filter(|process| {
-            let line = words_in(&process.path().join("cmdline"));
-            line.starts_with(env!("CARGO_BIN_EXE_steersman-ansible-supervisor"))
-                && line.contains(&self.folder().display().to_string())
-        });
-        let supervisor = supervisors.next().expect("a supervisor");
-        let status = fs::read_to_string(supervisor.path().join("status")).expect("it runs");
-        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
-        let process = |text: &str| Pid::from_raw(text.trim().parse().expect("a number")).expect("a process");
-        [
-            process(&supervisor.file_name().to_string_lossy()),
-            process(parent.expect("a parent")),
-        ]
+        let folder = self.folder().display().to_string();
+        let is_supervisor = |id: &u32| {
+            let line = words(*id);
+            line.starts_with(env!("CARGO_BIN_EXE_steersman-ansible-supervisor")) && line.contains(&folder)
+        };
+        let supervisor = processes::all().find(is_supervisor).expect("a supervisor");
+        [supervisor, processes::parent(supervisor)]
+            .map(|id| Pid::from_raw(id.cast_signed()).expect("a process"))
     }
 
     /// The same without the process that has libraries loaded, which is of no run.
@@ -161,9 +150,4 @@ impl Set {
     fn mark(&self) -> String {
         self.folder.path().display().to_string()
     }
-}
-
-fn words_in(file: &Path) -> String {
-    let line = fs::read(file).unwrap_or_default();
-    String::from_utf8_lossy(&line).replace('\0', " ")
 }
