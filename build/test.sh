@@ -9,10 +9,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 run=test
 [ "${1:-}" != --quick ] || run=quick
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/steersman-test-XXXXXX")
-programs= runs=
+programs=
 clean_up() {
-    # shellcheck disable=SC2086 # none, one or two
-    kill $programs $runs 2>/dev/null || true
+    [ -z "$programs" ] || kill "$programs" 2>/dev/null || true
     rm -rf "$scratch"
 }
 trap clean_up EXIT
@@ -104,23 +103,22 @@ step chart "example chart, judged by Helm"
 HELM="$KUBEBUILDER_ASSETS/helm" helm-charts/visitors/ci/check.sh
 
 # What talks to a control plane waits for it most of the time, so more of it runs at once, and beside the rest, which takes
-# as long. Runs of Ansible take the processors, so few of them go on at a time, all the time.
+# as long. Runs of Ansible take all processors, and beside them nothing would be in time: they come last, few at once.
 step tests "tests"
 cluster=(cargo test --locked --workspace --no-fail-fast --test cluster --)
 ansible=(runs:: run_settings:: roles::tasks:: scaffold::tutorial::)
 "${cluster[@]}" --test-threads=6 "${ansible[@]/#/--skip=}" >"$scratch/cluster" 2>&1 &
 programs=$!
-"${cluster[@]}" --test-threads=2 "${ansible[@]}" >"$scratch/ansible" 2>&1 &
-runs=$!
 status=0
 # shellcheck disable=SC2046 # a list of options
 STEERSMAN_FIGURES="$scratch/figures" cargo test --locked --workspace --no-fail-fast $(targets_without cluster) || status=$?
 cargo test --locked --workspace --no-fail-fast --doc || status=$?
-wait "$runs" || status=$?
-runs=
 wait "$programs" || status=$?
 programs=
-cat "$scratch/ansible" "$scratch/cluster"
+cat "$scratch/cluster"
+
+step ansible "tests that run Ansible"
+"${cluster[@]}" --test-threads=2 "${ansible[@]}" || status=$?
 end_step
 [ "$status" -eq 0 ] || exit "$status"
 
