@@ -34,7 +34,7 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
             give(&one_line(text));
         }
         // Every other way is at least as long as the text.
-        if text.len() > longest {
+        if text.is_empty() || text.len() > longest {
             continue;
         }
         for quoted in quoted(text) {

@@ -105,4 +105,10 @@ mod tests {
         );
         assert_eq!(Redactor::default().mask(&format!("1: {CUT}x")), "1: x");
     }
+
+    #[test]
+    fn what_begins_within_a_secret_with_an_empty_line_is_masked_there() {
+        let redactor = Redactor::new([], &json!({"password": "canary-of-one\n\ncanary-of-two"}));
+        assert_eq!(redactor.mask(&format!("1: {CUT}y-of-one: no")), "1: ********: no");
+    }
 }
