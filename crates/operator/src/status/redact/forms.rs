@@ -1,5 +1,6 @@
 //! How a secret can be written in a text.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use base64::Engine;
@@ -60,6 +61,19 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
     }
 }
 
+/// No way to write `secret` has more bytes.
+pub(super) fn longest_form(secret: &str) -> usize {
+    let of_byte = |byte: u8| match byte {
+        // As Python has what a shell is given, twice in JSON.
+        b'\'' => 24,
+        // As `\u001b`, which is JSON, twice in JSON.
+        b'"' | b'\\' | b'<' | b'>' | b'&' | 0..=0x1f | 0x7f..=0xff => 10,
+        // As in a URL.
+        _ => 3,
+    };
+    secret.bytes().map(of_byte).sum()
+}
+
 /// What base64 makes of a text behind another one, as a password behind a name, without the characters that both decide.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
@@ -91,36 +105,76 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A text between quotes: Go's, JSON's, YAML's, and what is quoted once more.
-fn quoted(text: &str) -> Vec<String> {
+/// A text between quotes: Go's, JSON's, YAML's, a shell's and Python's, and what is quoted once more.
+fn quoted(text: &str) -> BTreeSet<String> {
     if !text.contains(|c: char| {
         c.is_control() || !c.is_ascii() || matches!(c, '"' | '\'' | '\\' | '<' | '>' | '&')
     }) {
-        return Vec::new();
+        return BTreeSet::new();
     }
     let go = |text: &str| inner(&quote(text));
-    let json = inner(&serde_json::to_string(text).unwrap_or_default());
+    let json = in_json(text);
     let html = json
         .replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026");
-    let ascii = ascii(&json);
-    let twice = inner(&serde_json::to_string(&ascii).unwrap_or_default());
-    vec![
-        twice,
-        ascii,
+    let mut quoted = BTreeSet::from([go(&go(text)), go(&json), go(&html), go(text), html]);
+    for form in in_single_quotes(text, &json) {
+        let once = in_json(&form);
+        for once in [ascii(&once), once] {
+            quoted.insert(in_json(&once));
+            quoted.insert(once);
+        }
+        quoted.insert(form);
+    }
+    quoted
+}
+
+/// A text as it is, and as YAML, a shell and Python have it between single quotes. A shell may be given JSON, and Python what a
+/// shell is given.
+fn in_single_quotes(text: &str, json: &str) -> BTreeSet<String> {
+    // As Python's `shlex.quote`, which is the filter `quote`.
+    let shell = |text: &str| text.replace('\'', "'\"'\"'");
+    let escaped = |text: &str| text.replace('\'', r"\'");
+    BTreeSet::from([
+        text.to_owned(),
         text.replace('\'', "''"),
-        text.replace('\'', "\\'"),
-        // As a shell has it between single ones.
+        escaped(text),
         text.replace('\'', r"'\''"),
-        text.replace('\'', "'\"'\"'"),
-        go(&go(text)),
-        go(&json),
-        go(&html),
-        go(text),
-        html,
-        json,
-    ]
+        shell(text),
+        shell(json),
+        shell(&ascii(json)),
+        // Double quotes are around it where it has single ones alone.
+        python(text),
+        escaped(&python(text)),
+        escaped(&python(&shell(text))),
+    ])
+}
+
+/// As Python's `repr` has it, but for the quotes.
+fn python(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for character in text.chars() {
+        let is_shown = character == ' ' || !character.is_control() && !character.is_whitespace();
+        match character {
+            '\\' => written.push_str(r"\\"),
+            '\n' => written.push_str(r"\n"),
+            '\r' => written.push_str(r"\r"),
+            '\t' => written.push_str(r"\t"),
+            _ if is_shown => written.push(character),
+            '\0'..='\u{ff}' => {
+                let _ = write!(written, "\\x{:02x}", u32::from(character));
+            }
+            _ => {
+                let _ = write!(written, "\\u{:04x}", u32::from(character));
+            }
+        }
+    }
+    written
+}
+
+fn in_json(text: &str) -> String {
+    inner(&serde_json::to_string(text).unwrap_or_default())
 }
 
 /// JSON as Python writes it: of other letters there are only the numbers.

@@ -2,7 +2,7 @@
 
 use steersman_model::{CUT, CUT_OFF};
 
-use super::forms::{for_each_form, lines};
+use super::forms::{for_each_form, lines, longest_form};
 use super::text_index::TextIndex;
 use super::{MASK, Redactor, SHORTEST_LINE};
 
@@ -10,8 +10,6 @@ use super::{MASK, Redactor, SHORTEST_LINE};
 const LONGEST_TEXT: usize = 1024 * 1024;
 /// So many marks of a cut are looked at in a text.
 const MOST_CUTS: usize = 4;
-/// How many times longer a writing may be than what is written: a control character in JSON that is quoted once more.
-const GROWTH: usize = 8;
 /// What stands between texts that are looked through together. It is in no text.
 const BETWEEN: u8 = 0xff;
 
@@ -84,8 +82,8 @@ impl Redactor {
 
     /// No writing of a secret is longer.
     pub(super) fn longest_form(&self) -> usize {
-        let longest = self.secrets.iter().map(String::len).max().unwrap_or_default();
-        longest.saturating_mul(GROWTH)
+        let longest = self.secrets.iter().map(|secret| longest_form(secret)).max();
+        longest.unwrap_or_default()
     }
 
     fn mask_together(&self, texts: &[&str]) -> Vec<String> {

@@ -120,6 +120,56 @@ fn secrets_are_masked_as_roles_write_them() {
 }
 
 #[test]
+fn what_a_shell_or_python_is_given_is_masked_in_json_too() {
+    let in_json = |text: &str| serde_json::to_string(text).unwrap();
+    let shell = |text: &str| format!("mysql -p'{}'", text.replace('\'', "'\"'\"'"));
+    let python = |text: &str| format!("['{}']", text.replace('\\', r"\\").replace('\'', r"\'"));
+    for secret in ["CANARYxy'zt9word", "CANARYxy'zt\"9\\word", "CANARYxy'zt'9wörd"] {
+        let redactor = secret_with(&json!({ "password": secret }));
+        for text in [
+            shell(secret),
+            shell(&in_json(secret)),
+            format!("mysql -p'{}'", secret.replace('\'', r"'\''")),
+            python(secret),
+            python(&shell(secret)),
+        ] {
+            let once = in_json(&text);
+            for writing in [in_json(&once), once, text] {
+                let masked = redactor.mask(&writing);
+                for part in ["CANARY", "xy", "zt", "9", "rd"] {
+                    assert!(!masked.contains(part), "{part} of {writing} is in {masked}");
+                }
+            }
+        }
+    }
+    let redactor = secret_with(&json!({"password": "CANARY'ä\u{1b}"}));
+    for writing in [
+        r#"{"cmd": "mysql -p'CANARY'\"'\"'ä\u001b'"}"#,
+        r#"'CANARY'\"'\"'\u00e4\u001b'"#,
+        r#"'CANARY'\\\"'\\\"'\\u00e4\\u001b'"#,
+        r#"["CANARY'ä\x1b"]"#,
+        r#"[\"CANARY'ä\\x1b\"]"#,
+    ] {
+        let masked = redactor.mask(writing);
+        assert!(
+            masked.contains("********") && !masked.contains("CANARY"),
+            "{masked}"
+        );
+        assert!(!masked.contains("1b") && !masked.contains("e4"), "{masked}");
+    }
+}
+
+#[test]
+fn no_writing_is_longer_than_what_is_looked_through() {
+    for character in "'\"\\<&\u{1b}\u{7f}\u{85}\nä\u{2028}😀 =a".chars() {
+        let secret = format!("a{}a", character.to_string().repeat(50));
+        forms::for_each_form(&secret, usize::MAX, &mut |form| {
+            assert!(form.len() <= forms::longest_form(&secret), "{form}");
+        });
+    }
+}
+
+#[test]
 fn what_is_secret_in_a_text_is_masked_by_itself() {
     let config = "[db]\npassword = \"canary-a\"\nuser = anna\nurl=postgres://anna:canary-b@db/x\n";
     let docker = r#"{"auths": {"r": {"password": "canary-c"}}}"#;
