@@ -7,27 +7,39 @@ use crate::bench::condition;
 
 const CANARY: &str = "canary-4f1c9d";
 
-/// Fails, with a Secret's value in its words.
+/// Fails, with the value of a Secret in its words, in several writings, and values that are secret by their keys.
 const FAILING: &str = "
 - kubernetes.core.k8s_info: {api_version: v1, kind: Secret, name: key, namespace: \"{{ ansible_operator_meta.namespace }}\"}
   register: found
 - name: say it
   ansible.builtin.fail:
-    msg: \"the key is {{ found.resources[0].data.key | b64decode }}\"
+    msg: >-
+      the key is {{ key }}, {{ key | quote }}, {{ key | quote | to_json }},
+      the others are {{ password }}, {{ db.api_key }}, {{ conns[0].client_secret }}, {{ db_password }}
+  vars: {key: \"{{ found.resources[0].data.key | b64decode }}\"}
   when: broken | default(false)
 ";
 
 #[tokio::test]
 async fn a_failure_names_the_task_and_no_secret() {
     let test = "a_failure_names_the_task_and_no_secret";
-    let Some(roles) = Roles::new(test, FAILING, "").await else {
+    let Some(mut roles) = Roles::new(test, FAILING, "").await else {
         return;
     };
+    roles.variables = vec![("DB_PASSWORD", format!("{CANARY}-of-environment"))];
+    roles.entry_with("role: web", ", db_password: \"${DB_PASSWORD}\"", "");
     let bench = &roles.bench;
-    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": {"key": CANARY}});
+    let key = format!("it's-{CANARY}");
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key"}, "stringData": {"key": key}});
     bench.create(&bench.secrets(), secret).await;
     let operator = roles.operator().await;
-    bench.apply_web("shop", json!({"broken": true})).await;
+    let spec = json!({
+        "broken": true,
+        "password": format!("{CANARY}-of-spec"),
+        "db": {"apiKey": format!("{CANARY}-within")},
+        "conns": [{"clientSecret": format!("{CANARY}-of-list")}],
+    });
+    bench.apply_web("shop", spec).await;
     let failed = |web: &Value| condition(web, "Failure").filter(|(status, ..)| status == "True");
     bench.wait("the failure", &bench.webs(), "shop", failed).await;
     let web = bench.webs().get("shop").await.unwrap();
@@ -36,10 +48,11 @@ async fn a_failure_names_the_task_and_no_secret() {
     assert_eq!(reason, "RunFailed");
     assert!(ready.contains("task \"say it\" of role web"), "{ready}");
     assert!(ready.contains("tasks/main.yml:5"), "{ready}");
+    assert_eq!(ready.matches("********").count(), 7, "{ready}");
     let event = bench.wait_event("RunFailed").await;
     // It is tried again, ever more seldom.
     roles.wait_runs(2).await;
-    let said = format!("{web} {event} {}", operator.log_text());
+    let said = format!("{} {event} {}", web["status"], operator.log_text());
     assert!(!said.contains(CANARY), "{said}");
 
     bench.apply_web("shop", json!({"broken": false})).await;

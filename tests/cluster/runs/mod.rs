@@ -79,9 +79,14 @@ impl Roles {
     }
 
     fn entry(&self, content: &str, fields: &str) {
+        self.entry_with(content, "", fields);
+    }
+
+    /// With more variables, too, each with a comma before it.
+    fn entry_with(&self, content: &str, vars: &str, fields: &str) {
         let (group, runs) = (&self.bench.group, self.runs_file().display().to_string());
         self.bench.watches(&format!(
-            "- {{group: {group}, version: v1, kind: Web, {content}, vars: {{runs_file: {runs}}}{fields}}}\n"
+            "- {{group: {group}, version: v1, kind: Web, {content}, vars: {{runs_file: {runs}{vars}}}{fields}}}\n"
         ));
     }
 

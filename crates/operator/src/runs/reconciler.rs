@@ -408,6 +408,7 @@ impl RunReconciler {
         })
     }
 
+    /// The variables of a run. What is secret in them is masked from now on.
     pub(super) fn extra_vars(
         &self,
         subject: &Subject,
@@ -421,6 +422,8 @@ impl RunReconciler {
             finalizer_vars: finalizer.cloned().unwrap_or_default(),
             ..ExtraVars::new(&watch.gvk.group, &watch.gvk.kind)
         };
+        subject.learn_vars(&vars.vars);
+        subject.learn_vars(&vars.finalizer_vars);
         let resource = serde_json::to_value(&subject.object).unwrap_or_default();
         let withheld = vars.withheld(&resource);
         if !withheld.is_empty() {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::{Api, DynamicObject};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use steersman_cluster::{PrimaryResource, RequestError};
 use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
 use crate::reconcile::{SELECTOR_ANNOTATION, patch_finalizers};
-use crate::status::{LearningRedactor, StatusError, reference, write_status};
+use crate::status::{LearningRedactor, Redactor, StatusError, reference, write_status};
 
 /// How often a status is written at once where others write it at the same moment.
 const REPORTS: u32 = 5;
@@ -50,13 +50,26 @@ impl Subject {
         for complaint in complaints {
             tracing::warn!(name = %owner.name, "{complaint}");
         }
-        Some(Self {
+        let subject = Self {
             object,
             owner,
             controls,
             redactor: Arc::default(),
             api,
-        })
+        };
+        subject.learn();
+        Some(subject)
+    }
+
+    /// Masks from now on what is secret in the resource. What was secret in it before stays masked.
+    fn learn(&self) {
+        self.redactor.learn(secrets_in(&self.object, &self.owner));
+    }
+
+    /// Masks from now on what is secret in these variables of a run.
+    pub(super) fn learn_vars(&self, vars: &Map<String, Value>) {
+        let vars = Value::Object(vars.clone());
+        self.redactor.learn(Redactor::new([], &vars));
     }
 
     /// What events are about.
@@ -83,6 +96,7 @@ impl Subject {
             self.controls = Controls::read(object.metadata.annotations.as_ref()).0;
         }
         self.object = object;
+        self.learn();
     }
 
     pub(super) fn status(&self) -> Value {
@@ -148,5 +162,65 @@ impl Subject {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// What is secret in a resource by the keys of its spec; of a Secret all values are.
+fn secrets_in(object: &DynamicObject, owner: &PrimaryResource) -> Redactor {
+    let field = |name: &str| object.data.get(name);
+    let mut secrets = Redactor::new([], field("spec").unwrap_or(&Value::Null));
+    if owner.kind == "Secret" {
+        secrets.add_object(&json!({
+            "apiVersion": owner.api_version,
+            "kind": owner.kind,
+            "data": field("data"),
+        }));
+    }
+    secrets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mask(api_version: &str, kind: &str, data: &Value, text: &str) -> String {
+        let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a", "uid": "u"}});
+        let mut object: DynamicObject = serde_json::from_value(object).unwrap();
+        object.data = data.clone();
+        let owner = PrimaryResource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            namespace: None,
+            name: "a".to_owned(),
+            uid: "u".to_owned(),
+        };
+        secrets_in(&object, &owner).mask(text)
+    }
+
+    #[test]
+    fn what_a_spec_says_under_keys_of_secrets_is_secret() {
+        let spec = json!({
+            "password": "canary-a",
+            "db": {"apiKey": "canary-b", "user_password": "canary-c", "user": "crimson"},
+            "conns": [{"clientSecret": "canary-d", "existingSecret": "named", "token": 12_345_678}],
+            "pwd": "abc",
+            "message": "hello",
+        });
+        let text = "canary-a canary-b canary-c canary-d 12345678 abc crimson hello named";
+        assert_eq!(
+            mask("example.com/v1", "Web", &json!({ "spec": spec }), text),
+            "******** ******** ******** ******** ******** abc crimson hello named"
+        );
+        assert_eq!(mask("v1", "Pod", &json!({}), text), text);
+    }
+
+    #[test]
+    fn of_a_secret_all_values_are_secret() {
+        let data = json!({"data": {"user": "Y2FuYXJ5LWE="}});
+        assert_eq!(
+            mask("v1", "Secret", &data, "canary-a Y2FuYXJ5LWE="),
+            "******** ********"
+        );
+        assert_eq!(mask("v1", "ConfigMap", &data, "canary-a"), "canary-a");
     }
 }
