@@ -226,7 +226,8 @@ impl Summary {
             },
             stats,
             failed,
-            requeue_after: self.requeue_after,
+            // Zero asks for no other one, as with ansible-operator: else runs would never end.
+            requeue_after: self.requeue_after.filter(|period| *period != Ok(Duration::ZERO)),
             exit_status,
             without_space: None,
             unreadable: lost,
@@ -556,6 +557,7 @@ mod tests {
             Some(Ok(Duration::from_secs(90)))
         );
         assert_eq!(period(&[]), None);
+        assert_eq!(period(&[requeue(ok, full, json!({"period": "0s"}))]), None);
         let wrong = period(&[requeue(ok, full, json!({"period": "10"}))]);
         assert!(wrong.is_some_and(|period| period.is_err()));
     }

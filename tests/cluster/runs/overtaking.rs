@@ -126,3 +126,62 @@ async fn runs_that_hang_hold_up_neither_other_kinds_nor_deletions() {
     bench.wait_gone(&sites, "other").await;
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_deletion_has_a_worker_where_all_others_hang() {
+    let test = "a_deletion_has_a_worker_where_all_others_hang";
+    let fields = ", finalizer: {name: example.com/end, vars: {message_text: end}}";
+    let Some(roles) = Roles::new(test, HELD, fields).await else {
+        return;
+    };
+    let bench = &roles.bench;
+    for run in ["shop.x", "shop.end"] {
+        roles.let_go(run);
+    }
+    let operator = roles.operator_with(&["--max-concurrent-reconciles=2"]).await;
+    bench.apply_web("shop", says("x")).await;
+    roles.wait_done("shop").await;
+    for name in ["first", "second"] {
+        bench.apply_web(name, says("x")).await;
+        roles.wait_held(&format!("{name}.x")).await;
+    }
+    bench.delete_web("shop").await;
+    bench.wait_gone(&bench.webs(), "shop").await;
+    operator.stop().await.unwrap();
+}
+
+/// Its role changes it, so a run is due after each run.
+#[tokio::test]
+async fn a_resource_that_changes_all_the_time_leaves_others_their_turn() {
+    let test = "a_resource_that_changes_all_the_time_leaves_others_their_turn";
+    let changes = "
+- kubernetes.core.k8s:
+    definition:
+      apiVersion: \"{{ api }}\"
+      kind: Web
+      metadata: {name: restless, namespace: \"{{ ansible_operator_meta.namespace }}\"}
+      spec: {messageText: \"{{ 999999999 | random }}\"}
+  when: ansible_operator_meta.name == 'restless'
+";
+    let Some(roles) = Roles::new(test, changes, "").await else {
+        return;
+    };
+    let bench = &roles.bench;
+    let operator = roles.operator_with(&["--max-concurrent-reconciles=1"]).await;
+    let api = format!("{}/v1", bench.group);
+    bench
+        .apply_web("restless", json!({"messageText": "first", "api": api}))
+        .await;
+    roles.wait_runs(2).await;
+    for text in ["one", "two"] {
+        bench.apply_web("shop", says(text)).await;
+        let seen = |web: &Value| {
+            (web["status"]["observedGeneration"] == web["metadata"]["generation"]).then_some(())
+        };
+        bench.wait("the run", &bench.webs(), "shop", seen).await;
+        roles.wait_done("shop").await;
+    }
+    let runs = roles.runs();
+    roles.wait_runs(runs + 1).await;
+    operator.stop().await.unwrap();
+}

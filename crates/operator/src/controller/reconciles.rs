@@ -12,6 +12,7 @@ use tracing::Instrument as _;
 
 use super::adapter::{Adapter, Cache as _, Lent};
 use super::cached::{CachedResource, read};
+use super::workers::Worker;
 use super::{Controller, Key};
 use crate::metrics::ResultLabel;
 use crate::reconcile::{Next, ReconcileOutcome};
@@ -31,11 +32,8 @@ pub(super) struct Finished<C> {
 impl<A: Adapter> Controller<A> {
     /// Begins as many reconciles as are due and allowed.
     pub(super) fn start_due(&mut self) {
-        while let Some(worker) = self.workers.take(self.queue.running()) {
+        while let Some((worker, key, due)) = self.next_due() {
             let now = Instant::now();
-            let Some((key, due)) = self.queue.take(now) else {
-                break;
-            };
             let Some(known) = self.known.get_mut(&key) else {
                 self.queue.done(&key);
                 continue;
@@ -102,6 +100,20 @@ impl<A: Adapter> Controller<A> {
         self.context
             .metrics
             .waiting(&self.followed.gvk, self.queue.waiting(Instant::now()));
+    }
+
+    /// Who is due, since when, and with which worker. Where all others are taken there may be one for a deletion.
+    fn next_due(&mut self) -> Option<(Worker, Key, Instant)> {
+        let now = Instant::now();
+        if let Some(worker) = self.workers.take(self.queue.running()) {
+            let (key, due) = self.queue.take(now)?;
+            return Some((worker, key, due));
+        }
+        let worker = self.workers.take_for_deletion()?;
+        let known = &self.known;
+        let is_deleted = |key: &Key| known.get(key).is_some_and(|known| known.cached.is_deleting());
+        let (key, due) = self.queue.take_one_of(now, is_deleted)?;
+        Some((worker, key, due))
     }
 
     /// Takes in what a reconcile has come to.

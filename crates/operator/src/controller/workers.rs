@@ -20,8 +20,8 @@ pub(super) struct Workers {
     limit: usize,
     own: Arc<Semaphore>,
     all: Option<Arc<Semaphore>>,
-    /// Whether a worker stays with its reconcile to the end.
-    are_kept: bool,
+    /// One more, where a worker stays with its reconcile to the end: for what is being deleted.
+    of_deletions: Option<Arc<Semaphore>>,
 }
 
 /// A free worker, for one reconcile.
@@ -40,14 +40,15 @@ impl Workers {
             limit,
             own: Arc::new(Semaphore::new(limit)),
             all,
-            are_kept: false,
+            of_deletions: None,
         }
     }
 
-    /// The same, where no reconcile goes on without a worker.
+    /// The same, where no reconcile goes on without a worker. Those that hang would keep all of them, so there is one besides
+    /// for deletions, which is not counted among those of all kinds.
     pub(super) fn kept(self) -> Self {
         Self {
-            are_kept: true,
+            of_deletions: Some(Arc::new(Semaphore::new(1))),
             ..self
         }
     }
@@ -61,7 +62,17 @@ impl Workers {
         Some(Worker {
             own,
             all: self.all.clone(),
-            is_kept: self.are_kept,
+            is_kept: self.of_deletions.is_some(),
+        })
+    }
+
+    /// The worker that is there for deletions alone, if there is one and it is free.
+    pub(super) fn take_for_deletion(&self) -> Option<Worker> {
+        let own = Arc::clone(self.of_deletions.as_ref()?);
+        Some(Worker {
+            own: own.try_acquire_owned().ok()?,
+            all: None,
+            is_kept: true,
         })
     }
 
@@ -126,6 +137,18 @@ mod tests {
         assert!(workers.take(1).is_none());
         working.await.unwrap();
         assert!(workers.take(0).is_some());
+    }
+
+    #[test]
+    fn where_workers_are_kept_one_is_for_deletions() {
+        assert!(Workers::new(4, None).take_for_deletion().is_none());
+        let workers = Workers::new(1, Some(Arc::new(Semaphore::new(1)))).kept();
+        let working = workers.take(0);
+        let deleting = workers.take_for_deletion();
+        assert!(working.is_some() && deleting.is_some());
+        assert!(workers.take_for_deletion().is_none());
+        drop(deleting);
+        assert!(workers.take_for_deletion().is_some());
     }
 
     #[tokio::test(start_paused = true)]

@@ -152,11 +152,13 @@ impl RunReconciler {
                 cache.note_said();
             }
         }
-        let mut turn = None;
+        let (mut turn, mut has_run) = (None, false);
         loop {
             let observed = step("observe").of(self.observe(subject, cache)).await?;
             let state = run_state(&observed);
             match next_action(state) {
+                // Those that wait go first: who changes a resource all the time would keep its worker.
+                Some(Action::Run(_)) if has_run => return Ok(Next::After(Duration::ZERO)),
                 Some(Action::AddFinalizer) => self.add_finalizers(subject).await?,
                 Some(Action::Finalize) => {
                     drop(turn);
@@ -171,7 +173,7 @@ impl RunReconciler {
                     // The answer may be another resource: the run is of what was observed, or is none.
                     if self.observe(subject, cache).await? == observed {
                         self.run(subject, cache, (observed.inputs, cause), stop).await?;
-                        turn = None;
+                        (turn, has_run) = (None, true);
                     }
                 }
                 None => return self.rest(subject, cache, state).await,

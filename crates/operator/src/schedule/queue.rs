@@ -58,10 +58,14 @@ impl<K: Ord + Clone> Queue<K> {
 
     /// Takes the key that is longest due at `now` and not being worked on, and says since when it is due.
     pub fn take(&mut self, now: Instant) -> Option<(K, Instant)> {
-        let ready = self.order.iter().take_while(|(at, _)| *at <= now);
+        self.take_one_of(now, |_| true)
+    }
+
+    /// The same among the keys for which `is_wanted` holds.
+    pub fn take_one_of(&mut self, now: Instant, is_wanted: impl Fn(&K) -> bool) -> Option<(K, Instant)> {
+        let mut ready = self.order.iter().take_while(|(at, _)| *at <= now);
         let (at, key) = ready
-            .into_iter()
-            .find(|(_, key)| !self.running.contains(key))?
+            .find(|(_, key)| !self.running.contains(key) && is_wanted(key))?
             .clone();
         self.order.remove(&(at, key.clone()));
         self.due.remove(&key);
@@ -130,6 +134,23 @@ mod tests {
         assert_eq!(queue.take(start), None);
         queue.done(&"a");
         assert_eq!(queue.take(start), Some(("a", start)));
+    }
+
+    #[test]
+    fn the_longest_due_of_some_goes_before_others() {
+        let start = Instant::now();
+        let mut queue = Queue::default();
+        for (key, seconds) in [("a", 0), ("b", 1), ("c", 2), ("d", 9)] {
+            queue.add(key, start + Duration::from_secs(seconds));
+        }
+        let now = start + Duration::from_secs(5);
+        assert_eq!(queue.take_one_of(now, |key| *key > "c"), None);
+        let second = (now - Duration::from_secs(4), "b");
+        assert_eq!(
+            queue.take_one_of(now, |key| *key > "a"),
+            Some((second.1, second.0))
+        );
+        assert_eq!(queue.take(now), Some(("a", start)));
     }
 
     #[test]
