@@ -34,6 +34,11 @@ pub trait Observer: Send + Sync {
     /// Requests that the proxy refuses itself are not told.
     fn answered(&self, seen: &Seen<'_>);
 
+    /// A write was sent whose answer nobody has waited for, or that had none: it may still have come to something.
+    fn unanswered(&self, run: RunId) {
+        let _ = run;
+    }
+
     /// A value of a Secret, or a token of a ServiceAccount, is about to pass in either direction.
     fn secret(&self, run: RunId, value: &[u8]) {
         let _ = (run, value);

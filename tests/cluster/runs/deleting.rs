@@ -186,3 +186,71 @@ async fn what_is_no_longer_selected_is_finalized_when_it_is_deleted() {
     assert_eq!(roles.runs(), 2);
     operator.stop().await.unwrap();
 }
+
+/// Of a run that was cut off no record tells, and the run after it makes something else.
+#[tokio::test]
+async fn what_a_run_that_was_cut_off_has_left_goes_with_the_resource() {
+    let test = "what_a_run_that_was_cut_off_has_left_goes_with_the_resource";
+    let tasks = "
+- kubernetes.core.k8s:
+    definition:
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRole
+      metadata: {name: \"{{ ansible_operator_meta.namespace }}-{{ message_text }}\"}
+- ansible.builtin.shell: echo {{ message_text }} >> {{ runs_file }}.made; test {{ message_text }} = b || sleep 1000
+";
+    let Some(roles) = Roles::new(test, tasks, ", deleteDependents: true").await else {
+        return;
+    };
+    let bench = &roles.bench;
+    let [cut, last] = ["a", "b"].map(|text| format!("{}-{text}", bench.namespace));
+    let operator = roles.operator().await;
+    bench.apply_web("shop", says("a")).await;
+    crate::bench::wait_until("the first run", || roles.path("runs.made").exists()).await;
+    operator.stop().await.unwrap();
+    bench.apply_web("shop", says("b")).await;
+    let operator = roles.operator().await;
+    roles.wait_done("shop").await;
+    operator.stop().await.unwrap();
+
+    let with = |names: Value| Patch::Merge(json!({"metadata": {"finalizers": names}}));
+    let params = PatchParams::default();
+    let held = with(json!(["example.com/hold"]));
+    bench.cluster_roles().patch(&last, &params, &held).await.unwrap();
+    let release = "helm.sdk.operatorframework.io/uninstall-release";
+    let mut finalizers = bench
+        .webs()
+        .get("shop")
+        .await
+        .unwrap()
+        .metadata
+        .finalizers
+        .unwrap();
+    finalizers.push(release.to_owned());
+    bench
+        .patch_web("shop", json!({"metadata": {"finalizers": finalizers}}))
+        .await;
+    let operator = roles.operator().await;
+    bench.delete_web("shop").await;
+    let says_of = |text: String| {
+        move |web: &Value| {
+            let (_, reason, message) = condition(web, "Ready")?;
+            (reason == "Finalizing" && message.contains(&text)).then_some(())
+        }
+    };
+    let webs = bench.webs();
+    let waits = says_of(format!("waits until ClusterRole {last} is gone"));
+    bench.wait("what is held", &webs, "shop", waits).await;
+    bench.wait_gone(&bench.cluster_roles(), &cut).await;
+    let free = with(json!(null));
+    bench.cluster_roles().patch(&last, &params, &free).await.unwrap();
+    bench
+        .wait("the other finalizer", &webs, "shop", says_of(release.to_owned()))
+        .await;
+    bench
+        .patch_web("shop", json!({"metadata": {"finalizers": null}}))
+        .await;
+    bench.wait_gone(&webs, "shop").await;
+    bench.wait_gone(&bench.cluster_roles(), &last).await;
+    operator.stop().await.unwrap();
+}

@@ -25,8 +25,14 @@ use crate::status::EventReason;
 /// Holds a resource until what is to go with it is gone; for objects that the garbage collector does not take.
 pub const DEPENDENTS_FINALIZER: &str = "steersman.dev/delete-dependents";
 
+/// How soon to look again at what is going.
+const DEPENDENTS_POLL: Duration = Duration::from_secs(5);
+
 /// How often a resource is read that no watch tells of.
 const UNSELECTED_POLL: Duration = Duration::from_mins(1);
+
+/// So many objects are named that a deletion waits for.
+const MOST_NAMED: usize = 3;
 
 /// How often a finalizer is taken off at once where others write the resource at the same moment.
 const REMOVALS: u32 = 5;
@@ -102,7 +108,7 @@ impl RunReconciler {
             && subject.holds(&finalizer.name)
         {
             if !cache.is_finalized {
-                if let Some(pause) = self.run_finalizer(subject, finalizer, stop).await? {
+                if let Some(pause) = self.run_finalizer(subject, cache, finalizer, stop).await? {
                     cache.rest(true, pause);
                     return Ok(Next::After(pause));
                 }
@@ -114,18 +120,37 @@ impl RunReconciler {
             let ended = self.end_dependents(subject, cache).await;
             if let Err(failure) = &ended {
                 let words = subject.redactor.mask(&chain(failure));
-                self.say_blocked(subject, words).await?;
+                self.say_blocked(subject, cache, words).await?;
             }
-            ended?;
+            let going = ended?;
+            if !going.is_empty() {
+                let words = subject.redactor.mask(&waits_for(&going));
+                self.say_blocked(subject, cache, words).await?;
+                return Ok(Next::After(DEPENDENTS_POLL));
+            }
             self.remove_finalizer(subject, DEPENDENTS_FINALIZER).await?;
         }
+        self.say_held(subject, cache).await?;
         Ok(Next::Never)
+    }
+
+    /// Says what keeps a resource whose deletion is none of the operator's affairs any longer.
+    pub(super) async fn say_held(&self, subject: &mut Subject, cache: &RunCache) -> Result<(), Failure> {
+        let Some(words) = subject.held_by_others() else {
+            return Ok(());
+        };
+        match self.say_blocked(subject, cache, words).await {
+            // It has gone meanwhile.
+            Err(Failure::Request { source, .. }) if source.is_not_found() => Ok(()),
+            said => said,
+        }
     }
 
     /// Runs what the entry says for a deletion. Gives after which pause it has asked for another run, if it has.
     async fn run_finalizer(
         &self,
         subject: &mut Subject,
+        cache: &RunCache,
         finalizer: &AnsibleFinalizer,
         stop: &CancellationToken,
     ) -> Result<Option<Duration>, Failure> {
@@ -138,21 +163,21 @@ impl RunReconciler {
         }
         let content = finalizer.content.as_ref().unwrap_or(&self.watch.content);
         let words = format!("finalizer {} runs `{}`", finalizer.name, content.path().display());
-        self.say_blocked(subject, words).await?;
+        self.say_blocked(subject, cache, words).await?;
         let vars = self.extra_vars(subject, Some(&finalizer.vars));
         let ended = self.tools.run(self.due(subject, content, vars, stop)).await;
         let outcome = ended.outcome?;
         if let Some(words) = words_of_failure(subject, &outcome) {
             self.event(subject, EventReason::RunFailed, &words);
             let words = format!("finalizer {}: {words}", finalizer.name);
-            self.say_blocked(subject, words.clone()).await?;
+            self.say_blocked(subject, cache, words.clone()).await?;
             return Err(Failure::Tasks { words });
         }
         let Some(Ok(pause)) = outcome.requeue_after else {
             return Ok(None);
         };
         let words = format!("finalizer {} has asked for another run", finalizer.name);
-        self.say_blocked(subject, words).await?;
+        self.say_blocked(subject, cache, words).await?;
         Ok(Some(pause))
     }
 
@@ -191,23 +216,30 @@ impl RunReconciler {
     }
 
     /// Says what a deletion waits for.
-    async fn say_blocked(&self, subject: &mut Subject, words: String) -> Result<(), Failure> {
-        self.write_report(subject, &RunReport::Finalizing { words }, None)
+    async fn say_blocked(
+        &self,
+        subject: &mut Subject,
+        cache: &RunCache,
+        words: String,
+    ) -> Result<(), Failure> {
+        self.write_report(subject, &RunReport::Finalizing { words }, cache.record.as_ref())
             .await
     }
 
-    /// Deletes what is to go with the resource, if anything is.
-    async fn end_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<(), Failure> {
+    /// Deletes what is to go with the resource, if anything is. What is still there then is the answer.
+    async fn end_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<Vec<ObjectId>, Failure> {
         if self.watch.delete_dependents
             && self.deletion_policy(subject, cache).await? == DeletionPolicy::Delete
         {
-            self.delete_dependents(subject, cache).await?;
+            self.delete_dependents(subject, cache).await
+        } else {
+            Ok(Vec::new())
         }
-        Ok(())
     }
 
-    /// Deletes what runs have left that the garbage collector leaves: what is in other namespaces, or in none.
-    async fn delete_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<(), Failure> {
+    /// Deletes what runs have left that the garbage collector leaves: what is in other namespaces, or in none. Finalizers may hold
+    /// some of it: that is the answer.
+    async fn delete_dependents(&self, subject: &Subject, cache: &RunCache) -> Result<Vec<ObjectId>, Failure> {
         let recorded = cache.record.iter().flat_map(|record| &record.objects);
         let seen = self.owned(subject, cache).await?;
         let mut left: BTreeMap<ObjectId, Option<String>> = seen.into_iter().map(|id| (id, None)).collect();
@@ -217,17 +249,23 @@ impl RunReconciler {
             Some(account) => account.client(&self.client),
             None => self.client.clone(),
         };
+        let mut going = Vec::new();
         for (id, uid) in left {
-            self.delete_dependent(subject, &client, &id, uid.as_deref())
-                .await?;
+            if self
+                .delete_dependent(subject, &client, &id, uid.as_deref())
+                .await?
+            {
+                going.push(id);
+            }
         }
-        Ok(())
+        Ok(going)
     }
 
     /// What carries the UID of the resource. Where no record tells of all runs each kind is looked at, else those that are watched.
     async fn owned(&self, subject: &Subject, cache: &RunCache) -> Result<Vec<ObjectId>, Failure> {
         let owner = &subject.owner;
-        let found = if cache.record.is_some() && !cache.was_cut_off {
+        let is_whole = cache.record.as_ref().is_some_and(|record| !record.is_partial);
+        let found = if is_whole && !cache.was_cut_off {
             self.dependents.owned(&owner.uid)
         } else {
             let dependents = Arc::clone(&self.dependents);
@@ -254,8 +292,8 @@ impl RunReconciler {
         }
     }
 
-    /// Whether the garbage collector has taken the resource off an object that it has left: that is what `--cascade=orphan`
-    /// does, and nothing else tells of it afterwards.
+    /// Whether the garbage collector has taken the resource off the objects that it has left: that is what `--cascade=orphan`
+    /// does, and nothing else tells of it afterwards. Off one of several somebody else has.
     async fn was_orphaned(&self, subject: &Subject, cache: &RunCache) -> Result<bool, Failure> {
         // Otherwise nothing has it as its owner.
         if self.tools.defaults.marks != Marks::Full {
@@ -263,16 +301,20 @@ impl RunReconciler {
         }
         let owner = &subject.owner;
         let recorded = cache.record.iter().flat_map(|record| &record.objects);
+        let mut is_off = false;
         for left in recorded.filter(|left| owner.may_own(left.id.namespace.as_deref())) {
             let Some((_, metadata)) = self.live_metadata(&self.client, &left.id).await? else {
                 continue;
             };
             if metadata.uid.as_ref() == Some(&left.uid) {
                 let mut references = metadata.owner_references.iter().flatten();
-                return Ok(!references.any(|reference| reference.uid == owner.uid));
+                if references.any(|reference| reference.uid == owner.uid) {
+                    return Ok(false);
+                }
+                is_off = true;
             }
         }
-        Ok(false)
+        Ok(is_off)
     }
 
     /// An object as it is now, and where such ones are.
@@ -281,8 +323,8 @@ impl RunReconciler {
         client: &kube::Client,
         id: &ObjectId,
     ) -> Result<Option<(Api<DynamicObject>, ObjectMeta)>, Failure> {
-        let served = self.discovery.served().await.map_err(Failure::Discovery)?;
-        let Some(resource) = served.any_version(&id.group, &id.kind) else {
+        let found = self.discovery.find(&id.group, &id.kind).await;
+        let Some(resource) = found.map_err(Failure::Discovery)? else {
             return Ok(None);
         };
         let api: Api<DynamicObject> = resource.objects(client, id.namespace.as_deref());
@@ -292,33 +334,45 @@ impl RunReconciler {
         }
     }
 
-    /// Deletes an object, if it still says that it is the resource's.
+    /// Deletes an object, if it still says that it is the resource's. Gives whether it is still there then.
     async fn delete_dependent(
         &self,
         subject: &Subject,
         client: &kube::Client,
         id: &ObjectId,
         uid: Option<&str>,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let Some((api, metadata)) = self.live_metadata(client, id).await? else {
-            return Ok(());
+            return Ok(false);
         };
-        if !is_proven(&metadata, &subject.owner, uid)
-            || is_kept(&metadata)
-            || metadata.deletion_timestamp.is_some()
-        {
-            return Ok(());
+        if !is_proven(&metadata, &subject.owner, uid) || is_kept(&metadata) {
+            return Ok(false);
         }
+        if metadata.deletion_timestamp.is_some() {
+            return Ok(true);
+        }
+        // The server adds one of its own to some.
+        let is_held = metadata.finalizers.is_some_and(|held| !held.is_empty()) || id.kind == "Namespace";
         let preconditions = Preconditions {
             uid: metadata.uid,
             resource_version: metadata.resource_version,
         };
         match delete(&api, &id.name, preconditions, PropagationPolicy::Background).await {
-            Ok(()) => Ok(()),
-            Err(error) if error.is_not_found() => Ok(()),
+            Ok(()) => Ok(is_held),
+            Err(error) if error.is_not_found() => Ok(false),
             Err(source) => Err(Failure::dependent(id, source)),
         }
     }
+}
+
+/// What a deletion waits for, in a sentence.
+fn waits_for(going: &[ObjectId]) -> String {
+    let named: Vec<String> = going.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+    let more = match going.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("the deletion waits until {}{more} is gone", named.join(", "))
 }
 
 /// Whether an object may go with the resource. Its annotations name that, and it is the one that the record names, by its UID, or

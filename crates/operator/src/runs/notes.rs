@@ -37,6 +37,8 @@ pub(super) struct Met {
     pub(super) left: BTreeMap<ObjectId, MetObject>,
     /// What is not there, or not the resource's.
     pub(super) absent: BTreeSet<ObjectId>,
+    /// Whether it may have left more: a write had no answer that says what it was, or there was no room.
+    pub(super) is_partial: bool,
 }
 
 impl Met {
@@ -104,6 +106,12 @@ impl Observer for Notes {
         }
     }
 
+    fn unanswered(&self, run: RunId) {
+        if let Some(notes) = self.lock().get_mut(&run) {
+            notes.met.is_partial = true;
+        }
+    }
+
     fn secret(&self, run: RunId, value: &[u8]) {
         let redactor = self.lock().get(&run).map(|notes| Arc::clone(&notes.redactor));
         if let (Some(redactor), Ok(value)) = (redactor, std::str::from_utf8(value)) {
@@ -156,6 +164,8 @@ impl RunNotes {
             let version = metadata.resource_version.as_ref();
             let version = version.and_then(|version| version.parse().ok());
             self.met.left.insert(id, MetObject { left, version });
+        } else {
+            self.met.is_partial = true;
         }
     }
 

@@ -98,6 +98,10 @@ impl Observer for PermissionRecorder {
         self.inner.answered(seen);
     }
 
+    fn unanswered(&self, run: RunId) {
+        self.inner.unanswered(run);
+    }
+
     fn secret(&self, run: RunId, value: &[u8]) {
         self.inner.secret(run, value);
     }

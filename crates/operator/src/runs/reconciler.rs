@@ -207,6 +207,9 @@ impl RunReconciler {
         if let Some(report) = held {
             self.write_report(subject, &report, cache.record.as_ref()).await?;
         }
+        if state == RunState::Gone {
+            self.say_held(subject, cache).await?;
+        }
         Ok(match state {
             RunState::Gone | RunState::Paused | RunState::DryRun => Next::Never,
             RunState::Resting(_) | RunState::RestingDeleted => {
@@ -285,7 +288,9 @@ impl RunReconciler {
             inputs,
             has_succeeded,
         };
+        let before = cache.record.as_ref().is_some_and(|record| record.is_partial);
         let mut record = RunRecord::new(run, (self.now)()).with_objects(left);
+        record.is_partial |= before || cache.was_cut_off || ended.met.is_partial || outcome.is_err();
         record.next = outcome.as_ref().ok().and_then(|outcome| self.asked(outcome));
         cache.record = Some(record);
         let outcome = match outcome {

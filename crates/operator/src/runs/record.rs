@@ -47,6 +47,9 @@ pub struct RunRecord {
     /// What it has left, as the API server has answered it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<LeftObject>,
+    /// Whether runs may have left more than that: one was cut off, or there was no room.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
 }
 
 /// An object as a run has left it.
@@ -109,6 +112,7 @@ impl RunRecord {
             ended,
             next: None,
             objects: Vec::new(),
+            is_partial: false,
         }
     }
 
@@ -116,6 +120,7 @@ impl RunRecord {
     #[must_use]
     pub fn with_objects(self, objects: BTreeMap<ObjectId, LeftObject>) -> Self {
         Self {
+            is_partial: self.is_partial || objects.len() > MOST_OBJECTS,
             objects: objects.into_values().take(MOST_OBJECTS).collect(),
             ..self
         }
@@ -195,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn what_there_is_no_room_for_is_not_forgotten() {
+        let left = |number: usize| {
+            let mut left = record().objects.remove(0);
+            left.id.name = format!("cache-{number}");
+            (left.id.clone(), left)
+        };
+        let of = |count| {
+            RunRecord {
+                objects: Vec::new(),
+                ..record()
+            }
+            .with_objects((0..count).map(left).collect())
+        };
+        let (whole, cut) = (of(MOST_OBJECTS), of(MOST_OBJECTS + 1));
+        assert!(!whole.is_partial && cut.is_partial && cut.objects.len() == MOST_OBJECTS);
+        let written = cut.sign(&keys(), "0b53").unwrap();
+        assert_eq!(RunRecord::read(&written, &keys(), "0b53").unwrap(), cut);
+    }
+
+    #[test]
     fn a_record_that_others_have_changed_is_not_believed() {
         let written = record().sign(&keys(), "0b53").unwrap();
         assert_eq!(RunRecord::read(&written, &keys(), "0b53").unwrap(), record());
@@ -202,12 +227,16 @@ mod tests {
             ("/hasSucceeded", json!(false)),
             ("/ended", json!("2030-01-01T00:00:00Z")),
             ("/objects", json!([])),
+            ("/isPartial", json!(true)),
             ("/objects/0/uid", json!("other")),
             ("/signature/key", json!("other")),
         ];
         for (place, value) in changes {
             let mut other = written.clone();
-            *other.pointer_mut(place).unwrap() = value;
+            match other.pointer_mut(place) {
+                Some(before) => *before = value,
+                None => other[place.trim_start_matches('/')] = value,
+            }
             let error = RunRecord::read(&other, &keys(), "0b53").unwrap_err();
             assert!(matches!(error, RecordError::Unproven(_)), "{place}: {error}");
         }

@@ -72,14 +72,21 @@ pub fn next_status(
         status.insert("observedGeneration".to_owned(), generation.into());
     }
     // What a record says is about the run before until the next one has ended.
-    if matches!(
-        report,
-        RunReport::Succeeded { .. } | RunReport::Failed { .. } | RunReport::Settled
-    ) {
-        match record {
-            Some(record) => status.insert(RECORD.to_owned(), record),
-            None => status.remove(RECORD),
-        };
+    match (report, record) {
+        // A deletion looks for what that says, and what the run that it has ended has left is in no other.
+        (
+            RunReport::Finalizing { .. }
+            | RunReport::Succeeded { .. }
+            | RunReport::Failed { .. }
+            | RunReport::Settled,
+            Some(record),
+        ) => {
+            status.insert(RECORD.to_owned(), record);
+        }
+        (RunReport::Succeeded { .. } | RunReport::Failed { .. } | RunReport::Settled, None) => {
+            status.remove(RECORD);
+        }
+        _ => {}
     }
     Value::Object(status)
 }
@@ -165,6 +172,7 @@ impl Conditions {
             }
             RunReport::Held(hold) => self.hold(*hold),
             RunReport::Finalizing { words } => {
+                self.turn("Running", false);
                 self.set_seen("Reconciling", true, "Finalizing", words);
                 self.set_seen("Ready", false, "Finalizing", words);
             }

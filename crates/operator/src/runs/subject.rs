@@ -10,7 +10,7 @@ use steersman_cluster::{PrimaryResource, RequestError};
 use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
-use crate::reconcile::{SELECTOR_ANNOTATION, patch_finalizers};
+use crate::reconcile::{FINALIZER, SELECTOR_ANNOTATION, patch_finalizers};
 use crate::status::{LearningRedactor, Redactor, StatusError, reference, write_status};
 
 /// How often a status is written at once where others write it at the same moment.
@@ -109,11 +109,36 @@ impl Subject {
         held.any(|held| held == finalizer)
     }
 
+    /// What keeps one that is being deleted, where nothing of the operator's does; in a sentence. The garbage collector's are off
+    /// soon.
+    pub(super) fn held_by_others(&self) -> Option<String> {
+        let held = self.object.metadata.finalizers.iter().flatten();
+        let held: Vec<&str> = held
+            .map(String::as_str)
+            .filter(|name| !["orphan", "foregroundDeletion"].contains(name))
+            .collect();
+        let hint = if held.contains(&FINALIZER) {
+            "; where it was a release, an entry with the chart takes that off"
+        } else {
+            ""
+        };
+        let names = held.join(", ");
+        (!held.is_empty()).then(|| format!("the deletion waits for finalizers of others: {names}{hint}"))
+    }
+
     /// Whether its status says that a run is under way.
     pub(super) fn is_said_to_run(&self) -> bool {
         let conditions = self.object.data.pointer("/status/conditions");
         let mut conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-        conditions.any(|condition| condition["type"] == "Reconciling" && condition["status"] == "True")
+        // A run of what is settled is said in ansible-operator's words alone.
+        conditions.any(|condition| {
+            let is_under_way = match condition["type"].as_str() {
+                Some("Running") => condition["reason"] == "Running",
+                Some("Reconciling") => condition["reason"] != "ProgressingWithRetry",
+                _ => false,
+            };
+            is_under_way && condition["status"] == "True"
+        })
     }
 
     pub(super) fn generation(&self) -> Option<i64> {

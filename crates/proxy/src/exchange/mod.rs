@@ -18,7 +18,7 @@ use crate::kinds::Kinds;
 use crate::observe::{Observer, Origin, Seen, SeenObject};
 use crate::refusal::Refusal;
 use crate::request::{Call, accept_json, to_server, upgrade_of};
-use crate::run::ActiveRun;
+use crate::run::{ActiveRun, RunId};
 use crate::upstream::{Patience, Upstream};
 
 /// Says whether anything may be written now.
@@ -79,6 +79,35 @@ impl From<Refusal> for Halt {
     }
 }
 
+/// A request that was sent. A write of which this is dropped before its answer counts as one without.
+struct Sent<'a> {
+    observer: &'a dyn Observer,
+    run: RunId,
+    is_open: bool,
+}
+
+impl<'a> Sent<'a> {
+    fn of(exchange: &'a Exchange, run: &ActiveRun, call: &Call) -> Self {
+        Self {
+            observer: exchange.observer.as_ref(),
+            run: run.id,
+            is_open: call.is_write() && !call.is_dry_run(),
+        }
+    }
+
+    fn has_answer(mut self) {
+        self.is_open = false;
+    }
+}
+
+impl Drop for Sent<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.observer.unanswered(self.run);
+        }
+    }
+}
+
 impl Exchange {
     /// Sends a request of a run on, and gives the answer to it. What can't be sent is refused.
     pub(crate) async fn answer(&self, run: &Arc<ActiveRun>, request: Request<Incoming>) -> Outcome {
@@ -115,10 +144,12 @@ impl Exchange {
         } else {
             Patience::Usual
         };
+        let sent = Sent::of(self, run, &call);
         let answer = self
             .upstream
             .send(request, run.impersonated.as_ref(), patience)
             .await?;
+        sent.has_answer();
         drop(room);
         Ok((self.learn(run, &call, answer).await, None))
     }

@@ -63,7 +63,7 @@ impl Applier {
     ///
     /// A process looks at each kind that it may list once: those of which it has objects are watched from then on, and of
     /// the others it knows what it applies. An operator for some namespaces looks into this one alone. Kinds
-    /// that can't be listed, or that the operator may not list, are left out.
+    /// that can't be listed, or that the operator may not list, are left out; the log names those that it may create.
     ///
     /// # Errors
     /// The server does not answer.
@@ -81,20 +81,31 @@ impl Applier {
         let unknown: Vec<&Resource> = served.kinds().filter(is_unknown).collect();
         if !unknown.is_empty() {
             let granted = self.granted(own).await?;
-            let mut looks = Vec::new();
+            let (mut looks, mut passed_by) = (Vec::new(), Vec::new());
             for resource in unknown {
                 let own_place = own_place(resource);
-                let may_list = |place: Option<&str>| match &granted {
-                    Some(granted) => may_list(granted, resource, place),
+                let may = |verb: &str, place: Option<&str>| match &granted {
+                    Some(granted) => may(granted, verb, resource, place),
                     None => place.is_none(),
                 };
-                match [None, own_place].into_iter().find(|place| may_list(*place)) {
-                    Some(namespace) => looks.push(self.look(Place { resource, namespace }, own).boxed()),
-                    None => self.dependents.note_empty(Place {
-                        resource,
-                        namespace: own_place,
-                    }),
+                let place = [None, own_place].into_iter().find(|place| may("list", *place));
+                if let Some(namespace) = place {
+                    looks.push(self.look(Place { resource, namespace }, own).boxed());
+                    continue;
                 }
+                // Of reviews and the like nothing is left.
+                if may("create", own_place) && ["get", "delete"].iter().any(|verb| may(verb, own_place)) {
+                    passed_by.push(resource.api.kind.as_str());
+                }
+                let namespace = own_place;
+                self.dependents.note_empty(Place { resource, namespace });
+            }
+            if !passed_by.is_empty() {
+                let kinds = passed_by.join(", ");
+                tracing::warn!(
+                    kinds,
+                    "what is left of a deleted resource is not looked for in these kinds: the operator may create them, and not list them"
+                );
             }
             let looks = futures::stream::iter(looks).buffered(PARALLEL);
             looks.try_collect::<()>().await?;
@@ -155,11 +166,11 @@ impl Applier {
     }
 }
 
-fn may_list(granted: &[Granted], resource: &Resource, namespace: Option<&str>) -> bool {
+fn may(granted: &[Granted], verb: &str, resource: &Resource, namespace: Option<&str>) -> bool {
     let asked = Asked {
         group: resource.api.group.clone(),
         resource: resource.api.plural.clone(),
-        verb: "list".to_owned(),
+        verb: verb.to_owned(),
         name: String::new(),
         namespace: namespace.map(str::to_owned),
     };
