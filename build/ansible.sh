@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Python environment with ansible-core, ansible-runner and kubernetes.core, for tests.
+# Makes a Python environment with ansible-core, ansible-runner and two collections, for tests.
 #
 #   build/ansible.sh                   make it if it is missing; the last line of standard output is the folder
 #   build/ansible.sh --find            the same without making it: status 1 and a hint when it is missing
@@ -7,7 +7,7 @@
 #
 # PYTHON: the interpreter, 3.11 or newer; python3 otherwise.
 # The folder is ${XDG_CACHE_HOME:-~/.cache}/steersman/ansible/VERSION; VERSION follows from the pins of the set in build/ansible
-# and from the interpreter. Programs are in its bin/, kubernetes.core is in its collections/, which ANSIBLE_COLLECTIONS_PATH can name.
+# and from the interpreter. Programs are in its bin/, collections are in its collections/, which ANSIBLE_COLLECTIONS_PATH can name.
 # Progress goes to standard error, by build/progress.sh.
 set -euo pipefail
 
@@ -73,12 +73,13 @@ make_environment() {
     "$python" -m venv "$scratch/whole" || { echo "the module venv is missing: on Debian, install python3-venv"; return 1; }
 }
 install_packages() { "$scratch/whole/bin/pip" install --no-input --require-virtualenv "${lists[@]/#/--requirement=}"; }
-download_collection() {
+download_collections() {
     "$scratch/whole/bin/pip" download --no-input --no-deps --only-binary :all: -r "$collections" -d "$scratch" &&
         "$scratch/whole/bin/python3" - "$scratch"/ansible-*.whl "$scratch/whole/collections" <<'PYTHON'
 import sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as wheel:
-    names = [name for name in wheel.namelist() if name.startswith("ansible_collections/kubernetes/core/")]
+    wanted = tuple(f"ansible_collections/{name}/" for name in ("kubernetes/core", "cloud/common"))
+    names = [name for name in wheel.namelist() if name.startswith(wanted)]
     wheel.extractall(sys.argv[2], names)
 PYTHON
 }
@@ -99,7 +100,7 @@ if [ ! -d "$folder" ]; then
     say "making $folder (half a minute on 2 cores, once)"
     step "environment" make_environment
     step "packages" install_packages
-    step "kubernetes.core" download_collection
+    step "collections" download_collections
     step "programs" move_programs
     mv "$scratch/whole" "$folder"
 fi

@@ -286,6 +286,21 @@ async fn nothing_of_a_run_is_left_that_is_ended() {
     );
 }
 
+/// A server of cloud.common lives for seconds after the last module that it has run.
+#[tokio::test]
+async fn a_server_of_turbo_mode_goes_with_its_run() {
+    let Some(mut set) = Set::new("a_server_of_turbo_mode_goes_with_its_run") else {
+        return;
+    };
+    set.preload();
+    let (outcome, _) = run(&set, &set.spec("1", Set::playbook("turbo.yml"))).await;
+    let outcome = outcome.expect("an outcome");
+    assert_eq!(set.left_of_run(), [""; 0]);
+    assert!(outcome.is_successful(), "{:?}", outcome.failed);
+    let said = fs::read_to_string(set.out().join("turbo")).expect("written by the playbook");
+    assert!(said.starts_with("1 2 "), "one process has counted both: {said}");
+}
+
 #[tokio::test]
 async fn nothing_of_a_run_is_left_whose_supervisor_is_killed() {
     let Some(mut set) = Set::new("nothing_of_a_run_is_left_whose_supervisor_is_killed") else {
