@@ -111,13 +111,14 @@ ansible=(runs:: run_settings:: roles::tasks:: scaffold::tutorial::)
 programs=$!
 status=0
 # shellcheck disable=SC2046 # a list of options
-STEERSMAN_FIGURES="$scratch/figures" cargo test --locked --workspace --no-fail-fast $(targets_without cluster) || status=$?
+STEERSMAN_FIGURES="$scratch/figures" cargo test --locked --workspace --no-fail-fast $(targets_without cluster runner) || status=$?
 cargo test --locked --workspace --no-fail-fast --doc || status=$?
 wait "$programs" || status=$?
 programs=
 cat "$scratch/cluster"
 
 step ansible "tests that run Ansible"
+cargo test --locked -p steersman-ansible --test runner -- --test-threads=2 || status=$?
 "${cluster[@]}" --test-threads=2 "${ansible[@]}" || status=$?
 end_step
 [ "$status" -eq 0 ] || exit "$status"

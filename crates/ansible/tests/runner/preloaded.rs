@@ -18,7 +18,8 @@ async fn told(set: &Set, ident: &str) -> Value {
         .insert("KUBECONFIG".to_owned(), "/of/the/run".to_owned());
     let (outcome, _) = super::run(set, &spec).await;
     let outcome = outcome.expect("an outcome");
-    assert!(outcome.is_successful(), "{:?}", outcome.failed);
+    let printed = fs::read_to_string(set.folder().join("artifacts").join(ident).join("stdout"));
+    assert!(outcome.is_successful(), "{:?}\n{printed:?}", outcome.failed);
     let left = fs::read_to_string(set.out().join("left")).expect("a number");
     assert!(!Path::new("/proc").join(left).exists(), "a process is left");
     let text = fs::read_to_string(set.out().join("told")).expect("written by the playbook");
