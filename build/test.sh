@@ -118,7 +118,7 @@ programs=
 cat "$scratch/cluster"
 
 step ansible "tests that run Ansible"
-cargo test --locked -p steersman-ansible --test runner -- --test-threads=2 || status=$?
+cargo test --locked --workspace --test runner -- --test-threads=2 || status=$?
 "${cluster[@]}" --test-threads=2 "${ansible[@]}" || status=$?
 end_step
 [ "$status" -eq 0 ] || exit "$status"
