@@ -31,8 +31,8 @@ use crate::telemetry::step;
 
 /// One observation leads to at most so many actions before the resource is looked at afresh.
 const MAX_ACTIONS: usize = 5;
-/// How soon to look again at what blocks an uninstallation, if nothing happens before.
-const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+/// How soon to look again at what a deletion waits for, if nothing happens before.
+pub(crate) const UNINSTALL_POLL: Duration = Duration::from_secs(5);
 
 /// What a reconcile has come to.
 pub(super) struct Converged {

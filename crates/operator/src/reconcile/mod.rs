@@ -43,6 +43,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use converge::Converged;
+pub(crate) use converge::UNINSTALL_POLL;
 pub use decide::{next_action, release_state};
 pub use dry_run::{DryRun, ObjectDryRun, ObjectResult};
 pub use error::ReconcileError;
@@ -55,6 +56,7 @@ pub use plan::Decision;
 pub use release_cache::ReleaseCache;
 use renderer::Renderer;
 use reporter::Reporter;
+pub(crate) use session::ORPHAN_FINALIZER;
 use session::Session;
 pub use settings::{ReconcileSettings, Shared};
 pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};

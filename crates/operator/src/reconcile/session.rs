@@ -22,7 +22,7 @@ use crate::release::{History, RecordOwner, Stored};
 use crate::status::{LearningRedactor, Redactor, reference};
 
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
-const ORPHAN_FINALIZER: &str = "orphan";
+pub(crate) const ORPHAN_FINALIZER: &str = "orphan";
 
 /// Logs a message with the fields that helm-operator has, and some more.
 macro_rules! log {

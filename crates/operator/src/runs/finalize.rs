@@ -19,14 +19,11 @@ use super::reconciler::{RunReconciler, words_of_failure};
 use super::report::RunReport;
 use super::subject::{Finalizers, Subject};
 use crate::apply::{Applier, delete, find};
-use crate::reconcile::{Next, ReconcileOutcome};
+use crate::reconcile::{Next, ReconcileOutcome, UNINSTALL_POLL};
 use crate::status::EventReason;
 
 /// Holds a resource until what is to go with it is gone; for objects that the garbage collector does not take.
 pub const DEPENDENTS_FINALIZER: &str = "steersman.dev/delete-dependents";
-
-/// How soon to look again at what is going.
-const DEPENDENTS_POLL: Duration = Duration::from_secs(5);
 
 /// How often a resource is read that no watch tells of.
 const UNSELECTED_POLL: Duration = Duration::from_mins(1);
@@ -126,7 +123,7 @@ impl RunReconciler {
             if !going.is_empty() {
                 let words = subject.redactor.mask(&waits_for(&going));
                 self.say_blocked(subject, cache, words).await?;
-                return Ok(Next::After(DEPENDENTS_POLL));
+                return Ok(Next::After(UNINSTALL_POLL));
             }
             self.remove_finalizer(subject, DEPENDENTS_FINALIZER).await?;
         }

@@ -30,14 +30,11 @@ use super::task_log::TaskLogOptions;
 use super::turns::{Turn, TurnsOfKind};
 use crate::dependents::{Dependents, Left};
 use crate::namespaces::Namespaces;
-use crate::reconcile::{Next, ReconcileOutcome};
+use crate::reconcile::{Next, ORPHAN_FINALIZER, ReconcileOutcome};
 use crate::release::Signer;
 use crate::schedule::period_of;
 use crate::status::{EventReason, Events};
 use crate::telemetry::step;
-
-/// The finalizer by which the garbage collector takes a resource that is deleted off its objects.
-const ORPHAN_FINALIZER: &str = "orphan";
 
 /// How soon a resource is looked at again that others have changed at the same moment.
 const CONFLICT_PAUSE: Duration = Duration::from_millis(200);

@@ -72,18 +72,16 @@ pub fn next_status(
         status.insert("observedGeneration".to_owned(), generation.into());
     }
     // What a record says is about the run before until the next one has ended.
-    match (report, record) {
+    let has_ended = matches!(
+        report,
+        RunReport::Succeeded { .. } | RunReport::Failed { .. } | RunReport::Settled
+    );
+    match record {
         // A deletion looks for what that says, and what the run that it has ended has left is in no other.
-        (
-            RunReport::Finalizing { .. }
-            | RunReport::Succeeded { .. }
-            | RunReport::Failed { .. }
-            | RunReport::Settled,
-            Some(record),
-        ) => {
+        Some(record) if has_ended || matches!(report, RunReport::Finalizing { .. }) => {
             status.insert(RECORD.to_owned(), record);
         }
-        (RunReport::Succeeded { .. } | RunReport::Failed { .. } | RunReport::Settled, None) => {
+        None if has_ended => {
             status.remove(RECORD);
         }
         _ => {}

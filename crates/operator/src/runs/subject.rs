@@ -10,7 +10,7 @@ use steersman_cluster::{PrimaryResource, RequestError};
 use steersman_watches::controls::Controls;
 
 use super::report::{RunReport, next_status};
-use crate::reconcile::{FINALIZER, SELECTOR_ANNOTATION, patch_finalizers};
+use crate::reconcile::{FINALIZER, ORPHAN_FINALIZER, SELECTOR_ANNOTATION, patch_finalizers};
 use crate::status::{LearningRedactor, Redactor, StatusError, reference, write_status};
 
 /// How often a status is written at once where others write it at the same moment.
@@ -95,8 +95,13 @@ impl Subject {
         if object.metadata.annotations != self.object.metadata.annotations {
             self.controls = Controls::read(object.metadata.annotations.as_ref()).0;
         }
+        // Most answers are to what was written into the status.
+        let mut with_secrets = ["spec", "data"].into_iter();
+        let is_news = with_secrets.any(|field| object.data.get(field) != self.object.data.get(field));
         self.object = object;
-        self.learn();
+        if is_news {
+            self.learn();
+        }
     }
 
     pub(super) fn status(&self) -> Value {
@@ -115,7 +120,7 @@ impl Subject {
         let held = self.object.metadata.finalizers.iter().flatten();
         let held: Vec<&str> = held
             .map(String::as_str)
-            .filter(|name| !["orphan", "foregroundDeletion"].contains(name))
+            .filter(|name| ![ORPHAN_FINALIZER, "foregroundDeletion"].contains(name))
             .collect();
         let hint = if held.contains(&FINALIZER) {
             "; where it was a release, an entry with the chart takes that off"
