@@ -236,6 +236,17 @@ async fn an_api_server_that_dies_and_comes_back_finds_an_operator_that_goes_on()
         bench.apply_web(&format!("shop-{number}"), json!({})).await;
         bench.wait_revision(&format!("shop-{number}"), 1).await;
     }
+    // Without nodes this is the last word that the controller of a Deployment has, and it comes behind the revision.
+    let is_settled = |web: &Value| {
+        let (_, _, message) = condition(web, "Ready")?;
+        message.contains("0 of 1 pods available").then_some(())
+    };
+    for number in 0..10 {
+        let name = format!("shop-{number}");
+        bench
+            .wait("the last word", &bench.webs(), &name, is_settled)
+            .await;
+    }
     cluster.kill_component(Component::ApiServer).unwrap();
     crate::bench::wait_for_line(&operator, "watch failed, trying again").await;
     cluster.start_component(Component::ApiServer).unwrap();
