@@ -25,6 +25,7 @@ mod entries;
 mod failure;
 mod faults;
 mod follow;
+mod gates;
 mod go_charts;
 mod go_operator;
 mod handover;

@@ -3,6 +3,9 @@
 //! Names with helm-operator's prefix mean what they mean there; names with ours are our own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use steersman_model::parse_duration;
 
 const OPERATOR: &str = "helm.sdk.operatorframework.io/";
 const OWN: &str = "steersman.dev/";
@@ -49,6 +52,10 @@ pub struct Controls {
     /// Whether a failed upgrade is undone, and a failed installation removed, where the annotation is set:
     /// `steersman.dev/rollback-on-failure`.
     pub rollback_on_failure: Option<bool>,
+    /// What a revision waits for, where the annotation is set: `steersman.dev/wait`.
+    pub wait: Option<WaitControl>,
+    /// What is to be done about stages of its revisions.
+    pub stages: StageControls,
     /// `install-disable-hooks`, `install-description`.
     pub install: OperationControls,
     /// `upgrade-disable-hooks`, `upgrade-description`.
@@ -79,6 +86,67 @@ pub enum DeletionPolicy {
     Orphan,
     /// The annotation says neither, so nothing irreversible happens.
     Unclear,
+}
+
+/// What a resource says of waiting, instead of its watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitControl {
+    /// A revision is deployed when its objects are applied: `false`.
+    No,
+    /// It is when its objects are ready, for which they have as long as the watch says: `true`.
+    Yes,
+    /// They have so long: `10m`.
+    AtMost(Duration),
+}
+
+/// Stages that a resource names, each as `REVISION/NAME`, so that another revision is not meant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StageControls {
+    /// It may begin: `steersman.dev/approve-stage`.
+    pub approve: Option<StageName>,
+    /// The next one begins although its objects are not ready: `steersman.dev/skip-stage`.
+    pub skip: Option<StageName>,
+    /// Its objects are applied once more and have all their time again: `steersman.dev/retry-stage`. A third part, such as
+    /// the time, tells one request from another.
+    pub retry: Option<StageName>,
+}
+
+/// A stage of a revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageName {
+    /// The number of the revision.
+    pub revision: u32,
+    /// The name of the stage.
+    pub stage: String,
+    /// Which request it is, where there may be more than one.
+    pub request: String,
+}
+
+impl StageName {
+    /// Reads `7/database`, or `7/database/REQUEST`; `None` for anything else.
+    ///
+    /// ```
+    /// use steersman_watches::controls::StageName;
+    ///
+    /// let name = StageName::parse("7/database").expect("it is one");
+    /// assert_eq!((name.revision, name.stage.as_str(), name.request.as_str()), (7, "database", ""));
+    /// assert_eq!(StageName::parse("database"), None);
+    /// ```
+    pub fn parse(text: &str) -> Option<Self> {
+        let (revision, rest) = text.split_once('/')?;
+        let (stage, request) = rest.split_once('/').unwrap_or((rest, ""));
+        (!stage.is_empty()).then_some(())?;
+        Some(Self {
+            revision: revision.parse().ok()?,
+            stage: stage.to_owned(),
+            request: request.to_owned(),
+        })
+    }
+
+    /// Whether this stage of this revision is meant.
+    pub fn is(&self, revision: u32, stage: &str) -> bool {
+        self.revision == revision && self.stage == stage
+    }
 }
 
 /// How one operation is done.
@@ -124,6 +192,12 @@ impl Controls {
             rollback_force: reader.flag(OPERATOR, "rollback-force"),
             uninstall_wait: reader.choice(OPERATOR, "uninstall-wait"),
             rollback_on_failure: reader.choice(OWN, "rollback-on-failure"),
+            wait: reader.wait(),
+            stages: StageControls {
+                approve: reader.stage("approve-stage"),
+                skip: reader.stage("skip-stage"),
+                retry: reader.stage("retry-stage"),
+            },
             install: reader.operation("install"),
             upgrade: reader.operation("upgrade"),
             uninstall: reader.operation("uninstall"),
@@ -167,6 +241,33 @@ impl<'a> Reader<'a> {
             ));
         }
         choice
+    }
+
+    fn wait(&mut self) -> Option<WaitControl> {
+        let text = self.text(OWN, "wait")?;
+        let wait = match (parse_bool(&text), parse_duration(&text)) {
+            (Some(true), _) => Some(WaitControl::Yes),
+            (Some(false), _) => Some(WaitControl::No),
+            (None, Ok(timeout)) if !timeout.is_zero() => Some(WaitControl::AtMost(timeout)),
+            (None, _) => None,
+        };
+        if wait.is_none() {
+            self.complaints.push(format!(
+                "annotation {OWN}wait is ignored: {text:?} is neither true, false nor a duration such as 10m"
+            ));
+        }
+        wait
+    }
+
+    fn stage(&mut self, name: &str) -> Option<StageName> {
+        let text = self.text(OWN, name)?;
+        let stage = StageName::parse(&text);
+        if stage.is_none() {
+            self.complaints.push(format!(
+                "annotation {OWN}{name} is ignored: {text:?} is no stage of a revision such as 7/database"
+            ));
+        }
+        stage
     }
 
     fn mode(&mut self) -> Mode {

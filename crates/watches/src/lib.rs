@@ -40,6 +40,7 @@ pub mod drift;
 mod error;
 mod load;
 mod names;
+pub mod order;
 mod policy;
 mod selectors;
 pub mod values;

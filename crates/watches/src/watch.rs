@@ -11,6 +11,7 @@ use crate::ansible::AnsibleWatch;
 use crate::confinement::Confinement;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
+use crate::order::Order;
 use crate::policy::{ConflictPolicy, CrdPolicy};
 
 /// One checked entry of watches.yaml.
@@ -40,6 +41,8 @@ pub struct Watch {
     pub conflicts: ConflictPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
+    /// In which order objects are applied, and what is waited for.
+    pub order: Order,
     /// How often each custom resource is reconciled without a change, where the entry says so. Never zero: that
     /// leaves it to the flag, as in helm-operator.
     pub reconcile_period: Option<Duration>,

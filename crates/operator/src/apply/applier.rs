@@ -74,6 +74,11 @@ impl Applier {
         }
     }
 
+    /// What is live of what it applies.
+    pub fn dependents(&self) -> &Arc<Dependents> {
+        &self.dependents
+    }
+
     /// Applies `objects` in their order for `owner`.
     ///
     /// Kinds that definitions among `objects` bring are waited for before their objects follow.

@@ -127,6 +127,7 @@ mod tests {
             uid: uid.to_owned(),
             fields: None,
             health: None,
+            has_ended: false,
             deleting: false,
             kept: false,
             version: Some(version),

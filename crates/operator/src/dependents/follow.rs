@@ -122,7 +122,10 @@ impl Dependents {
         let Some((owner, id)) = labelled(scope, metadata) else {
             return;
         };
-        let new = self.reduce(&id, metadata, said.health);
+        let new = LiveObject {
+            has_ended: said.has_ended,
+            ..self.reduce(&id, metadata, said.health)
+        };
         let known = &mut self.lock().known;
         known.has_changed((&owner, &id), &new, said.has_ended, list);
         let before = known.show((&owner, &id), scope, &new, list);
@@ -130,7 +133,7 @@ impl Dependents {
             Before::Unwanted | Before::Newer => None,
             // The event may be ahead of the answer to the request that has made it.
             Before::Unknown if is_of_hook(metadata) => None,
-            Before::Known(old) if is_same_object(old, &new) && old.health == new.health => None,
+            Before::Known(old) if is_same_object(old, &new) && says_the_same(old, &new) => None,
             Before::Known(old) if is_same_object(old, &new) => Some(HEALTH_PAUSE),
             Before::Known(_) | Before::Unknown => Some(Duration::ZERO),
         };
@@ -192,6 +195,11 @@ fn labelled(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
         name: metadata.name.clone()?,
     };
     Some((owner, id))
+}
+
+/// Whether both are as well, and as far.
+fn says_the_same(old: &LiveObject, new: &LiveObject) -> bool {
+    (&old.health, old.has_ended) == (&new.health, new.has_ended)
 }
 
 /// Whether nothing but the health may differ.

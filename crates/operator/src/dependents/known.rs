@@ -192,6 +192,16 @@ impl Known {
         Some(&self.owners.get(owner)?.objects.get(id)?.live)
     }
 
+    /// The same, with nothing of its health where that is of a state before our last apply.
+    pub(super) fn judged(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
+        let entry = self.owners.get(owner)?.objects.get(id)?;
+        let mut live = entry.live.clone();
+        if is_older(entry.judged, live.version) {
+            (live.health, live.has_ended) = (None, false);
+        }
+        Some(live)
+    }
+
     /// In the order of their identities; empty for strangers.
     pub(super) fn owned(&self, owner: &str) -> impl Iterator<Item = (&ObjectId, &LiveObject)> {
         let known = self.owners.get(owner).into_iter();
@@ -260,7 +270,12 @@ impl Known {
                 let before = known.objects.get(id);
                 let judged = before.and_then(|entry| entry.judged);
                 let health = before.and_then(|entry| entry.live.health.clone());
-                let live = LiveObject { health, ..live };
+                let has_ended = before.is_some_and(|entry| entry.live.has_ended);
+                let live = LiveObject {
+                    health,
+                    has_ended,
+                    ..live
+                };
                 let goes = false;
                 let entry = Entry {
                     live,
@@ -346,6 +361,7 @@ impl Known {
         if !is_former && new.is_older_than(&entry.live) && entry.live.uid == new.uid {
             if !is_older(new.version, entry.judged) {
                 entry.live.health.clone_from(&new.health);
+                entry.live.has_ended = new.has_ended;
                 entry.judged = new.version;
             }
             return Before::Newer;
@@ -472,6 +488,7 @@ mod tests {
             uid: "o".to_owned(),
             fields: None,
             health: None,
+            has_ended: false,
             deleting: false,
             kept: false,
             version: Some(version),

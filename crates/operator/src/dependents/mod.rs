@@ -52,6 +52,8 @@ pub struct LiveObject {
     pub fields: Option<OwnedFields>,
     /// What its status says.
     pub health: Option<Health>,
+    /// Whether that says that it has come to its end, as a Job and a Pod do.
+    pub has_ended: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// Whether it says itself that it is to outlive the release.
@@ -254,6 +256,11 @@ impl Dependents {
         self.lock().known.live(owner, id).cloned()
     }
 
+    /// The same, with what its status says left out where that is of a state before our last apply to it.
+    pub fn judged(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
+        self.lock().known.judged(owner, id)
+    }
+
     /// Every object that is known to be an owner's.
     pub fn owned(&self, owner: &str) -> Vec<(ObjectId, LiveObject)> {
         let state = self.lock();
@@ -295,6 +302,7 @@ impl Dependents {
                 changed_at: None,
             }),
             health: None,
+            has_ended: false,
             deleting: false,
             kept: false,
             version: left.version,
@@ -416,6 +424,7 @@ impl Dependents {
             uid: metadata.uid.clone().unwrap_or_default(),
             fields,
             health,
+            has_ended: false,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),
             version: follow::version(metadata),
@@ -424,5 +433,21 @@ impl Dependents {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+impl LiveObject {
+    /// One with this health.
+    pub(crate) fn of_test(health: Option<Health>, has_ended: bool, deleting: bool) -> Self {
+        Self {
+            uid: "uid".to_owned(),
+            fields: None,
+            health,
+            has_ended,
+            deleting,
+            kept: false,
+            version: Some(1),
+        }
     }
 }

@@ -11,11 +11,12 @@ use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
 use super::action::{
-    CorrectDrift, Deploy, Install, LeavingRelease, OrphanObjects, Recover, RollBack, TakeOver, Uninstall,
-    Upgrade,
+    CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, OrphanObjects, Recover, RollBack, TakeOver,
+    Uninstall, Upgrade,
 };
 use super::deployed::DeployedReport;
 use super::error::ReconcileError;
+use super::gate_report::GateView;
 use super::lookups::Lookups;
 use super::observe::Observer;
 use super::plan::{Planner, in_effect};
@@ -33,6 +34,9 @@ use crate::telemetry::step;
 const MAX_ACTIONS: usize = 5;
 /// How soon to look again at what a deletion waits for, if nothing happens before.
 pub(crate) const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+
+/// How soon to look again at a stage whose objects wake nobody, as the watch wants it.
+const GATE_POLL: Duration = Duration::from_secs(5);
 
 /// What a reconcile has come to.
 pub(super) struct Converged {
@@ -178,8 +182,24 @@ impl Reconciler {
         let is_refused = refused.is_some() && refused == prepared.map(|prepared| prepared.inputs);
         match cache.refusal().filter(|_| is_refused) {
             Some(refusal) => Ok(ReleaseReport::Failed(refusal.failure.clone())),
-            None => self.deployed_report().report(session, cache).await,
+            None => match GateView::new(session, cache, &self.shared.dependents) {
+                Some(gate) => Ok(gate.report(cache, (self.shared.now)())),
+                None => self.deployed_report().report(session, cache).await,
+            },
         }
+    }
+
+    /// The report on a revision that waits for a stage, and when to look at it without a sign.
+    fn at_gate(&self, session: &Session, cache: &ReleaseCache) -> ControlFlow<End> {
+        let now = (self.shared.now)();
+        let Some(gate) = GateView::new(session, cache, &self.shared.dependents) else {
+            return ControlFlow::Continue(());
+        };
+        let left = gate.deadline().filter(|deadline| *deadline > now);
+        let left = left.and_then(|deadline| Duration::try_from(deadline.duration_since(now)).ok());
+        let unwatched = (!self.settings.watch_dependents).then_some(GATE_POLL);
+        let next = left.into_iter().chain(unwatched).min();
+        end(gate.report(cache, now), next.map_or(Next::Period, Next::After))
     }
 
     /// The end of a reconcile whose state asks for no action.
@@ -197,6 +217,7 @@ impl Reconciler {
                 Some(refusal) => end(ReleaseReport::Failed(refusal.failure.clone()), Next::Period),
                 None => ControlFlow::Continue(()),
             },
+            ReleaseState::AtGate | ReleaseState::Unready => self.at_gate(session, cache),
             ReleaseState::Waiting => match &cache.unfinished {
                 Some(unfinished) => return Err(self.still_waiting(session, unfinished).await),
                 None => ControlFlow::Continue(()),
@@ -252,8 +273,21 @@ impl Reconciler {
                 };
                 step("recover").of(recover.run(session, prepared, cache)).await?;
             }
+            (Action::GiveUp, Some(prepared)) => {
+                let give_up = GiveUp {
+                    deploy: self.deploy(),
+                };
+                step("give_up").of(give_up.run(session, prepared, cache)).await?;
+            }
             // The finalizer is added before, and what is to be rendered was prepared with the observation.
-            (Action::AddFinalizer | Action::Install | Action::Upgrade(_) | Action::Recover, _) => {}
+            (
+                Action::AddFinalizer
+                | Action::Install
+                | Action::Upgrade(_)
+                | Action::Recover
+                | Action::GiveUp,
+                _,
+            ) => {}
         }
         Ok(ControlFlow::Continue(()))
     }

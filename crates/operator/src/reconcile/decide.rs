@@ -1,9 +1,10 @@
 //! The decision table: from what was observed to the single next step. Pure.
 
-use steersman_model::{Inputs, ReleaseStatus};
+use steersman_model::{Inputs, ObjectId, ReleaseStatus};
 use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
+use super::gate::GateState;
 use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
 use super::unfinished::HookState;
 
@@ -13,7 +14,7 @@ use super::unfinished::HookState;
 /// everything that could be done; a hook that runs before a deletion, and that before the rest. A revision whose hook has
 /// ended is brought to its end, whatever the resource says by then. While inputs can't be rendered, drift of the deployed
 /// revision is still corrected. Nothing is written before the finalizer, and another revision goes before the
-/// correction of drift.
+/// correction of drift. A stage that is waited for holds up nothing but what comes after it.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
@@ -21,6 +22,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         mode,
         hook,
         last,
+        gate,
         inputs,
         lookups_changed,
         refused,
@@ -58,10 +60,23 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     let difference = difference(&last, inputs);
     match difference.or(lookups_changed.then_some(Cause::Lookups)) {
         Some(cause) => ReleaseState::OutOfSync(cause),
-        None if last.status != ReleaseStatus::Deployed => ReleaseState::Interrupted,
+        None if last.status != ReleaseStatus::Deployed => at_gate(&last, gate, drifted),
         None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
         None if !tolerated.is_empty() => ReleaseState::Tolerated(tolerated),
         None => ReleaseState::InSync,
+    }
+}
+
+/// A revision that is not deployed and still wanted is brought to its end, unless it waits for a stage. What was undone waits
+/// for nothing.
+fn at_gate(last: &LastRevision, gate: GateState, drifted: Vec<ObjectId>) -> ReleaseState {
+    match gate {
+        GateState::None | GateState::Open => ReleaseState::Interrupted,
+        _ if last.is_being_undone => ReleaseState::Interrupted,
+        GateState::Failed if last.status != ReleaseStatus::Failed => ReleaseState::Late,
+        _ if !drifted.is_empty() => ReleaseState::Drifted(drifted),
+        GateState::Shut | GateState::Failed if last.status == ReleaseStatus::Failed => ReleaseState::Unready,
+        GateState::Shut | GateState::Failed | GateState::Unapproved => ReleaseState::AtGate,
     }
 }
 
@@ -73,11 +88,14 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
         | ReleaseState::DryRun
         | ReleaseState::Waiting
         | ReleaseState::Refused
+        | ReleaseState::AtGate
+        | ReleaseState::Unready
         | ReleaseState::InSync => None,
         ReleaseState::Deleted => Some(Action::Uninstall),
         ReleaseState::MissingFinalizer => Some(Action::AddFinalizer),
         ReleaseState::Absent => Some(Action::Install),
         ReleaseState::Interrupted => Some(Action::Recover),
+        ReleaseState::Late => Some(Action::GiveUp),
         ReleaseState::OutOfSync(cause) => Some(Action::Upgrade(cause)),
         ReleaseState::Drifted(objects) => Some(Action::CorrectDrift(objects)),
         ReleaseState::Tolerated(objects) => Some(Action::WarnOfDrift(objects)),
@@ -113,7 +131,7 @@ fn difference(last: &LastRevision, inputs: Inputs) -> Option<Cause> {
 
 #[cfg(test)]
 mod tests {
-    use steersman_model::{Digest, ObjectId, Revision};
+    use steersman_model::{Digest, Revision};
 
     use super::*;
 
@@ -154,6 +172,7 @@ mod tests {
             mode: Mode::Apply,
             hook: HookState::None,
             last: Some(last),
+            gate: GateState::None,
             inputs: now(),
             lookups_changed: false,
             refused: None,
@@ -310,6 +329,72 @@ mod tests {
             });
             let out_of_sync = ReleaseState::OutOfSync(Cause::TakenOver);
             check(foreign, out_of_sync, Some(Action::Upgrade(Cause::TakenOver)));
+        }
+    }
+
+    #[test]
+    fn a_stage_holds_up_what_comes_after_it() {
+        use ReleaseStatus::{Failed, PendingUpgrade};
+        let at = |gate, status| Observed {
+            gate,
+            ..with_last(|last| last.status = status)
+        };
+        for (gate, status, state, action) in [
+            (
+                GateState::None,
+                PendingUpgrade,
+                ReleaseState::Interrupted,
+                Some(Action::Recover),
+            ),
+            (
+                GateState::Open,
+                PendingUpgrade,
+                ReleaseState::Interrupted,
+                Some(Action::Recover),
+            ),
+            (
+                GateState::Open,
+                Failed,
+                ReleaseState::Interrupted,
+                Some(Action::Recover),
+            ),
+            (GateState::Shut, PendingUpgrade, ReleaseState::AtGate, None),
+            (GateState::Unapproved, PendingUpgrade, ReleaseState::AtGate, None),
+            (GateState::Unapproved, Failed, ReleaseState::AtGate, None),
+            (
+                GateState::Failed,
+                PendingUpgrade,
+                ReleaseState::Late,
+                Some(Action::GiveUp),
+            ),
+            (GateState::Shut, Failed, ReleaseState::Unready, None),
+            (GateState::Failed, Failed, ReleaseState::Unready, None),
+        ] {
+            check(at(gate, status), state.clone(), action);
+            // What is applied is kept as it is meanwhile, but nothing goes before what is due.
+            let drifted = Observed {
+                drifted: vec![service()],
+                ..at(gate, status)
+            };
+            if matches!(state, ReleaseState::AtGate | ReleaseState::Unready) {
+                let action = Some(Action::CorrectDrift(vec![service()]));
+                check(drifted, ReleaseState::Drifted(vec![service()]), action);
+            }
+            // Another spec is another revision, from its first stage on.
+            let changed = Observed {
+                inputs: inputs("chart", "other", "identity"),
+                ..at(gate, status)
+            };
+            let action = Some(Action::Upgrade(Cause::Values));
+            check(changed, ReleaseState::OutOfSync(Cause::Values), action);
+            let undone = Observed {
+                gate,
+                ..with_last(|last| {
+                    last.status = status;
+                    last.is_being_undone = true;
+                })
+            };
+            check(undone, ReleaseState::Interrupted, Some(Action::Recover));
         }
     }
 

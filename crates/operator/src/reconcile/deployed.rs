@@ -5,6 +5,7 @@ use steersman_model::{ObjectId, objects_of_manifest};
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
+use super::gate_report::stages_of_deployed;
 use super::release_cache::ReleaseCache;
 use super::secrets::secrets_of;
 use super::session::Session;
@@ -63,6 +64,7 @@ impl DeployedReport<'_> {
             notes: cache.unreported_notes(session),
             // Names may be made of what the chart has looked up.
             health: health.with_names(|names| session.redactor.mask_all_own(names)),
+            stages: known.map(stages_of_deployed).unwrap_or_default(),
             manifest: self.manifest(session, cache).await?,
         }))
     }
@@ -108,7 +110,11 @@ impl DeployedReport<'_> {
 }
 
 /// Masks the words of others in `verdicts`, and shortens them. They may have any secret of the release in them.
-fn mask_words(session: &Session, cache: &ReleaseCache, verdicts: &mut [(&ObjectId, Option<Health>)]) {
+pub(super) fn mask_words(
+    session: &Session,
+    cache: &ReleaseCache,
+    verdicts: &mut [(&ObjectId, Option<Health>)],
+) {
     let words = verdicts.iter_mut().filter_map(|(_, verdict)| match verdict {
         Some(Health::Progressing(words) | Health::Failed(words)) => Some(words),
         _ => None,

@@ -131,6 +131,20 @@ pub enum ReconcileError {
         /// Why not.
         source: Box<ReconcileError>,
     },
+    /// The objects of a revision were not ready in time.
+    #[error("{message}")]
+    Unready {
+        /// Which, and why not, without secrets.
+        message: String,
+        /// Whether they are those of a stage.
+        stage: FailureStage,
+    },
+    /// Objects of a later stage are not gone yet, and what comes before them waits for that.
+    #[error("failed to delete what comes before: still there are {objects}")]
+    StillThere {
+        /// With what holds each.
+        objects: String,
+    },
     /// The drifted objects can't be applied.
     #[error("failed to correct drift")]
     Drift(#[source] ApplyError),
@@ -180,6 +194,7 @@ impl ReconcileError {
             FailureStage::Upgrade
         };
         match self {
+            Self::Unready { stage, .. } => *stage,
             Self::History(_) | Self::Moved { .. } => FailureStage::State,
             _ if deleting => FailureStage::Uninstall,
             Self::Values(_) | Self::TooLarge { .. } => FailureStage::Values,
@@ -199,6 +214,7 @@ impl ReconcileError {
             | Self::Hook(_)
             | Self::Prune(_)
             | Self::Undone { .. }
+            | Self::StillThere { .. }
             | Self::NotUndone { .. } => of_release,
         }
     }
@@ -219,7 +235,9 @@ impl ReconcileError {
                 ..
             }
         );
-        self.is_stalled() || damaged || has_run || refused || was_so
+        // They may become ready, and then it goes on.
+        let is_unready = matches!(self, Self::Unready { .. });
+        self.is_stalled() || damaged || has_run || refused || was_so || is_unready
     }
 
     /// Whether only other inputs help.
@@ -267,6 +285,7 @@ impl ReconcileError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Hook(error) => error.is_unanswered(),
+            Self::StillThere { .. } => true,
             _ => self.request().is_some_and(RequestError::is_transient),
         }
     }

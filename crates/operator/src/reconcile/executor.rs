@@ -11,15 +11,18 @@ use steersman_watches::controls::DeletionPolicy;
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::event_recorder::EventRecorder;
-use super::plan::{Bounds, Extent, Plan, PruneCandidate, PruneScope, objects_named_by, prune_candidates};
+use super::plan::{
+    Bounds, Extent, Plan, PruneCandidate, PruneScope, backwards, objects_named_by, prune_candidates,
+};
 use super::release_cache::ReleaseCache;
 use super::session::Session;
+use super::staged::Staged;
 use super::unfinished::Stage;
 use crate::apply::{
     Applier, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
     event_name, hooks_in_order, is_ours_to_run,
 };
-use crate::release::{HookJournal, HookRecord, Stored};
+use crate::release::{HookRecord, Journal, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
@@ -30,6 +33,14 @@ const FORWARD: [HookEvent; 4] = [
     HookEvent::PreUpgrade,
     HookEvent::PostUpgrade,
 ];
+
+/// What has become of a plan.
+pub(super) enum Carried {
+    /// All of it is done; these objects were applied.
+    Out(ChangeSet),
+    /// It waits for a stage, as its journal says.
+    ToGate,
+}
 
 /// Does what plans say.
 #[derive(Clone)]
@@ -155,9 +166,9 @@ impl Executor {
         Ok(())
     }
 
-    /// Hooks, objects, what goes, hooks: in this order, up to the first failure, or to a hook that is to be waited for; then
-    /// `stage` says how far it came, and from there it goes on. The hooks are those of the revision with the `journal`; where
-    /// there is none, none runs.
+    /// Hooks, objects, what goes, hooks: in this order, up to the first failure, to a hook that is to be waited for, or to a
+    /// stage that is; then `stage` or the journal says how far it came, and from there it goes on. The hooks are those of the
+    /// revision with the `journal`; where there is none, none runs.
     ///
     /// # Guarantees
     /// Nothing is written where anything of the plan is out of bounds. Nothing is deleted before everything is applied.
@@ -168,9 +179,9 @@ impl Executor {
         &self,
         session: &Session,
         plan: &Plan,
-        journal: Option<&HookJournal<'_>>,
+        journal: Option<&Journal<'_>>,
         stage: &mut Stage,
-    ) -> Result<ChangeSet, ReconcileError> {
+    ) -> Result<Carried, ReconcileError> {
         self.admit(session, plan).await?;
         let owner = &session.owner;
         // Webhooks may be slow. What is there of the plan is there as text, too, and packed.
@@ -178,11 +189,16 @@ impl Executor {
         if stage.applied.is_none() {
             let (hooks, before, after) = (&plan.hooks.records, plan.hooks.before, plan.hooks.after);
             let is_past = self.has_reached(session, (after, hooks), journal, stage).await?;
-            if !is_past {
+            let staged = Staged::new(self, session, plan, journal);
+            if staged.is_held() {
+                return Ok(Carried::ToGate);
+            }
+            if !is_past && !staged.has_begun() {
                 self.run_hooks(session, plan, before, journal, stage).await?;
             }
-            let objects = self.left_to_others(session, plan).await?;
-            let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
+            let Some(changes) = staged.apply().await? else {
+                return Ok(Carried::ToGate);
+            };
             let mut taken = BTreeSet::new();
             if journal.is_some() && !plan.prune.is_empty() {
                 let [before, after] = [before, after].map(|event| hooks_in_order(hooks, event));
@@ -194,7 +210,7 @@ impl Executor {
         }
         let after = plan.hooks.after;
         self.run_hooks(session, plan, after, journal, stage).await?;
-        Ok(stage.applied.take().unwrap_or_default())
+        Ok(Carried::Out(stage.applied.take().unwrap_or_default()))
     }
 
     /// Whether `hooks` of an event have run or were started: what comes before the event is done, and is not done again under
@@ -203,7 +219,7 @@ impl Executor {
         &self,
         session: &Session,
         (event, hooks): (HookEvent, &[HookRecord]),
-        journal: Option<&HookJournal<'_>>,
+        journal: Option<&Journal<'_>>,
         stage: &Stage,
     ) -> Result<bool, ReconcileError> {
         let Some(journal) = journal else {
@@ -224,7 +240,7 @@ impl Executor {
         session: &Session,
         plan: &Plan,
         event: HookEvent,
-        journal: Option<&HookJournal<'_>>,
+        journal: Option<&Journal<'_>>,
         stage: &Stage,
     ) -> Result<(), ReconcileError> {
         let Some(journal) = journal else {
@@ -249,7 +265,7 @@ impl Executor {
     }
 
     /// The plan's objects with what is left to others as it is in the cluster.
-    async fn left_to_others(
+    pub(super) async fn left_to_others(
         &self,
         session: &Session,
         plan: &Plan,
@@ -293,6 +309,9 @@ impl Executor {
         if gone.is_empty() {
             return Ok(());
         }
+        let stages = self.identities_of(session, scope.stages.clone()).await?;
+        let gone = backwards(gone, |candidate| &candidate.id, &stages);
+        let gone: Vec<PruneCandidate> = gone.into_iter().flatten().collect();
         let step = step("prune").objects(gone.len());
         step.of(self.delete_candidates(session, gone, &applied)).await
     }
@@ -351,7 +370,7 @@ impl Executor {
         }
         let left = HooksLeft {
             hooks: &hooks,
-            journal: &HookJournal::new(&session.history, last),
+            journal: &Journal::new(&session.history, last),
             timeout: self.settings.releases.hook_timeout,
         };
         Ok(self.applier.hook_under_way(&session.owner, left).await?)
@@ -469,6 +488,20 @@ impl Executor {
         objects: Vec<RenderedObject>,
     ) -> Result<Vec<(ObjectId, RenderedObject)>, ReconcileError> {
         Ok(self.applier.identities(&session.owner, objects).await?)
+    }
+
+    /// The same of each stage.
+    pub(super) async fn identities_of(
+        &self,
+        session: &Session,
+        stages: Vec<Vec<RenderedObject>>,
+    ) -> Result<Vec<Vec<ObjectId>>, ReconcileError> {
+        let mut identities = Vec::new();
+        for objects in stages {
+            let named = self.identities(session, objects).await?;
+            identities.push(named.into_iter().map(|(id, _)| id).collect());
+        }
+        Ok(identities)
     }
 
     /// Says in events what was done to objects that the server did not take as they are.

@@ -11,6 +11,15 @@ use super::session::{PreparedRelease, Session};
 use crate::apply::event_name;
 use crate::release::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord, never_run};
 
+/// What a revision is, in Helm's words, while it is brought into effect.
+pub(super) fn pending_status(revision: Revision) -> ReleaseStatus {
+    if revision == Revision::FIRST {
+        ReleaseStatus::PendingInstall
+    } else {
+        ReleaseStatus::PendingUpgrade
+    }
+}
+
 /// What is recorded of a revision that is about to be applied.
 pub(super) fn record(
     session: &Session,
@@ -38,11 +47,7 @@ pub(super) fn record(
                 "Preparing upgrade"
             }
             .to_owned(),
-            status: if first {
-                ReleaseStatus::PendingInstall
-            } else {
-                ReleaseStatus::PendingUpgrade
-            },
+            status: pending_status(*revision),
             notes: rendered.notes.clone(),
         },
         chart: ChartRecord {

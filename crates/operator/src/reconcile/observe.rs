@@ -14,6 +14,8 @@ use tokio::time::Instant;
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use super::executor::Executor;
+use super::gate::GateState;
+use super::gate_report::GateView;
 use super::lookups::Lookups;
 use super::plan::in_effect;
 use super::release_cache::{KnownRelease, ReleaseCache};
@@ -103,10 +105,13 @@ impl Observer<'_> {
         let lookups_changed = self.lookups.have_changed(session, current, cache).await?;
         let drifted = self.drifted(session, cache).await?;
         let last = cache.known.as_ref().and_then(|known| known.last.clone());
+        let gate = GateView::new(session, cache, self.dependents);
+        let gate = gate.map_or(GateState::None, |gate| gate.state((self.executor.recorder.now)()));
         let refused = cache.refused(&session.controls, Instant::now());
         let has_finalizer = has_finalizer_of_watch(session, cache);
         Ok(Observed {
             last,
+            gate,
             inputs: current.inputs,
             lookups_changed,
             refused,
@@ -150,6 +155,7 @@ impl Observer<'_> {
             mode,
             hook: HookState::None,
             last: None,
+            gate: GateState::None,
             inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
             lookups_changed: false,
             refused: None,

@@ -1,6 +1,6 @@
 //! What is remembered of a custom resource between reconciles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -19,7 +19,7 @@ use super::secrets::KnownSecrets;
 use super::session::Session;
 use super::state::LastRevision;
 use super::unfinished::Unfinished;
-use crate::release::{Snapshot, Stored};
+use crate::release::{Snapshot, StageRecord, Stored};
 use crate::status::{Failure, ReleaseReport};
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
@@ -95,7 +95,12 @@ pub(super) struct KnownRelease {
     /// When that revision was written.
     pub(super) deployed_at: Option<Timestamp>,
     /// The objects of that revision, each with our fields after it was applied.
+    /// Where later revisions have come some way, what they have applied is as they have left it.
     pub(super) objects: BTreeMap<ObjectId, Option<OwnedFields>>,
+    /// Those among them that a later revision has applied last, and which one.
+    pub(super) later: BTreeMap<ObjectId, Revision>,
+    /// The stages of the newest revision.
+    pub(super) stages: Vec<StageRecord>,
     /// What was looked up for the newest revision.
     pub(super) lookups: Vec<Answer>,
     /// Whether there is no revision although the resource has been dealt with.
@@ -120,6 +125,7 @@ impl KnownRelease {
             .iter()
             .rev()
             .find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        let (applied, later) = applied_later(revisions);
         let last = revisions.last().map(|stored| LastRevision {
             revision: stored.record.version,
             status: stored.record.info.status,
@@ -133,8 +139,12 @@ impl KnownRelease {
             deployed_values: deployed.map(values_digest),
             deployed_at: deployed.and_then(|stored| stored.record.info.last_deployed),
             objects: deployed
-                .map(|stored| objects(&stored.snapshot))
-                .unwrap_or_default(),
+                .into_iter()
+                .flat_map(|stored| objects(&stored.snapshot))
+                .chain(applied)
+                .collect(),
+            later,
+            stages: revisions.last().map(stages).unwrap_or_default(),
             lookups: revisions
                 .last()
                 .map(|stored| stored.snapshot.lookups.clone())
@@ -142,6 +152,98 @@ impl KnownRelease {
             may_be_lost: false,
         }
     }
+}
+
+impl KnownRelease {
+    /// Which of these objects are to be applied from which revision; `None` where nothing is deployed that should have them.
+    pub(super) fn by_revision(&self, objects: &[ObjectId]) -> Option<BTreeMap<Revision, Vec<ObjectId>>> {
+        let mut owning: BTreeMap<Revision, Vec<ObjectId>> = BTreeMap::new();
+        for id in objects {
+            let revision = self.later.get(id).copied().or(self.deployed)?;
+            owning.entry(revision).or_default().push(id.clone());
+        }
+        Some(owning)
+    }
+
+    /// What the newest revision has applied of its stages is what `stored` says. What was undone of it is in effect no longer.
+    fn note_stages(&mut self, stored: &Stored) {
+        self.stages = stages(stored);
+        let revision = stored.record.version;
+        let objects = &mut self.objects;
+        self.later.retain(|id, owning| {
+            let stays = *owning != revision;
+            if !stays {
+                objects.remove(id);
+            }
+            stays
+        });
+        if is_staged(stored) {
+            for object in &stored.snapshot.objects {
+                self.objects.insert(object.id.clone(), object.fields());
+                self.later.insert(object.id.clone(), revision);
+            }
+        }
+    }
+
+    /// What the newest revision has applied, while it waits for a stage.
+    pub(super) fn applied_by_last(&self) -> impl Iterator<Item = &ObjectId> {
+        let last = self.last.as_ref().map(|last| last.revision);
+        let later = self.later.iter();
+        later
+            .filter(move |(_, revision)| Some(**revision) == last)
+            .map(|(id, _)| id)
+    }
+}
+
+/// What revisions after the deployed one have applied of their stages, each object as the newest has left it, and which one
+/// that is.
+type AppliedLater = (
+    BTreeMap<ObjectId, Option<OwnedFields>>,
+    BTreeMap<ObjectId, Revision>,
+);
+
+fn applied_later(revisions: &[Stored]) -> AppliedLater {
+    let deployed = revisions
+        .iter()
+        .rposition(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+    let later = revisions.get(deployed.map_or(0, |place| place + 1)..);
+    let (mut applied, mut owning) = (BTreeMap::new(), BTreeMap::new());
+    for stored in later
+        .unwrap_or_default()
+        .iter()
+        .filter(|stored| is_staged(stored))
+    {
+        for (id, fields) in objects(&stored.snapshot) {
+            applied.insert(id.clone(), fields);
+            owning.insert(id, stored.record.version);
+        }
+    }
+    (applied, owning)
+}
+
+/// The revisions among these that have applied an object last, besides the deployed one: it is healed from them.
+pub(super) fn owning(revisions: &[Stored]) -> BTreeSet<Revision> {
+    applied_later(revisions).1.into_values().collect()
+}
+
+/// Whether a revision is on its way through its stages, or was stopped there.
+fn is_staged(stored: &Stored) -> bool {
+    use ReleaseStatus::{Failed, PendingInstall, PendingUpgrade};
+    let is_under_way = matches!(
+        stored.record.info.status,
+        Failed | PendingInstall | PendingUpgrade
+    );
+    is_under_way && stored.is_signed() && !stored.snapshot.stages.is_empty()
+}
+
+/// The stages of a revision, without what is only needed to apply them.
+fn stages(stored: &Stored) -> Vec<StageRecord> {
+    let stages = stored.snapshot.stages.iter().filter(|_| stored.is_signed());
+    let without_objects = |stage: &StageRecord| StageRecord {
+        objects: Vec::new(),
+        ..stage.clone()
+    };
+    stages.map(without_objects).collect()
 }
 
 /// The digest of the values that a revision was rendered from.
@@ -317,6 +419,14 @@ impl ReleaseCache {
             is_being_undone: stored.snapshot.undoing.is_some(),
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
+        known.note_stages(stored);
+    }
+
+    /// The newest revision has come to a stage that it waits for, after `earlier` ones.
+    pub(super) fn note_at_gate(&mut self, stored: &Stored, earlier: &[Stored]) {
+        let revisions: Vec<Stored> = earlier.iter().chain([stored]).cloned().collect();
+        self.known = Some(KnownRelease::new(&revisions));
+        self.looked_at = None;
     }
 
     /// What the newest revision has done is undone.
@@ -341,6 +451,8 @@ impl ReleaseCache {
             deployed_values: Some(values_digest(stored)),
             deployed_at: stored.record.info.last_deployed,
             objects: objects(&stored.snapshot),
+            later: BTreeMap::new(),
+            stages: stages(stored),
             lookups: stored.snapshot.lookups.clone(),
             may_be_lost: false,
         });

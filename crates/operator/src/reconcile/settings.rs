@@ -9,6 +9,7 @@ use kube::core::Selector;
 use steersman_chart::Chart;
 use steersman_cluster::discovery::Discovery;
 use steersman_watches::drift::DriftDetection;
+use steersman_watches::order::Order;
 use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
@@ -106,6 +107,10 @@ pub struct ReconcileSettings {
     pub conflicts: ConflictPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
+    /// In which order objects are applied, and what is waited for.
+    pub order: Order,
+    /// Whether a change of a released object leads to a reconcile.
+    pub watch_dependents: bool,
     /// What is done as helm-operator does it, on request.
     pub compat: HelmOperatorCompat,
     /// As which ServiceAccount, in the namespace of the release, that is done; `None` for the operator itself.
@@ -136,6 +141,8 @@ impl ReconcileSettings {
             crds: watch.crds,
             conflicts: watch.conflicts,
             drift: watch.drift.clone(),
+            order: watch.order.clone(),
+            watch_dependents: watch.watch_dependents,
             compat: watch.compat,
             service_account: watch.service_account.clone(),
             confinement: watch.confinement.clone(),

@@ -4,6 +4,7 @@ use steersman_model::{Inputs, ObjectId, ReleaseStatus, Revision};
 use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
+use super::gate::GateState;
 use super::unfinished::HookState;
 
 /// What was observed of a custom resource and its release.
@@ -14,7 +15,7 @@ use super::unfinished::HookState;
 /// ```
 /// use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
 /// use steersman_operator::reconcile::{
-///     Action, Cause, HookState, LastRevision, Observed, next_action, release_state,
+///     Action, Cause, GateState, HookState, LastRevision, Observed, next_action, release_state,
 /// };
 /// use steersman_watches::controls::Mode;
 /// use steersman_watches::drift::DriftMode;
@@ -30,6 +31,7 @@ use super::unfinished::HookState;
 ///     mode: Mode::Apply,
 ///     hook: HookState::None,
 ///     last: None,
+///     gate: GateState::None,
 ///     inputs: inputs("replicas: 1"),
 ///     lookups_changed: false,
 ///     refused: None,
@@ -69,6 +71,8 @@ pub struct Observed {
     pub hook: HookState,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
+    /// Whether that waits for one of its stages.
+    pub gate: GateState,
     /// What the release would be rendered from now.
     pub inputs: Inputs,
     /// Whether the deployed revision would come out differently, because of what it looks up.
@@ -116,6 +120,13 @@ pub enum ReleaseState {
     MissingFinalizer,
     /// There is no revision.
     Absent,
+    /// A stage of the last revision is waited for, and what is applied is as it was left: its objects get ready, or somebody
+    /// says that it may begin.
+    AtGate,
+    /// The time of a stage is over, or one of its objects has failed, and nothing was done about that.
+    Late,
+    /// The same, and the revision is marked as failed. It goes on when its objects are ready.
+    Unready,
     /// The last revision is not deployed, and is made of these inputs or has waited for a hook: the process ended, an object
     /// was refused, or the wait is over.
     Interrupted,
@@ -157,7 +168,9 @@ pub enum Action {
     Upgrade(Cause),
     /// Apply the last revision again, from its manifest.
     Recover,
-    /// Apply these objects again, from the manifest of the deployed revision.
+    /// Mark the last revision as failed, as a stage of it was not ready in time, and undo it where that is wanted.
+    GiveUp,
+    /// Apply these objects again, from the manifests of the revisions that have applied them.
     CorrectDrift(Vec<ObjectId>),
     /// Say that these objects are not as the manifest of the deployed revision wants them.
     WarnOfDrift(Vec<ObjectId>),

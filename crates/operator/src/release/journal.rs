@@ -1,31 +1,32 @@
-//! Which hooks of a revision have run, written down as soon as they have.
+//! How far a revision has come, written down as soon as it has: which hooks have run, which stages are applied.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use steersman_model::ObjectId;
+use steersman_model::{Applied, Change, ChangeSet, ObjectId, Revision};
 
 use super::history::{History, HistoryError};
 use super::hook_mark::hook_mark;
-use super::stored::{FinishedHook, Snapshot, Stored};
+use super::stage::StageRecord;
+use super::stored::{FinishedHook, Snapshot, SnapshotObject, Stored};
 
-/// The hooks of a revision that have run to their end. A Job that has run may be gone, by its policy or by its time to live, so
-/// that only the revision tells.
+/// What a revision says of how far it has come. A Job that has run may be gone, by its policy or by its time to live, so that
+/// only the revision tells; and what is applied while a stage is waited for is not applied again.
 #[derive(Debug)]
-pub struct HookJournal<'a> {
+pub struct Journal<'a> {
     history: &'a History,
     stored: &'a Stored,
-    finished: Mutex<Vec<FinishedHook>>,
+    snapshot: Mutex<Snapshot>,
 }
 
-impl<'a> HookJournal<'a> {
-    /// What `stored` says of its hooks, and will say.
+impl<'a> Journal<'a> {
+    /// What `stored` says, and will say.
     pub fn new(history: &'a History, stored: &'a Stored) -> Self {
-        let finished = Mutex::new(stored.snapshot.finished_hooks.clone());
+        let snapshot = Mutex::new(stored.snapshot.clone());
         Self {
             history,
             stored,
-            finished,
+            snapshot,
         }
     }
 
@@ -38,6 +39,11 @@ impl<'a> HookJournal<'a> {
         hook_mark(revision, (event, turn), undone, snapshot.written)
     }
 
+    /// Its number.
+    pub fn revision(&self) -> Revision {
+        self.stored.record.version
+    }
+
     /// When the revision was written.
     pub fn written(&self) -> Option<Timestamp> {
         self.stored.snapshot.written
@@ -45,15 +51,13 @@ impl<'a> HookJournal<'a> {
 
     /// How many of the hooks that make this object for the event have run, as the revision says.
     pub fn times_run(&self, event: &str, id: &ObjectId) -> usize {
-        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |hook: &&FinishedHook| hook.event == event && hook.id == *id;
-        finished.iter().filter(is_it).count()
+        self.lock().finished_hooks.iter().filter(is_it).count()
     }
 
     /// Whether any hook has run for the event, as the revision says.
     pub fn has_begun(&self, event: &str) -> bool {
-        let finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-        finished.iter().any(|hook| hook.event == event)
+        self.lock().finished_hooks.iter().any(|hook| hook.event == event)
     }
 
     /// Writes down that the hook has run for this event.
@@ -61,23 +65,77 @@ impl<'a> HookJournal<'a> {
     /// # Errors
     /// The server refuses it; then it may run again.
     pub async fn note(&self, event: &str, id: &ObjectId) -> Result<(), HistoryError> {
-        let finished = {
-            let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
-            finished.push(FinishedHook {
-                event: event.to_owned(),
-                id: id.clone(),
+        let hook = FinishedHook {
+            event: event.to_owned(),
+            id: id.clone(),
+        };
+        self.lock().finished_hooks.push(hook);
+        self.write().await
+    }
+
+    /// The stages of the revision.
+    pub fn stages(&self) -> Vec<StageRecord> {
+        self.lock().stages.clone()
+    }
+
+    /// The stages are these from now on, in this process: what is written next says so.
+    pub fn set_stages(&self, stages: &[StageRecord]) {
+        self.lock().stages = stages.to_vec();
+    }
+
+    /// Writes down how far the stages have come, and what was applied of the revision just now.
+    ///
+    /// # Errors
+    /// The server refuses it; then that is applied again.
+    pub async fn note_stages(&self, stages: &[StageRecord], applied: &ChangeSet) -> Result<(), HistoryError> {
+        {
+            let mut snapshot = self.lock();
+            snapshot.stages = stages.to_vec();
+            snapshot
+                .objects
+                .retain(|object| !applied.contains_key(&object.id));
+            let noted = applied.iter().map(|(id, applied)| SnapshotObject {
+                uid: Some(applied.uid.clone()),
+                ..SnapshotObject::new(id, applied)
             });
-            finished.clone()
-        };
-        let snapshot = Snapshot {
-            finished_hooks: finished,
-            ..self.stored.snapshot.clone()
-        };
+            snapshot.objects.extend(noted);
+        }
+        self.write().await
+    }
+
+    /// What was applied of the revision before this process went on with it.
+    pub fn applied(&self) -> ChangeSet {
+        let snapshot = self.lock();
+        let applied = snapshot.objects.iter().map(|object| {
+            let applied = Applied {
+                uid: object.uid.clone().unwrap_or_default(),
+                version: object.version.clone(),
+                fields: object.fields(),
+                change: Change::Configured,
+                kept: false,
+                mended: Vec::new(),
+            };
+            (object.id.clone(), applied)
+        });
+        applied.collect()
+    }
+
+    /// All hooks that have run.
+    pub fn into_finished(self) -> Vec<FinishedHook> {
+        self.into_snapshot().finished_hooks
+    }
+
+    /// All that it says.
+    pub fn into_snapshot(self) -> Snapshot {
+        self.snapshot.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn write(&self) -> Result<(), HistoryError> {
+        let snapshot = self.lock().clone();
         self.history.write_snapshot(self.stored, &snapshot).await
     }
 
-    /// All that have run.
-    pub fn into_finished(self) -> Vec<FinishedHook> {
-        self.finished.into_inner().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Snapshot> {
+        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

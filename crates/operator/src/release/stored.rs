@@ -4,11 +4,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
-    ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus, objects_of_manifest,
+    Applied, ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus,
+    objects_of_manifest,
 };
 
 use super::parts::Parts;
 use super::record::{HookRecord, ReleaseRecord};
+use super::stage::StageRecord;
 
 /// What Helm and helm-operator call themselves if nobody renames them.
 const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
@@ -20,9 +22,13 @@ pub struct Snapshot {
     /// What it was rendered from; absent in revisions that are not signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Inputs>,
-    /// Its objects, each with the digest of our fields right after it was applied.
+    /// Its objects, each with the digest of our fields right after it was applied; those that are applied so far while a
+    /// stage is waited for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<SnapshotObject>,
+    /// The stages in which it is brought into effect; empty where it is at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageRecord>,
     /// Objects that only revisions name which are no longer stored, and that this one may have to
     /// delete: the inventory outlives the history.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,9 +93,23 @@ pub struct SnapshotObject {
     /// When an apply of ours changed it last, in seconds since 1970; absent where that was not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed_at: Option<i64>,
+    /// Which object it is, whatever it is called; noted while a stage is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
 }
 
 impl SnapshotObject {
+    /// An object as an apply has left it.
+    pub(super) fn new(id: &ObjectId, applied: &Applied) -> Self {
+        Self {
+            id: id.clone(),
+            version: applied.version.clone(),
+            digest: applied.fields.map(|fields| fields.digest),
+            changed_at: applied.fields.and_then(|fields| fields.changed_at),
+            uid: None,
+        }
+    }
+
     /// Our fields in it.
     pub fn fields(&self) -> Option<OwnedFields> {
         let changed_at = self.changed_at;
@@ -132,24 +152,24 @@ impl Snapshot {
     }
 
     /// The same of a revision that is being undone from now on, for this reason, or is not any longer. Hooks that have run run
-    /// again where their moment comes, and what they have left is not taken for theirs.
+    /// again where their moment comes, and what they have left is not taken for theirs. What was applied of it is not in
+    /// effect any longer, or is to be applied again.
     pub(crate) fn with_undoing(self, why: Option<String>) -> Self {
         Self {
             undoing: why,
             undone: self.undone.saturating_add(1),
             finished_hooks: Vec::new(),
+            objects: Vec::new(),
+            stages: self.stages.into_iter().map(StageRecord::from_the_start).collect(),
             ..self
         }
     }
 
     /// What an application has done, from inputs that are yet to be named.
     pub fn new(changes: &ChangeSet) -> Self {
-        let objects = changes.iter().map(|(id, applied)| SnapshotObject {
-            id: id.clone(),
-            version: applied.version.clone(),
-            digest: applied.fields.map(|fields| fields.digest),
-            changed_at: applied.fields.and_then(|fields| fields.changed_at),
-        });
+        let objects = changes
+            .iter()
+            .map(|(id, applied)| SnapshotObject::new(id, applied));
         Self {
             objects: objects.collect(),
             ..Self::default()

@@ -86,6 +86,12 @@ pub enum Reason {
     DependentsProgressing,
     /// The release is deployed and some of its objects have given up.
     DependentsFailed,
+    /// A stage of the release is waited for.
+    StageProgressing,
+    /// The next stage of the release waits until somebody says that it may begin.
+    ApprovalRequired,
+    /// A stage of the release was not ready in time, or has failed.
+    StageFailed,
     /// Something is being done for the release.
     Progressing,
     /// The last attempt failed; another one follows.
@@ -117,6 +123,9 @@ impl Reason {
             Self::ReleaseReady => "ReleaseReady",
             Self::DependentsProgressing => "DependentsProgressing",
             Self::DependentsFailed => "DependentsFailed",
+            Self::StageProgressing => "StageProgressing",
+            Self::ApprovalRequired => "ApprovalRequired",
+            Self::StageFailed => "StageFailed",
             Self::Progressing => "Progressing",
             Self::ProgressingWithRetry => "ProgressingWithRetry",
             Self::RenderFailed => "RenderFailed",

@@ -77,6 +77,12 @@ pub enum EventReason {
     HistoryUnreadable,
     /// A revision of a release that goes is not signed, so no hook of it runs.
     HistoryUnsigned,
+    /// The objects of a stage are ready, and the next one begins.
+    StageReady,
+    /// The next stage begins although objects are not ready, as somebody has asked for.
+    StageSkipped,
+    /// The next stage waits until somebody says that it may begin.
+    ApprovalRequired,
     /// A role or playbook has come to its end, and nothing has failed.
     RunSucceeded,
     /// A run of a role or playbook has failed, and another one follows.
@@ -85,7 +91,7 @@ pub enum EventReason {
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 22] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -103,6 +109,9 @@ impl EventReason {
         Self::HookLeftOut,
         Self::HistoryUnreadable,
         Self::HistoryUnsigned,
+        Self::StageReady,
+        Self::StageSkipped,
+        Self::ApprovalRequired,
         Self::RunSucceeded,
         Self::RunFailed,
     ];
@@ -127,6 +136,9 @@ impl EventReason {
             Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
             Self::HistoryUnsigned => "HistoryUnsigned",
+            Self::StageReady => "StageReady",
+            Self::StageSkipped => "StageSkipped",
+            Self::ApprovalRequired => "ApprovalRequired",
             Self::RunSucceeded => "RunSucceeded",
             Self::RunFailed => "RunFailed",
         }
@@ -142,6 +154,9 @@ impl EventReason {
             | Self::ReleaseLetGo
             | Self::ReleaseOrphaned
             | Self::DriftCorrected
+            | Self::StageReady
+            | Self::StageSkipped
+            | Self::ApprovalRequired
             | Self::RunSucceeded => EventKind::Normal,
             Self::ReleaseFailed
             | Self::ReleaseStalled

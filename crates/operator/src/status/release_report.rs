@@ -13,6 +13,8 @@ use super::health::HealthSummary;
 pub enum ReleaseReport {
     /// This is being done, for people. It is said before the first object is written.
     Progressing(String),
+    /// A revision waits for one of its stages, or for all its objects.
+    AtGate(AtGate),
     /// A revision is deployed, now or since long.
     Deployed(Deployed),
     /// Something failed.
@@ -25,6 +27,71 @@ pub enum ReleaseReport {
     Paused,
     /// Nothing was done; this would have been.
     DryRun(DryRunStatus),
+}
+
+/// A revision that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtGate {
+    /// For what, for people.
+    pub message: String,
+    /// The same for programs.
+    pub awaits: Awaits,
+    /// All its stages, in `status.stages`.
+    pub stages: Vec<StageStatus>,
+}
+
+/// For what a revision waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaits {
+    /// All its objects.
+    Objects,
+    /// Those of a stage.
+    Stage,
+    /// A word of somebody.
+    Approval,
+}
+
+/// An entry of `status.stages`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageStatus {
+    /// As watches.yaml has it.
+    pub name: String,
+    /// Which revision it is of.
+    pub revision: Revision,
+    /// How far it is.
+    pub state: StageState,
+    /// Since when; `None` where that is from the moment on at which the status says it.
+    pub since: Option<Timestamp>,
+    /// What it waits for, for people; empty where that is nothing.
+    pub message: String,
+}
+
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageState {
+    /// What comes before it is not ready.
+    Pending,
+    /// Somebody has to say that it may begin.
+    ApprovalRequired,
+    /// Its objects are applied, and not all of them ready.
+    Progressing,
+    /// Its objects are ready.
+    Ready,
+    /// They were not ready in time.
+    Failed,
+}
+
+impl StageState {
+    /// As it stands in the status.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::ApprovalRequired => "ApprovalRequired",
+            Self::Progressing => "Progressing",
+            Self::Ready => "Ready",
+            Self::Failed => "Failed",
+        }
+    }
 }
 
 /// A deployed revision.
@@ -46,6 +113,8 @@ pub struct Deployed {
     pub notes: Option<String>,
     /// How its objects are.
     pub health: HealthSummary,
+    /// In `status.stages`; empty where it has none.
+    pub stages: Vec<StageStatus>,
     /// In `status.deployedRelease.manifest`, where the watch says `manifestInStatus: true`.
     pub manifest: ManifestInStatus,
 }
@@ -102,6 +171,13 @@ pub enum FailureStage {
     Install,
     /// A later revision can't be applied.
     Upgrade,
+    /// The objects of a revision were not ready in time.
+    Unready {
+        /// Whether that is the first revision.
+        first: bool,
+        /// Whether they are those of one of its stages.
+        of_stage: bool,
+    },
     /// Drift can't be corrected.
     Reconcile,
     /// The release can't be removed.

@@ -8,7 +8,7 @@ use steersman_model::Revision;
 
 use super::conditions::ConditionChange::{Keep, Set};
 use super::conditions::{Condition, ConditionChange, ConditionStatus, ConditionType, Reason, find, text};
-use super::release_report::{Deployed, Failure, FailureStage, Prospect};
+use super::release_report::{AtGate, Awaits, Deployed, Failure, FailureStage, Prospect};
 
 /// The longest message of a condition. etcd takes objects of 1.5 MB; people read less.
 const MAX_MESSAGE: usize = 32 * 1024;
@@ -32,8 +32,21 @@ pub(super) struct Before<'a> {
 
 /// Something is being done; whether anything is deployed, and what failed last, stays as it is.
 pub(super) fn progressing_conditions(message: &str) -> Vec<ConditionChange> {
+    under_way(Reason::Progressing, message)
+}
+
+/// The same where a revision waits.
+pub(super) fn gate_conditions(gate: &AtGate) -> Vec<ConditionChange> {
+    let reason = match gate.awaits {
+        Awaits::Objects => Reason::DependentsProgressing,
+        Awaits::Stage => Reason::StageProgressing,
+        Awaits::Approval => Reason::ApprovalRequired,
+    };
+    under_way(reason, &gate.message)
+}
+
+fn under_way(reason: Reason, message: &str) -> Vec<ConditionChange> {
     let message = limited(message);
-    let reason = Reason::Progressing;
     let mut conditions = of_helm_operator();
     conditions.push(Set(Condition::fails(
         ConditionType::Ready,
@@ -140,6 +153,8 @@ fn lasting_failure(stage: FailureStage, message: &str) -> (Vec<ConditionChange>,
         FailureStage::RenderUpgrade | FailureStage::Upgrade => {
             (Reason::ReconcileError, Some(Reason::UpgradeError))
         }
+        FailureStage::Unready { first: true, .. } => (Reason::ReconcileError, Some(Reason::InstallError)),
+        FailureStage::Unready { first: false, .. } => (Reason::ReconcileError, Some(Reason::UpgradeError)),
         FailureStage::Uninstall => (Reason::ReconcileError, Some(Reason::UninstallError)),
     };
     let mut conditions = vec![
@@ -158,13 +173,26 @@ fn lasting_failure(stage: FailureStage, message: &str) -> (Vec<ConditionChange>,
             message,
         )));
     }
+    let is_unready = match stage {
+        FailureStage::Unready { of_stage, .. } => Some(of_stage),
+        _ => None,
+    };
     let rendering = matches!(stage, FailureStage::RenderInstall | FailureStage::RenderUpgrade);
     let reason = match release_failed {
+        _ if is_unready.is_some() => unready(is_unready == Some(true)),
         _ if rendering => Reason::RenderFailed,
         Some(reason) => reason,
         None => irreconcilable,
     };
     (conditions, reason)
+}
+
+fn unready(of_stage: bool) -> Reason {
+    if of_stage {
+        Reason::StageFailed
+    } else {
+        Reason::DependentsFailed
+    }
 }
 
 /// Whether a release that was ready counts as ready although a try has failed: what is deployed is what the resource

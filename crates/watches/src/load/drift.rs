@@ -9,7 +9,8 @@ use crate::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Pattern, Ta
 
 const FIELDS: &[&str] = &["mode", "ignore"];
 const RULE_FIELDS: &[&str] = &["paths", "target"];
-const TARGET_FIELDS: &[&str] = &[
+/// What a target may say.
+pub(super) const TARGET_FIELDS: &[&str] = &[
     "group",
     "version",
     "kind",
@@ -71,7 +72,8 @@ fn rule_of(fields: &Fields<'_>, findings: &mut Findings) -> IgnoreRule {
     }
 }
 
-fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
+/// Which objects are meant.
+pub(super) fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
     let mut selector = |field: &str| {
         let (text, node) = fields.text(field, findings)?;
         kept(parse_selector(&text), node, &fields.key(field), findings)

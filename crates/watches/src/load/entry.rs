@@ -11,6 +11,7 @@ use super::confine::read_confinement;
 use super::drift::read_drift_detection;
 use super::expand::Templates;
 use super::fields::{Fields, Findings};
+use super::order::read_order;
 use super::selector::read_selector;
 use crate::drift::DriftDetection;
 use crate::names::{is_dns_subdomain, is_kind, is_namespace, is_service_account, is_version};
@@ -35,6 +36,8 @@ const FIELDS: &[&str] = &[
     "manifestInStatus",
     "serviceAccountName",
     "confine",
+    "wait",
+    "stages",
 ];
 
 const WORKING_DIRECTORY: &str = "paths of charts start in the working directory, not beside the file";
@@ -74,6 +77,7 @@ impl Loader<'_> {
             Some((_, node)) => read_drift_detection(node, fields.key("driftDetection"), &mut self.findings),
             None => DriftDetection::default(),
         };
+        let order = read_order(&fields, &mut self.findings);
         let confinement = fields
             .given("confine")
             .map(|node| read_confinement(node, fields.key("confine"), &mut self.findings));
@@ -105,6 +109,7 @@ impl Loader<'_> {
             conflicts,
             compat,
             drift,
+            order,
             reconcile_period,
             max_concurrent_reconciles,
             service_account,

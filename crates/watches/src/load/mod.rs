@@ -7,6 +7,7 @@ mod entry;
 mod expand;
 mod fields;
 mod options;
+mod order;
 mod overrides;
 mod selector;
 mod sources;

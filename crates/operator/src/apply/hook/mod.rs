@@ -29,7 +29,7 @@ pub use wait::HookWait;
 use super::applier::Applier;
 use crate::apply::address::identify;
 use crate::apply::ownership::Deletion;
-use crate::release::{HookJournal, HookRecord};
+use crate::release::{HookRecord, Journal};
 use crate::telemetry::step;
 
 /// The pauses between attempts to delete a hook's object. After the last one it stays until the hook runs again, or the
@@ -50,7 +50,7 @@ pub struct HookRun<'a> {
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
     /// What the revision says of those that have run. A Job or Pod that was started for it is not started again.
-    pub journal: &'a HookJournal<'a>,
+    pub journal: &'a Journal<'a>,
     /// The hook that was waited for when the release was left; what the revision does not say of those before it, this does.
     pub resumed: Option<&'a HookWait>,
     /// Whether the hooks have failed before: the time of one that is still running begins anew then, and else with its start.

@@ -15,7 +15,7 @@ use super::run::{Run, is_marked};
 use super::wait::{HookWait, Term};
 use crate::apply::applier::Applier;
 use crate::dependents::Until;
-use crate::release::{HookJournal, HookRecord};
+use crate::release::{HookRecord, Journal};
 
 /// What may be under way of a revision.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct HooksLeft<'a> {
     /// The events that may have been gone through for it, each with the hooks that run then.
     pub hooks: &'a [(HookEvent, &'a [HookRecord])],
     /// What the revision says of those that have run.
-    pub journal: &'a HookJournal<'a>,
+    pub journal: &'a Journal<'a>,
     /// How long each may take; `None` is as long as it likes.
     pub timeout: Option<Duration>,
 }
@@ -70,7 +70,7 @@ impl Applier {
         owner: &Owner,
         hooks: &[HookRecord],
         event: HookEvent,
-        journal: &HookJournal<'_>,
+        journal: &Journal<'_>,
     ) -> Result<bool, HookError> {
         let due = hooks_in_order(hooks, event);
         match self.next_run(owner, &due, event, journal).await? {
@@ -86,7 +86,7 @@ impl Applier {
         owner: &Owner,
         due: &[&'a HookRecord],
         event: HookEvent,
-        journal: &HookJournal<'_>,
+        journal: &Journal<'_>,
     ) -> Result<Option<NextRun<'a>>, HookError> {
         let mut turns = Turns::default();
         for hook in due {

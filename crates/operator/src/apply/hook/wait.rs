@@ -9,7 +9,7 @@ use steersman_model::ObjectId;
 use tokio::time::Instant;
 
 use crate::dependents::Dependents;
-use crate::release::HookJournal;
+use crate::release::Journal;
 
 /// How soon a hook is looked at again whose kind can't be watched, at first; later more seldom.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
@@ -89,7 +89,7 @@ impl HookWait {
     }
 
     /// Whether it is one of the revision with this journal, as often as that was undone by now, for an event.
-    pub(crate) fn is_of(&self, journal: &HookJournal<'_>, event: &str) -> bool {
+    pub(crate) fn is_of(&self, journal: &Journal<'_>, event: &str) -> bool {
         self.mark == journal.mark(event, self.turn)
     }
 

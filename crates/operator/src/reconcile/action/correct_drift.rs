@@ -1,13 +1,13 @@
 //! Objects that others have changed or deleted.
 
 use jiff::Timestamp;
-use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject};
+use steersman_model::{Change, ChangeSet, ObjectId, RenderedObject, Revision};
 use tokio::time::Instant;
 
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
-use crate::reconcile::executor::Executor;
+use crate::reconcile::executor::{Carried, Executor};
 use crate::reconcile::lookups::Lookups;
 use crate::reconcile::plan::{Plan, only};
 use crate::reconcile::release_cache::ReleaseCache;
@@ -18,7 +18,7 @@ use crate::release::Stored;
 use crate::status::EventReason;
 use crate::telemetry::masked_before;
 
-/// Applies objects again, from the manifest of the deployed revision.
+/// Applies objects again, from the manifests of the revisions that have applied them.
 pub(crate) struct CorrectDrift<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a EventRecorder,
@@ -28,25 +28,45 @@ pub(crate) struct CorrectDrift<'a> {
 }
 
 impl CorrectDrift<'_> {
+    /// Each object is applied as the revision has it that has applied it last: while a stage is waited for, that is not the same
+    /// one for all.
     pub(crate) async fn run(
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
         objects: &[ObjectId],
     ) -> Result<(), ReconcileError> {
-        let deployed = cache.known.as_ref().and_then(|known| known.deployed);
-        let stored = match deployed {
-            Some(revision) => session.history.get(revision).await?,
-            None => None,
-        };
-        let Some(mut stored) = stored.filter(Stored::is_signed) else {
-            // The revision was deleted, or somebody has changed it; what is left says what to do.
+        let owning = cache.known.as_ref().map(|known| known.by_revision(objects));
+        let Some(owning) = owning.flatten() else {
             cache.forget_known();
             return Ok(());
         };
+        for (revision, objects) in owning {
+            if !self.correct(session, cache, revision, &objects).await? {
+                return Ok(());
+            }
+        }
+        session.log("Reconciled release");
+        Ok(())
+    }
+
+    /// Applies objects as a revision has them. `false` where what is known of the release is out of date.
+    async fn correct(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        revision: Revision,
+        objects: &[ObjectId],
+    ) -> Result<bool, ReconcileError> {
+        let stored = session.history.get(revision).await?;
+        let Some(mut stored) = stored.filter(Stored::is_signed) else {
+            // The revision was deleted, or somebody has changed it; what is left says what to do.
+            cache.forget_known();
+            return Ok(false);
+        };
         session.redactor.learn(secrets_of([&stored], &[]));
-        let deployed = std::slice::from_ref(&stored);
-        self.lookups.learn_secrets(session, cache, deployed).await?;
+        let owning = std::slice::from_ref(&stored);
+        self.lookups.learn_secrets(session, cache, owning).await?;
         let mut plan = Plan::keep(self.settings, &stored)?;
         self.executor.define(session, &plan).await?;
         let is_affected = |id: &ObjectId, object: &RenderedObject| {
@@ -58,11 +78,13 @@ impl CorrectDrift<'_> {
         let named = self.executor.identities(session, plan.objects).await?;
         plan.objects = only(named, objects);
         plan.replaced.clone_from(&plan.objects);
-        let changes = self
+        let carried = self
             .executor
             .carry_out(session, &plan, None, &mut Stage::default())
             .await;
-        let changes = changes.map_err(ReconcileError::of_drift)?;
+        let Carried::Out(changes) = carried.map_err(ReconcileError::of_drift)? else {
+            return Ok(false);
+        };
         session.progress.note_corrected(changes.len());
         cache.note_corrected(&changes, Instant::now());
         if update_fields(&mut stored, &changes)
@@ -70,17 +92,16 @@ impl CorrectDrift<'_> {
         {
             // With all of it, the resource may have gone; where it has not, somebody has deleted the revision.
             if session.read_again().await?.is_none() {
-                return Ok(());
+                return Ok(false);
             }
             session.history.update(&mut stored, (self.now)()).await?;
         }
         self.announce(session, &changes);
         // What can be corrected is; objects whose definition is gone wait for it.
-        if let Some(error) = unserved {
-            return Err(ReconcileError::Drift(error));
+        match unserved {
+            Some(error) => Err(ReconcileError::Drift(error)),
+            None => Ok(true),
         }
-        session.log("Reconciled release");
-        Ok(())
     }
 
     fn announce(&self, session: &Session, changes: &ChangeSet) {

@@ -11,15 +11,15 @@ use crate::apply::{HookError, HookWait, event_name};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
-use crate::reconcile::executor::Executor;
+use crate::reconcile::executor::{Carried, Executor};
 use crate::reconcile::lookups::Lookups;
-use crate::reconcile::new_record::record;
+use crate::reconcile::new_record::{pending_status, record};
 use crate::reconcile::plan::{NewRevision, Plan, in_effect};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, UnfinishedRevision, spec_of};
-use crate::release::{HookJournal, RecordOwner, Snapshot, Stored, Verdict};
+use crate::release::{Journal, RecordOwner, Snapshot, Stored, Verdict};
 use crate::status::{EventReason, is_secret_key};
 use crate::telemetry::step;
 
@@ -83,7 +83,7 @@ fn left_at(
 }
 
 impl Deploy<'_> {
-    /// Writes `new` down after `earlier`, and brings it into effect.
+    /// Writes `new` down after `earlier`, and brings it into effect. `None` where it waits for a stage.
     pub(crate) async fn new_revision(
         &self,
         session: &Session,
@@ -91,7 +91,7 @@ impl Deploy<'_> {
         cache: &mut ReleaseCache,
         new: NewRevision,
         mut earlier: Vec<Stored>,
-    ) -> Result<Revision, ReconcileError> {
+    ) -> Result<Option<Revision>, ReconcileError> {
         learn(session, &new, &earlier);
         let former = in_effect(&earlier);
         self.lookups.learn_former_secrets(session, cache, former).await?;
@@ -113,6 +113,7 @@ impl Deploy<'_> {
                 first: Some(new.first),
                 written: Some((self.now)()),
                 adopted: new.adopts,
+                stages: new.plan.stages.clone(),
                 ..Snapshot::default()
             },
             uid: None,
@@ -145,12 +146,11 @@ impl Deploy<'_> {
         plan.follow(&earlier, &stored.snapshot.abandoned);
         let pending = Pending { stored, plan, first };
         let inputs = prepared.inputs;
-        self.deploy(session, inputs, cache, pending, &earlier, Stage::default())
-            .await?;
-        Ok(revision)
+        let deployed = self.deploy(session, inputs, cache, pending, &earlier, Stage::default());
+        Ok(deployed.await?.then_some(revision))
     }
 
-    /// Brings a revision that is written down into effect: hooks, objects, prune, hooks.
+    /// Brings a revision that is written down into effect: hooks, objects, prune, hooks. `false` where it waits for a stage.
     pub(crate) async fn deploy(
         &self,
         session: &Session,
@@ -159,7 +159,7 @@ impl Deploy<'_> {
         pending: Pending,
         earlier: &[Stored],
         mut stage: Stage,
-    ) -> Result<(), ReconcileError> {
+    ) -> Result<bool, ReconcileError> {
         let Pending {
             mut stored,
             plan,
@@ -167,18 +167,22 @@ impl Deploy<'_> {
         } = pending;
         let inputs = stored.snapshot.inputs.unwrap_or(inputs);
         stage.is_retry = stored.record.info.status == ReleaseStatus::Failed;
-        let journal = HookJournal::new(&session.history, &stored);
+        let journal = Journal::new(&session.history, &stored);
         let carried_out = self
             .executor
             .carry_out(session, &plan, Some(&journal), &mut stage);
         let done = carried_out.await;
-        let finished = journal.into_finished();
-        stored.snapshot.finished_hooks = finished;
+        let noted = journal.into_snapshot();
+        stored.snapshot = noted;
         match done {
-            Ok(changes) => {
+            Ok(Carried::Out(changes)) => {
                 let deployed = (stored, first);
                 let written = self.conclude(session, cache, deployed, inputs, &changes, earlier);
-                step("store").of(written).await
+                step("store").of(written).await.map(|()| true)
+            }
+            Ok(Carried::ToGate) => {
+                self.stop_at_gate(session, cache, stored, earlier).await?;
+                Ok(false)
             }
             Err(error) => {
                 let current = CurrentRevision {
@@ -192,40 +196,68 @@ impl Deploy<'_> {
                     cache.unfinished = Some(left_at(wait, session, current, stage, None));
                     return Err(error);
                 }
-                let is_undone = self.is_to_be_undone(session, &error);
-                if is_undone {
-                    // Written first: should the process end in between, its hooks run once more rather than never, and not
-                    // before it is undone.
-                    let why = error.in_few_words(&session.redactor);
-                    stored.snapshot = stored.snapshot.with_undoing(Some(why));
-                }
-                let is_new = stored.record.info.status != ReleaseStatus::Failed;
-                let is_marked = (is_undone || (is_new && is_final(&error)))
-                    && self
-                        .mark_failed(session, cache, &mut stored, inputs, &error)
-                        .await;
-                if !is_undone || !is_marked {
-                    // A hook may have been started before a request had no answer: it is looked for before anything else.
-                    if error.is_transient() && !stored.hooks().is_empty() {
-                        cache.forget_known();
-                    }
-                    return Err(error);
-                }
                 let stage = Stage {
                     spec: stage.spec,
                     ..Stage::default()
                 };
-                let undoing = Undoing {
+                let failed = Undoing {
                     current,
                     error,
                     stage,
                 };
-                self.undo(session, cache, &stored, earlier, undoing).await
+                Err(self.fail(session, cache, stored, earlier, failed).await)
             }
         }
     }
 
-    /// Undoes a revision that has failed. The failure is what becomes of it, unless a hook is to be waited for.
+    /// A revision waits for a stage: what is remembered says so. One that had failed is on its way again.
+    async fn stop_at_gate(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        mut stored: Stored,
+        earlier: &[Stored],
+    ) -> Result<(), ReconcileError> {
+        if stored.record.info.status == ReleaseStatus::Failed {
+            stored.record.info.status = pending_status(stored.record.version);
+            session.history.update(&mut stored, (self.now)()).await?;
+        }
+        cache.note_at_gate(&stored, earlier);
+        Ok(())
+    }
+
+    /// A revision has failed with this: it is marked so, and undone where that is wanted. What is told of it is the answer.
+    pub(super) async fn fail(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        mut stored: Stored,
+        earlier: &[Stored],
+        failed: Undoing,
+    ) -> ReconcileError {
+        let (error, inputs) = (&failed.error, failed.current.inputs);
+        let is_undone = self.is_to_be_undone(session, error);
+        if is_undone {
+            // Written first: should the process end in between, its hooks run once more rather than never, and not
+            // before it is undone.
+            let why = error.in_few_words(&session.redactor);
+            stored.snapshot = stored.snapshot.with_undoing(Some(why));
+        }
+        let is_new = stored.record.info.status != ReleaseStatus::Failed;
+        let is_marked = (is_undone || (is_new && is_final(error)))
+            && self.mark_failed(session, cache, &mut stored, inputs, error).await;
+        if !is_undone || !is_marked {
+            // A hook may have been started before a request had no answer: it is looked for before anything else.
+            if error.is_transient() && !stored.hooks().is_empty() {
+                cache.forget_known();
+            }
+            return failed.error;
+        }
+        let undone = self.undo(session, cache, &stored, earlier, failed);
+        undone.await
+    }
+
+    /// Undoes a revision that has failed. The failure is what is told of it, unless a hook is to be waited for.
     pub(super) async fn undo(
         &self,
         session: &Session,
@@ -233,7 +265,7 @@ impl Deploy<'_> {
         failed: &Stored,
         earlier: &[Stored],
         undoing: Undoing,
-    ) -> Result<(), ReconcileError> {
+    ) -> ReconcileError {
         let Undoing {
             current,
             error,
@@ -248,7 +280,7 @@ impl Deploy<'_> {
             Ok(()) => {
                 self.note_undone(session, failed).await;
                 cache.note_undone();
-                return Err(error);
+                return error;
             }
             Err(NotUndone::Waits(wait)) => {
                 let told = HookError::Waiting(Box::new(wait.clone())).into();
@@ -266,7 +298,7 @@ impl Deploy<'_> {
             }
         };
         cache.unfinished = wait.map(|wait| left_at(wait, session, current, stage, Some(Box::new(error))));
-        Err(told)
+        told
     }
 
     /// Writes down that nothing is left to be undone; where that can't be done, it is undone once more after a restart.
@@ -354,6 +386,7 @@ impl Deploy<'_> {
             // What hooks of an undoing have left is not taken for those of a later end.
             undone: stored.snapshot.undone,
             finished_hooks,
+            stages: stored.snapshot.stages,
             ..Snapshot::new(changes)
         };
         let keep = self.settings.releases.history_max;

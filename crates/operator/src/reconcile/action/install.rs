@@ -39,7 +39,9 @@ impl Install<'_> {
             }
             deployed => deployed?,
         };
-        self.deploy.announce(session, cache, true, revision);
+        if let Some(revision) = revision {
+            self.deploy.announce(session, cache, true, revision);
+        }
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 mod correct_drift;
 mod deploy;
+mod give_up;
 mod install;
 mod leaving;
 mod orphan;
@@ -15,6 +16,7 @@ mod upgrade;
 
 pub(super) use correct_drift::CorrectDrift;
 pub(super) use deploy::Deploy;
+pub(super) use give_up::GiveUp;
 pub(super) use install::Install;
 pub(super) use leaving::LeavingRelease;
 pub(super) use orphan::OrphanObjects;

@@ -8,6 +8,7 @@ use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, is_first};
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, undoing};
+use crate::release::Position;
 
 /// Brings the last revision into effect from its stored manifest, without a rendering: the
 /// same revision, whatever is random in the chart.
@@ -90,14 +91,14 @@ impl Recover<'_> {
                 stage,
             };
             let deploy = &self.deploy;
-            return deploy.undo(session, cache, &stored, &revisions, undoing).await;
+            return Err(deploy.undo(session, cache, &stored, &revisions, undoing).await);
         }
         let settings = self.deploy.settings;
         let controls = stage.controls(session);
         let mut plan = Plan::recover(settings, &controls, current.first, &stored, &revisions)?;
         plan.decision = current.decision;
-        if is_left {
-            // What was waited for is looked for again.
+        if is_left || Position::of(&plan.stages).has_begun() && !plan.stages.is_empty() {
+            // What was waited for is looked for again; of a stage the status says what it waits for.
             let admitted = executor.admit(session, &plan).await;
             admitted.inspect_err(|_| cache.forget_known())?;
         } else {
@@ -106,10 +107,12 @@ impl Recover<'_> {
         let first = current.first;
         let pending = Pending { stored, plan, first };
         let inputs = prepared.inputs;
-        self.deploy
-            .deploy(session, inputs, cache, pending, &revisions, stage)
-            .await?;
-        self.deploy.announce(session, cache, first, revision);
+        let deployed = self
+            .deploy
+            .deploy(session, inputs, cache, pending, &revisions, stage);
+        if deployed.await? {
+            self.deploy.announce(session, cache, first, revision);
+        }
         Ok(())
     }
 }

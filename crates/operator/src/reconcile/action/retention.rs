@@ -8,6 +8,7 @@ use steersman_model::{ObjectId, ReleaseStatus, Revision};
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::executor::Executor;
 use crate::reconcile::plan::{in_effect, inventory, objects_named_by};
+use crate::reconcile::release_cache::owning;
 use crate::reconcile::session::Session;
 use crate::release::{Stored, surplus};
 
@@ -35,7 +36,15 @@ pub(super) async fn make_room(
         Some(keep) => {
             let mut all: Vec<_> = earlier.iter().map(|former| state(former, deployed)).collect();
             all.push(state(stored, false));
-            surplus(&all, stored.record.version, keep)
+            let owning = if deployed {
+                BTreeSet::new()
+            } else {
+                owning(earlier)
+            };
+            let mut gone = surplus(&all, stored.record.version, keep);
+            // What they have applied is healed from them.
+            gone.retain(|revision| !owning.contains(revision));
+            gone
         }
     };
     let goes = |former: &&Stored| gone.contains(&former.record.version);

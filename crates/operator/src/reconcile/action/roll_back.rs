@@ -12,14 +12,14 @@ use crate::apply::HookWait;
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
-use crate::reconcile::executor::Executor;
+use crate::reconcile::executor::{Carried, Executor};
 use crate::reconcile::lookups::Lookups;
-use crate::reconcile::plan::{Plan, inventory, objects_named_by};
+use crate::reconcile::plan::{Plan, inventory, objects_named_by, stages_named_by};
 use crate::reconcile::progress::Remedy;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::session::Session;
 use crate::reconcile::unfinished::Stage;
-use crate::release::{HookJournal, Stored};
+use crate::release::{Journal, Stored};
 use crate::status::EventReason;
 
 /// Goes back to what was in effect before a revision failed.
@@ -125,11 +125,11 @@ impl RollBack<'_> {
         {
             self.executor.say(session, doing).await?;
         }
-        let journal = HookJournal::new(&session.history, failed);
-        let changes = self
-            .executor
-            .carry_out(session, &plan, Some(&journal), stage)
-            .await?;
+        let journal = Journal::new(&session.history, failed);
+        let carried = self.executor.carry_out(session, &plan, Some(&journal), stage);
+        let Carried::Out(changes) = carried.await? else {
+            return Ok(());
+        };
         let mut good = good.clone();
         if update_fields(&mut good, &changes) {
             session.history.update(&mut good, (self.now)()).await?;
@@ -185,10 +185,17 @@ impl RollBack<'_> {
         let gone = objects
             .into_iter()
             .filter(|(id, kept)| !kept && !of_hooks.contains(id));
+        let gone = gone.map(|(id, _)| id).collect();
+        let stages = stages_named_by(earlier.iter().chain([failed]));
         let deleted = uninstall
-            .delete_all(session, gone.map(|(id, _)| id).collect(), &BTreeSet::new())
+            .delete_backwards(session, gone, &BTreeSet::new(), stages)
             .await?;
-        let blockers = uninstall.wait_until_gone(session, deleted).await?;
+        if !deleted.blockers.is_empty() {
+            return Err(ReconcileError::StillThere {
+                objects: deleted.blockers.join(", "),
+            });
+        }
+        let blockers = uninstall.wait_until_gone(session, deleted.left).await?;
         if !blockers.is_empty() {
             tracing::warn!(release = %session.release, still_there = blockers.join(", "), "waiting for deletions");
         }

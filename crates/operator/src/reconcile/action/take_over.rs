@@ -7,7 +7,7 @@ use steersman_model::ObjectId;
 
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
-use crate::reconcile::executor::Executor;
+use crate::reconcile::executor::{Carried, Executor};
 use crate::reconcile::plan::Adoption;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
@@ -47,10 +47,13 @@ impl TakeOver<'_> {
             self.executor.begin(session, cache, prepared.inputs, plan).await?;
             let applier = &self.executor.applier;
             applier.check(&session.owner, &plan.objects).await?;
-            let changes = self
+            let carried = self
                 .executor
                 .carry_out(session, plan, None, &mut Stage::default())
                 .await?;
+            let Carried::Out(changes) = carried else {
+                return Ok(());
+            };
             self.executor.note_changes(session, &changes);
             Snapshot::new(&changes)
         };
@@ -112,6 +115,7 @@ impl TakeOver<'_> {
                     version: object.api.version,
                     digest: claimed.digest,
                     changed_at: claimed.changed_at,
+                    uid: None,
                 }),
                 _ => return Ok(None),
             }

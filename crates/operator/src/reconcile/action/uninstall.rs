@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use steersman_chart::HookEvent;
-use steersman_model::{ObjectId, ReleaseStatus, Revision, chain};
+use steersman_model::{ObjectId, ReleaseStatus, RenderedObject, Revision, chain};
 
 use super::leaving::LeavingRelease;
 use crate::apply::{Deletion, HookError, HookRun, LeftOut, PruneError, has_an_end, hooks_in_order};
@@ -14,12 +14,12 @@ use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::event_recorder::EventRecorder;
 use crate::reconcile::executor::Executor;
-use crate::reconcile::plan::{inventory, objects_named_by};
+use crate::reconcile::plan::{backwards, inventory, objects_named_by, stages_named_by};
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::Session;
 use crate::reconcile::unfinished::Stage;
-use crate::release::{FinishedHook, HistoryError, HookJournal, RecordOwner, Stored};
+use crate::release::{FinishedHook, HistoryError, Journal, RecordOwner, Stored};
 use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
@@ -35,6 +35,15 @@ pub(crate) struct Uninstall<'a> {
     pub(crate) recorder: &'a EventRecorder,
     pub(crate) settings: &'a ReconcileSettings,
     pub(crate) now: fn() -> Timestamp,
+}
+
+/// What has become of objects that are deleted.
+#[derive(Debug, Default)]
+pub(super) struct Deleted {
+    /// Those that may still be there.
+    pub(super) left: Vec<ObjectId>,
+    /// What is still there and holds up the rest, of which nothing is deleted yet.
+    pub(super) blockers: Vec<String>,
 }
 
 impl Uninstall<'_> {
@@ -102,9 +111,11 @@ impl Uninstall<'_> {
         let (deleted, goes_on) = self.delete_objects(session, &revisions, &marked).await?;
         let blockers = if session.controls.uninstall_wait == Some(false) {
             Vec::new()
+        } else if !deleted.blockers.is_empty() {
+            deleted.blockers
         } else {
-            let wait = step("wait").objects(deleted.len());
-            wait.of(self.wait_until_gone(session, deleted)).await?
+            let wait = step("wait").objects(deleted.left.len());
+            wait.of(self.wait_until_gone(session, deleted.left)).await?
         };
         // What others have marked and hold with a finalizer of theirs is waited for no longer than it takes to see that.
         if blockers.is_empty() && goes_on && self.dependents.look_for_more(&session.owner.uid) {
@@ -152,7 +163,7 @@ impl Uninstall<'_> {
         let due = hooks_in_order(last.hooks(), event);
         // Those that are out of bounds by now do not run.
         let (hooks, _) = self.executor.admitted_hooks(session, due).await?;
-        let journal = HookJournal::new(&session.history, last);
+        let journal = Journal::new(&session.history, last);
         let reached = self
             .executor
             .has_reached(session, (event, &hooks), Some(&journal), stage);
@@ -167,7 +178,7 @@ impl Uninstall<'_> {
         session: &Session,
         revisions: &[Stored],
         marked: &[(ObjectId, LiveObject)],
-    ) -> Result<(Vec<ObjectId>, bool), ReconcileError> {
+    ) -> Result<(Deleted, bool), ReconcileError> {
         let (mut named, mut proven) = (Vec::new(), BTreeSet::new());
         for stored in revisions {
             let objects = self
@@ -200,9 +211,36 @@ impl Uninstall<'_> {
             Executor::unless_anothers(session, &labelled, &id, orphaned)?;
         }
         let delete = step("delete").objects(gone.len());
-        let gone = gone.into_iter().map(|(id, _)| id).collect();
-        let left = delete.of(self.delete_all(session, gone, &labelled)).await?;
-        Ok((left, goes_on))
+        let gone: Vec<ObjectId> = gone.into_iter().map(|(id, _)| id).collect();
+        let stages = stages_named_by(revisions);
+        let deleted = delete.of(self.delete_backwards(session, gone, &labelled, stages));
+        Ok((deleted.await?, goes_on))
+    }
+
+    /// Deletes objects, those of the last of the `stages` first: what comes before goes when they are gone.
+    pub(super) async fn delete_backwards(
+        &self,
+        session: &Session,
+        ids: Vec<ObjectId>,
+        labelled: &BTreeSet<ObjectId>,
+        stages: Vec<Vec<RenderedObject>>,
+    ) -> Result<Deleted, ReconcileError> {
+        let stages = self.executor.identities_of(session, stages).await?;
+        let waits = session.controls.uninstall_wait != Some(false);
+        let mut groups = backwards(ids, |id| id, &stages).into_iter().peekable();
+        let mut deleted = Deleted::default();
+        while let Some(ids) = groups.next() {
+            let left = self.delete_all(session, ids, labelled).await?;
+            if waits && groups.peek().is_some() {
+                deleted.blockers = self.wait_until_gone(session, left).await?;
+                if !deleted.blockers.is_empty() {
+                    return Ok(deleted);
+                }
+            } else {
+                deleted.left.extend(left);
+            }
+        }
+        Ok(deleted)
     }
 
     /// Runs the hooks that come after the last deletion, and deletes theirs and the revisions.
@@ -372,7 +410,7 @@ impl Uninstall<'_> {
         let Some(last) = last else {
             return Ok(Vec::new());
         };
-        let journal = HookJournal::new(&session.history, last);
+        let journal = Journal::new(&session.history, last);
         if session.controls.uninstall.hooks_disabled {
             return Ok(journal.into_finished());
         }

@@ -39,9 +39,10 @@ impl Upgrade<'_> {
             }
         };
         let deployed = self.deploy.new_revision(session, prepared, cache, new, earlier);
-        let revision = deployed.await?;
-        tracing::debug!(release = %session.release, ?cause, "upgraded");
-        self.deploy.announce(session, cache, prepared.first, revision);
+        if let Some(revision) = deployed.await? {
+            tracing::debug!(release = %session.release, ?cause, "upgraded");
+            self.deploy.announce(session, cache, prepared.first, revision);
+        }
         Ok(())
     }
 }

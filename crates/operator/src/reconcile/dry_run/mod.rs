@@ -19,7 +19,7 @@ use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed};
-use super::{HookState, Reconciler, next_action, release_state};
+use super::{GateState, HookState, Reconciler, next_action, release_state};
 use crate::release::Stored;
 use crate::status::Redactor;
 
@@ -139,6 +139,7 @@ impl Reconciler {
             mode: Mode::Apply,
             hook: HookState::None,
             last: known.last.clone(),
+            gate: GateState::None,
             inputs: prepared.inputs,
             lookups_changed,
             refused: None,

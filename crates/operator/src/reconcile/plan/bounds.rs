@@ -142,6 +142,7 @@ mod tests {
                 records: vec![hook],
             },
             objects: objects_of_manifest(manifest).unwrap(),
+            stages: Vec::new(),
             replaced: Vec::new(),
             former_managers: None,
             recreate: false,

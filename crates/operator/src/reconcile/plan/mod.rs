@@ -14,12 +14,16 @@ mod decision;
 mod definitions;
 mod planner;
 mod prune;
+mod stages;
 
 pub(crate) use bounds::Bounds;
 pub use decision::Decision;
 pub(crate) use definitions::{Definitions, Extent};
 pub(crate) use planner::{Adoption, NewRevision, PlannedUpgrade, Planner};
-pub(crate) use prune::{PruneCandidate, PruneScope, inventory, objects_named_by, prune_candidates};
+pub(crate) use prune::{
+    PruneCandidate, PruneScope, inventory, objects_named_by, prune_candidates, stages_named_by,
+};
+pub(crate) use stages::{backwards, parts, stages_of};
 use std::collections::BTreeSet;
 
 use steersman_chart::{HookEvent, Rendered};
@@ -30,7 +34,7 @@ use steersman_watches::controls::Controls;
 use super::ReconcileSettings;
 use super::error::ReconcileError;
 use crate::apply::{ApplyOptions, event_name, hooks_in_order};
-use crate::release::{HookRecord, Stored};
+use crate::release::{HookRecord, StageRecord, Stored};
 
 /// What a revision will do.
 #[derive(Debug)]
@@ -40,8 +44,10 @@ pub(crate) struct Plan {
     /// The definitions in `crds/` folders, which come before everything.
     pub(crate) definitions: Definitions,
     pub(crate) hooks: Hooks,
-    /// What is applied, in this order.
+    /// What is applied, in this order within each stage.
     pub(crate) objects: Vec<RenderedObject>,
+    /// The stages in which that is done, with the places of their objects; without any, all is applied at once.
+    pub(crate) stages: Vec<StageRecord>,
     /// What was sent of the objects before, by any revision that may have been in effect: values at ignored paths stay
     /// where all of these are rendered like them.
     pub(crate) replaced: Vec<RenderedObject>,
@@ -164,6 +170,7 @@ impl Plan {
             },
             replaced: replaced(earlier),
             objects,
+            stages: stored.snapshot.stages.clone(),
             former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
             conflicts: settings.conflicts,
@@ -181,6 +188,7 @@ impl Plan {
             hooks: Hooks::none(),
             replaced: objects.clone(),
             objects,
+            stages: Vec::new(),
             former_managers: None,
             recreate: false,
             conflicts: settings.conflicts,
@@ -188,7 +196,7 @@ impl Plan {
         })
     }
 
-    /// The deployed revision `good` again, after `failed` could not be brought into effect.
+    /// The deployed revision `good` again, in its own order, after `failed` could not be brought into effect.
     pub(crate) fn roll_back(
         settings: &ReconcileSettings,
         controls: &Controls,
@@ -213,6 +221,7 @@ impl Plan {
             },
             replaced,
             objects,
+            stages: good.snapshot.stages.clone(),
             former_managers: None,
             recreate: controls.rollback_force,
             conflicts: settings.conflicts,
@@ -238,6 +247,7 @@ impl Plan {
                 records: records.unwrap_or_default(),
             },
             objects: Vec::new(),
+            stages: Vec::new(),
             replaced: Vec::new(),
             former_managers: None,
             recreate: false,
@@ -260,6 +270,7 @@ impl Plan {
             hooks: Hooks::none(),
             replaced: objects.clone(),
             objects,
+            stages: Vec::new(),
             former_managers: Some(stored.former_managers()),
             recreate: false,
             conflicts: settings.conflicts,

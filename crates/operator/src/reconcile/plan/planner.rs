@@ -9,7 +9,7 @@ use steersman_model::{
     objects_of_text, objects_within, one_line,
 };
 
-use super::{Decision, Definitions, Hooks, Plan, PruneScope};
+use super::{Decision, Definitions, Hooks, Plan, PruneScope, stages_of};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::new_record::{hook_records, manifest};
@@ -98,6 +98,12 @@ impl Planner<'_> {
             decision,
             definitions: Definitions::all(&rendered.crds, settings.crds)?,
             hooks: Hooks::of_revision(first, hook_records(&rendered), controls),
+            stages: stages_of(
+                &settings.order,
+                controls.wait,
+                &objects,
+                &session.owner.release_namespace,
+            ),
             objects,
             replaced: Vec::new(),
             former_managers: Some(Vec::new()),
@@ -128,6 +134,7 @@ impl Planner<'_> {
         Ok(NewRevision {
             plan: Plan {
                 hooks: Hooks::none(),
+                stages: Vec::new(),
                 ..installation.plan
             },
             adopts: true,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use steersman_chart::manifest::uninstall_order;
 use steersman_model::{ObjectId, RenderedObject, chain, objects_of_manifest};
 
+use super::stages::parts;
 use crate::release::Stored;
 
 /// Where a prune looks for objects that the release no longer has.
@@ -14,6 +15,8 @@ pub(crate) struct PruneScope {
     pub(crate) named: Vec<RenderedObject>,
     /// What only revisions named that are gone.
     pub(crate) abandoned: Vec<ObjectId>,
+    /// The same by the stages of the newest revision that has some: what is in the last one goes first.
+    pub(crate) stages: Vec<Vec<RenderedObject>>,
 }
 
 /// An object that may be live and that the release no longer has.
@@ -30,12 +33,14 @@ impl PruneScope {
         revisions: impl IntoIterator<Item = &'a Stored> + Clone,
         abandoned: &[ObjectId],
     ) -> Self {
+        let stages = stages_named_by(revisions.clone());
         let noted = revisions.clone().into_iter();
         let noted = noted.flat_map(|stored| &stored.snapshot.abandoned);
         let all: BTreeSet<ObjectId> = noted.chain(abandoned).cloned().collect();
         Self {
             named: objects_named_by(revisions),
             abandoned: all.into_iter().collect(),
+            stages,
         }
     }
 
@@ -58,6 +63,17 @@ pub(crate) fn objects_named_by<'a>(revisions: impl IntoIterator<Item = &'a Store
         }
     }
     objects
+}
+
+/// The objects of the newest of `revisions` that has stages, by these; none where there is no such revision.
+pub(crate) fn stages_named_by<'a>(
+    revisions: impl IntoIterator<Item = &'a Stored>,
+) -> Vec<Vec<RenderedObject>> {
+    let has_stages = |stored: &&Stored| stored.is_signed() && !stored.snapshot.stages.is_empty();
+    match revisions.into_iter().filter(has_stages).last() {
+        Some(newest) => parts(objects_named_by([newest]), &newest.snapshot.stages),
+        None => Vec::new(),
+    }
 }
 
 /// The objects that may be live, each with whether it is to be kept: of the revisions that name it, of which the oldest come

@@ -90,7 +90,7 @@ impl HealthSummary {
     }
 
     /// Why it is not ready, in a sentence.
-    pub(in crate::status) fn message(&self) -> String {
+    pub(crate) fn message(&self) -> String {
         let named: Vec<String> = self
             .not_ready
             .iter()

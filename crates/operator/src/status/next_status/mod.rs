@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 
 use crate::status::conditions::{Condition, ConditionChange, ConditionType, Reason, find, merge, second};
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
-use crate::status::release_report::{Deployed, ManifestInStatus, ReleaseReport};
+use crate::status::release_report::{
+    Deployed, Failure, FailureStage, ManifestInStatus, ReleaseReport, StageState,
+};
 use crate::status::report_conditions::{
-    Before, deployed_conditions, failed_conditions, progressing_conditions, uninstalling_after_conditions,
-    uninstalling_conditions,
+    Before, deployed_conditions, failed_conditions, gate_conditions, progressing_conditions,
+    uninstalling_after_conditions, uninstalling_conditions,
 };
 
 /// The status that says `report`, given the status that is there.
@@ -50,6 +52,7 @@ pub fn next_status(
     };
     let changes = match report {
         ReleaseReport::Progressing(message) => progressing_conditions(message),
+        ReleaseReport::AtGate(gate) => gate_conditions(gate),
         ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
         ReleaseReport::Failed(failure) => failed_conditions(failure, before),
         ReleaseReport::Uninstalling(blockers) => uninstalling_conditions(blockers),
@@ -66,6 +69,11 @@ pub fn next_status(
         merge(conditions, &changes, generation, now).into(),
     );
     next.insert("observedGeneration".to_owned(), json!(generation));
+    if let Some(stages) = next_stages(current, report, now) {
+        next.insert("stages".to_owned(), stages);
+    } else if matches!(report, ReleaseReport::Deployed(_)) {
+        next.remove("stages");
+    }
     if let ReleaseReport::Deployed(deployed) = report {
         let mut chart = BTreeMap::from([("name", &deployed.chart), ("version", &deployed.chart_version)]);
         if let Some(version) = &deployed.app_version {
@@ -83,6 +91,52 @@ pub fn next_status(
     let mut next = Value::Object(next);
     forget_dry_run(current, &mut next);
     next
+}
+
+/// What the status says of stages after a report; `None` where that says nothing of them.
+fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Option<Value> {
+    let before = current.get("stages").and_then(Value::as_array);
+    let stages = match report {
+        ReleaseReport::AtGate(gate) => &gate.stages,
+        ReleaseReport::Deployed(deployed) => &deployed.stages,
+        // Which one has failed, the status has said: it was waited for.
+        ReleaseReport::Failed(Failure {
+            stage: FailureStage::Unready { .. },
+            ..
+        }) => {
+            let mut stages = before?.clone();
+            for stage in &mut stages {
+                if stage.get("state").and_then(Value::as_str) == Some(StageState::Progressing.as_str()) {
+                    stage["state"] = StageState::Failed.as_str().into();
+                    stage["since"] = second(now).into();
+                }
+            }
+            return Some(stages.into());
+        }
+        _ => return None,
+    };
+    if stages.is_empty() {
+        return None;
+    }
+    let entries = stages.iter().map(|stage| {
+        let is_it = |entry: &&Value| {
+            entry.get("name").and_then(Value::as_str) == Some(&stage.name)
+                && entry.get("revision") == Some(&json!(stage.revision))
+                && entry.get("state").and_then(Value::as_str) == Some(stage.state.as_str())
+        };
+        let known = before.into_iter().flatten().find(is_it);
+        let known = known.and_then(|entry| entry.get("since")).cloned();
+        let since = match stage.since {
+            Some(since) => second(since).into(),
+            None => known.unwrap_or_else(|| second(now).into()),
+        };
+        let mut entry = json!({ "name": stage.name, "revision": stage.revision, "state": stage.state.as_str(), "since": since });
+        if !stage.message.is_empty() {
+            entry["message"] = stage.message.as_str().into();
+        }
+        entry
+    });
+    Some(entries.collect())
 }
 
 fn deployed_release(deployed: &Deployed, current: &Value) -> Value {

@@ -44,6 +44,7 @@ fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         app_version: None,
         notes: Some("thanks".to_owned()),
         health: HealthSummary::new([(&id, health)]),
+        stages: Vec::new(),
         manifest: ManifestInStatus::LeftOut,
     })
 }

@@ -557,3 +557,111 @@ fn bounds_that_are_none_are_problems() {
         "]],
     );
 }
+
+/// What an entry with these fields says of its order, or what is wrong with them.
+fn check_order(fields: &str, expect: &Expect) {
+    let folder = tempfile::tempdir().unwrap();
+    let chart = folder.path().join("web");
+    write_chart(&chart);
+    let file = folder.path().join("watches.yaml");
+    let entry = format!(
+        "- group: example.com\n  version: v1\n  kind: Web\n  chart: {}\n{fields}",
+        chart.display()
+    );
+    std::fs::write(&file, entry).unwrap();
+    let mut said = String::new();
+    match Watches::load(&file, &Environment::default()) {
+        Ok(watches) => {
+            let order = &watches.iter().next().unwrap().order;
+            let _ = writeln!(said, "{:?}", order.wait);
+            for stage in &order.stages {
+                let (name, targets) = (&stage.name, stage.objects.len());
+                let _ = writeln!(
+                    said,
+                    "{name}: {targets} targets, {:?}, approve={}",
+                    stage.timeout, stage.approve
+                );
+            }
+        }
+        Err(error) => {
+            let _ = writeln!(said, "{error}");
+        }
+    }
+    expect.assert_eq(&said.replace(folder.path().to_str().unwrap(), "DIR"));
+}
+
+#[test]
+fn waiting_is_asked_for_in_a_word_or_with_numbers() {
+    check_order(
+        "  wait: true\n",
+        &expect![[r#"
+        Some(Wait { timeout: 300s, jobs: false })
+    "#]],
+    );
+    check_order(
+        "  wait: false\n",
+        &expect![[r#"
+        None
+    "#]],
+    );
+    check_order(
+        "  wait: {timeout: 20m, jobs: true}\n",
+        &expect![[r#"
+        Some(Wait { timeout: 1200s, jobs: true })
+    "#]],
+    );
+    check_order(
+        "  wait: 5\n",
+        &expect![[r#"
+        DIR/watches.yaml:5:9: [0].wait: expected a map, found the number `5`
+    "#]],
+    );
+    check_order(
+        "  wait: {timeout: 0s, job: true}\n",
+        &expect![[r#"
+        DIR/watches.yaml:5:19: [0].wait.timeout: nothing gets ready in no time
+    "#]],
+    );
+}
+
+#[test]
+fn stages_have_names_and_objects() {
+    check_order(
+        r"
+  stages:
+  - {name: database, objects: [{kind: StatefulSet, name: .*-db}, {kind: Service}], timeout: 20m}
+  - {name: web, objects: [{kind: Deployment}], approve: true}
+",
+        &expect![[r#"
+            None
+            database: 2 targets, Some(1200s), approve=false
+            web: 1 targets, None, approve=true
+        "#]],
+    );
+    check_order(
+        r"
+  stages:
+  - {objects: [{kind: StatefulSet}]}
+  - {name: Web, objects: [{kind: Deployment}]}
+  - {name: unclaimed, objects: [{kind: '('}]}
+  - {name: web}
+  - {name: web, objects: [{}]}
+  - {name: jobs, objects: {kind: Job}, timeout: soon, approve: 3}
+  - jobs
+",
+        &expect![[r#"
+            DIR/watches.yaml:7:5: [0].stages[0]: `name` is missing
+            DIR/watches.yaml:8:12: [0].stages[1].name: `Web` is not a name (at most 63 lower-case letters, digits and `-`)
+            DIR/watches.yaml:9:12: [0].stages[2].name: `unclaimed` is what the objects are called that no stage claims
+            DIR/watches.yaml:9:33: [0].stages[2].objects: matches every object, as it names nothing
+            DIR/watches.yaml:9:40: [0].stages[2].objects[0].kind: `(` is not a regular expression
+            DIR/watches.yaml:10:5: [0].stages[3]: `objects` names no object
+            DIR/watches.yaml:11:12: [0].stages[4].name: two stages are called `web`
+            DIR/watches.yaml:11:27: [0].stages[4].objects: matches every object, as it names nothing
+            DIR/watches.yaml:12:27: [0].stages[5].objects: expected a list of targets such as `kind: StatefulSet`, found a map
+            DIR/watches.yaml:12:49: [0].stages[5].timeout: `soon` is not a duration such as `30s`, `1m30s` or `2h`
+            DIR/watches.yaml:12:64: [0].stages[5].approve: expected true or false, found the number `3`
+            DIR/watches.yaml:13:5: [0].stages[6]: expected a map, found the text `jobs`
+        "#]],
+    );
+}

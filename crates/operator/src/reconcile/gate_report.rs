@@ -1,0 +1,212 @@
+//! The report on a revision that waits for one of its stages, or has waited in vain.
+
+use jiff::Timestamp;
+use steersman_model::{ObjectId, ReleaseStatus, Revision};
+
+use super::deployed::mask_words;
+use super::gate::{Gate, GateState, Unready, unready};
+use super::release_cache::{KnownRelease, ReleaseCache};
+use super::session::Session;
+use super::staged::approval_due;
+use crate::dependents::Dependents;
+use crate::release::{Position, StageRecord};
+use crate::status::{
+    AtGate, Awaits, Failure, FailureStage, Health, HealthSummary, Prospect, ReleaseReport, StageState,
+    StageStatus, has_health,
+};
+
+/// Looks at the gate at which the newest revision of a release stands, from what is remembered and what its objects' controllers
+/// say. Nothing is asked for that.
+#[derive(Clone, Copy)]
+pub(super) struct GateView<'a> {
+    pub(super) session: &'a Session,
+    pub(super) known: &'a KnownRelease,
+    pub(super) dependents: &'a Dependents,
+}
+
+impl<'a> GateView<'a> {
+    /// The gate of the newest revision; `None` where that has none, or is through.
+    pub(super) fn new(
+        session: &'a Session,
+        cache: &'a ReleaseCache,
+        dependents: &'a Dependents,
+    ) -> Option<Self> {
+        let known = cache.known.as_ref()?;
+        let last = known.last.as_ref()?;
+        let is_through = last.status == ReleaseStatus::Deployed || last.is_being_undone;
+        (!is_through && !known.stages.is_empty()).then_some(Self {
+            session,
+            known,
+            dependents,
+        })
+    }
+
+    /// Whether the revision goes on.
+    pub(super) fn state(&self, now: Timestamp) -> GateState {
+        self.gate().state(&self.unready(), now)
+    }
+
+    /// When its time is over; `None` where it has for ever.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        self.current().and_then(StageRecord::deadline)
+    }
+
+    /// What the status says of it.
+    pub(super) fn report(&self, cache: &ReleaseCache, now: Timestamp) -> ReleaseReport {
+        let state = self.state(now);
+        let message = self.message(cache, state);
+        let has_failed = self.known.last.as_ref().map(|last| last.status) == Some(ReleaseStatus::Failed);
+        if has_failed && state != GateState::Unapproved {
+            return ReleaseReport::Failed(Failure {
+                stage: self.failure_stage(cache.is_first()),
+                message,
+                prospect: Prospect::Stalled,
+            });
+        }
+        ReleaseReport::AtGate(AtGate {
+            awaits: match state {
+                GateState::Unapproved => Awaits::Approval,
+                _ if self.is_whole() => Awaits::Objects,
+                _ => Awaits::Stage,
+            },
+            stages: self.stages(&message),
+            message,
+        })
+    }
+
+    /// Where a revision has failed that is not ready in time.
+    pub(super) fn failure_stage(&self, first: bool) -> FailureStage {
+        FailureStage::Unready {
+            first,
+            of_stage: !self.is_whole(),
+        }
+    }
+
+    /// For what the revision waits, or has waited, for people; secrets masked.
+    pub(super) fn message(&self, cache: &ReleaseCache, state: GateState) -> String {
+        let revision = self.revision();
+        let what = match self.current() {
+            Some(stage) if state == GateState::Unapproved => {
+                return approval_due(&stage.name, Some(revision));
+            }
+            Some(stage) if !stage.name.is_empty() => format!("stage {} of revision {revision}", stage.name),
+            _ => format!("revision {revision}"),
+        };
+        let has_failed = self.known.last.as_ref().map(|last| last.status) == Some(ReleaseStatus::Failed);
+        let health = self.health(cache);
+        let how = if health.not_ready().iter().any(|object| object.failed) {
+            "has failed".to_owned()
+        } else if has_failed || state == GateState::Failed {
+            let timeout = self.current().map(|stage| stage.timeout).unwrap_or_default();
+            format!("was not ready within {timeout}s")
+        } else {
+            "is not ready yet".to_owned()
+        };
+        if health.is_ready() {
+            return format!("{what} goes on");
+        }
+        format!("{what} {how}: {}", health.message())
+    }
+
+    fn gate(&self) -> Gate<'a> {
+        Gate {
+            revision: self.revision(),
+            stages: &self.known.stages,
+            asked: &self.session.controls.stages,
+        }
+    }
+
+    fn revision(&self) -> Revision {
+        let last = self.known.last.as_ref();
+        last.map_or(Revision::FIRST, |last| last.revision)
+    }
+
+    /// The stage that is waited for, or that waits.
+    fn current(&self) -> Option<&'a StageRecord> {
+        match Position::of(&self.known.stages) {
+            Position::At(place) | Position::Before(place) => self.known.stages.get(place),
+            Position::Past => None,
+        }
+    }
+
+    /// Whether the revision has no stages with names, and is waited for as a whole.
+    fn is_whole(&self) -> bool {
+        self.known.stages.iter().all(|stage| stage.name.is_empty())
+    }
+
+    fn unready(&self) -> Vec<Unready> {
+        if !matches!(Position::of(&self.known.stages), Position::At(_)) {
+            return Vec::new();
+        }
+        let owner = &self.session.owner.uid;
+        let judged = |id: &ObjectId| self.dependents.judged(owner, id);
+        let jobs = self.current().is_some_and(|stage| stage.jobs);
+        unready(self.known.applied_by_last(), judged, jobs)
+    }
+
+    /// How the objects are that the revision has applied, as it is shown.
+    fn health(&self, cache: &ReleaseCache) -> HealthSummary {
+        let unready = self.unready();
+        let applied = self.known.applied_by_last();
+        let with_health = applied.filter(|id| has_health(&id.group, &id.kind));
+        let verdicts = with_health.map(|id| {
+            let found = unready.iter().find(|object| object.id == *id);
+            (
+                id,
+                found.map_or(Some(Health::Ready), |object| object.health.clone()),
+            )
+        });
+        let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
+        mask_words(self.session, cache, &mut verdicts);
+        let health = HealthSummary::new(verdicts);
+        health.with_names(|names| self.session.redactor.mask_all_own(names))
+    }
+
+    fn stages(&self, message: &str) -> Vec<StageStatus> {
+        let position = Position::of(&self.known.stages);
+        let gate = self.gate();
+        let revision = self.revision();
+        let named = self.known.stages.iter().enumerate();
+        let named = named.filter(|(_, stage)| !stage.name.is_empty());
+        let stages = named.map(|(place, stage)| {
+            let is_current = [Position::At(place), Position::Before(place)].contains(&position);
+            let (state, since) = match stage.ready {
+                Some(ready) => (StageState::Ready, Some(ready)),
+                None if position == Position::At(place) => (StageState::Progressing, stage.applied),
+                None if is_current && !gate.may_begin(stage) => (StageState::ApprovalRequired, None),
+                None => (StageState::Pending, None),
+            };
+            StageStatus {
+                name: stage.name.clone(),
+                revision,
+                state,
+                since,
+                message: if is_current {
+                    message.to_owned()
+                } else {
+                    String::new()
+                },
+            }
+        });
+        stages.collect()
+    }
+}
+
+/// The stages of a deployed revision: all of them are ready.
+pub(super) fn stages_of_deployed(known: &KnownRelease) -> Vec<StageStatus> {
+    let Some(revision) = known
+        .deployed
+        .filter(|_| known.last.as_ref().map(|last| last.revision) == known.deployed)
+    else {
+        return Vec::new();
+    };
+    let named = known.stages.iter().filter(|stage| !stage.name.is_empty());
+    let stages = named.map(|stage| StageStatus {
+        name: stage.name.clone(),
+        revision,
+        state: StageState::Ready,
+        since: stage.ready,
+        message: String::new(),
+    });
+    stages.collect()
+}

@@ -1,0 +1,196 @@
+//! Applying the objects of a plan stage by stage, as far as the gates between them are open.
+
+use steersman_model::{ChangeSet, ObjectId, RenderedObject, Revision};
+
+use super::error::ReconcileError;
+use super::executor::Executor;
+use super::gate::{Gate, GateState, Unready, unready};
+use super::plan::{Decision, Plan, parts};
+use super::session::Session;
+use crate::release::{Journal, Position, StageRecord};
+use crate::status::{EventReason, has_health};
+use crate::telemetry::step;
+
+/// A plan on its way through its stages.
+pub(super) struct Staged<'a> {
+    executor: &'a Executor,
+    session: &'a Session,
+    plan: &'a Plan,
+    journal: Option<&'a Journal<'a>>,
+    /// As they are when what was asked for is followed.
+    stages: Vec<StageRecord>,
+    /// Whether a stage waits for the one before it. What is undone is applied in order, and waits for nothing: it was ready before.
+    has_gates: bool,
+}
+
+impl<'a> Staged<'a> {
+    /// Goes on where the journal says that the plan has come.
+    pub(super) fn new(
+        executor: &'a Executor,
+        session: &'a Session,
+        plan: &'a Plan,
+        journal: Option<&'a Journal<'a>>,
+    ) -> Self {
+        let has_gates = journal.is_some() && !matches!(plan.decision, Decision::RollBack(_));
+        let mut staged = Self {
+            executor,
+            session,
+            plan,
+            journal,
+            stages: plan.stages.clone(),
+            has_gates,
+        };
+        if let Some(journal) = journal.filter(|_| has_gates) {
+            staged.stages = journal.stages();
+            staged.stages = staged.gate(&staged.stages, journal).with_retry();
+        } else {
+            let anew = staged.stages.into_iter().map(StageRecord::from_the_start);
+            staged.stages = anew.collect();
+        }
+        staged
+    }
+
+    /// Whether anything of it was applied and noted.
+    pub(super) fn has_begun(&self) -> bool {
+        !self.stages.is_empty() && Position::of(&self.stages).has_begun()
+    }
+
+    /// Whether its first stage may not begin: no hook runs then, either.
+    pub(super) fn is_held(&self) -> bool {
+        let is_held = |journal| {
+            let gate = self.gate(&self.stages, journal);
+            self.stages.first().is_some_and(|first| !gate.may_begin(first))
+        };
+        !self.has_begun() && self.has_gates && self.journal.is_some_and(is_held)
+    }
+
+    /// Applies stage after stage. `None` where one is waited for; else everything that was applied of the revision, now and
+    /// before.
+    ///
+    /// # Guarantees
+    /// A stage is applied when all before it are ready, and what was applied is written down before it is waited for.
+    pub(super) async fn apply(mut self) -> Result<Option<ChangeSet>, ReconcileError> {
+        let objects = self.executor.left_to_others(self.session, self.plan).await?;
+        if self.stages.is_empty() {
+            return self.apply_part(objects).await.map(Some);
+        }
+        let Some(journal) = self.journal.filter(|_| self.has_gates) else {
+            let mut changes = ChangeSet::new();
+            for part in parts(objects, &self.stages) {
+                changes.extend(self.apply_part(part).await?);
+            }
+            return Ok(Some(changes));
+        };
+        let mut changes = journal.applied();
+        for (place, part) in parts(objects, &self.stages).into_iter().enumerate() {
+            if !self.pass(place, part, journal, &mut changes).await? {
+                return Ok(None);
+            }
+        }
+        journal.set_stages(&self.stages);
+        Ok(Some(changes))
+    }
+
+    /// Applies a stage, unless that is done, and gives whether it is ready.
+    async fn pass(
+        &mut self,
+        place: usize,
+        objects: Vec<RenderedObject>,
+        journal: &Journal<'_>,
+        changes: &mut ChangeSet,
+    ) -> Result<bool, ReconcileError> {
+        let Some(stage) = self.stages.get(place).cloned() else {
+            return Ok(true);
+        };
+        if stage.ready.is_some() {
+            return Ok(true);
+        }
+        if stage.applied.is_none() {
+            if !self.gate(&self.stages, journal).may_begin(&stage) {
+                // What comes before it was ready once, and is not waited for again.
+                journal.note_stages(&self.stages, &ChangeSet::new()).await?;
+                self.say_that_approval_is_due(&stage);
+                return Ok(false);
+            }
+            let applied = self.apply_part(objects).await?;
+            let now = (self.executor.recorder.now)();
+            self.change(place, |stage| stage.applied = Some(now));
+            step("store")
+                .of(journal.note_stages(&self.stages, &applied))
+                .await?;
+            changes.extend(applied);
+        }
+        let unready = self.unready(changes.keys(), stage.jobs).await?;
+        let now = (self.executor.recorder.now)();
+        if self.gate(&self.stages, journal).state(&unready, now) != GateState::Open {
+            return Ok(false);
+        }
+        self.say_that_it_is_over(&stage, journal, &unready);
+        self.change(place, |stage| stage.ready = Some(now));
+        Ok(true)
+    }
+
+    async fn apply_part(&self, objects: Vec<RenderedObject>) -> Result<ChangeSet, ReconcileError> {
+        let (owner, options) = (&self.session.owner, self.plan.options());
+        Ok(self.executor.applier.apply_with(owner, objects, options).await?)
+    }
+
+    fn change(&mut self, place: usize, change: impl FnOnce(&mut StageRecord)) {
+        if let Some(stage) = self.stages.get_mut(place) {
+            change(stage);
+        }
+    }
+
+    /// What of these objects is not ready. Their kinds are watched from now on.
+    async fn unready(
+        &self,
+        objects: impl Iterator<Item = &ObjectId> + Clone,
+        jobs: bool,
+    ) -> Result<Vec<Unready>, ReconcileError> {
+        let dependents = self.executor.applier.dependents();
+        let served = self.executor.discovery.served().await?;
+        for id in objects.clone().filter(|id| has_health(&id.group, &id.kind)) {
+            if let Some(resource) = served.any_version(&id.group, &id.kind) {
+                dependents.ensure(id, resource).await;
+            }
+        }
+        let owner = &self.session.owner.uid;
+        Ok(unready(objects, |id| dependents.judged(owner, id), jobs))
+    }
+
+    fn gate<'g>(&'g self, stages: &'g [StageRecord], journal: &Journal<'_>) -> Gate<'g> {
+        Gate {
+            revision: journal.revision(),
+            stages,
+            asked: &self.session.controls.stages,
+        }
+    }
+
+    fn say_that_it_is_over(&self, stage: &StageRecord, journal: &Journal<'_>, unready: &[Unready]) {
+        if stage.name.is_empty() {
+            return;
+        }
+        let (name, revision) = (&stage.name, journal.revision());
+        let (reason, how) = if unready.is_empty() {
+            (EventReason::StageReady, "is ready")
+        } else {
+            (EventReason::StageSkipped, "is passed over, as an annotation says")
+        };
+        let message = format!("stage {name} of revision {revision} {how}");
+        self.executor.recorder.event(self.session, reason, &message);
+    }
+
+    fn say_that_approval_is_due(&self, stage: &StageRecord) {
+        let message = approval_due(&stage.name, self.journal.map(Journal::revision));
+        let recorder = &self.executor.recorder;
+        recorder.event(self.session, EventReason::ApprovalRequired, &message);
+    }
+}
+
+/// What somebody is to do for a stage to begin.
+pub(super) fn approval_due(stage: &str, revision: Option<Revision>) -> String {
+    let revision = revision.map_or_else(String::new, |revision| revision.to_string());
+    format!(
+        "stage {stage} of revision {revision} begins when annotation steersman.dev/approve-stage is {revision}/{stage}"
+    )
+}
