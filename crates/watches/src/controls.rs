@@ -116,7 +116,7 @@ pub struct StageControls {
 pub struct StageName {
     /// The number of the revision.
     pub revision: u32,
-    /// The name of the stage.
+    /// As watches.yaml has it.
     pub stage: String,
     /// Which request it is, where there may be more than one.
     pub request: String,

@@ -102,9 +102,11 @@ impl Order {
             namespace: Some(object.namespace.clone().unwrap_or_else(|| namespace.to_owned())),
             name: object.name.clone(),
         };
-        let candidate = (!self.stages.is_empty())
-            .then(|| Candidate::applied(&object.api.version, &object.value))
-            .unwrap_or_default();
+        let candidate = if self.stages.is_empty() {
+            Candidate::default()
+        } else {
+            Candidate::applied(&object.api.version, &object.value)
+        };
         let stages = self.stages.iter().enumerate();
         let claims = move |stage: &Stage| stage.objects.iter().any(|target| target.matches(&id, &candidate));
         stages

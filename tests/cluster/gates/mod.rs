@@ -6,12 +6,14 @@ mod healing;
 mod staged;
 mod waiting;
 
+use std::fmt::Write as _;
+
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, condition};
 
-/// An Ingress of this part of the site, another one for each value, and a ConfigMap that stays.
+/// An Ingress of this part of the site, another one for each value, and a map that stays.
 fn part(name: &str) -> String {
     format!(
         "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: {{{{ .Release.Name }}}}-{name}-{{{{ .Values.{name} \
@@ -39,7 +41,10 @@ async fn site(test: &str, parts: &[&str], entry: &str) -> Option<Bench> {
 fn stages(parts: &[&str]) -> String {
     let mut entry = "  stages:\n".to_owned();
     for name in parts {
-        entry += &format!("  - name: {name}\n    objects: [{{name: '.*-{name}(-.*)?'}}]\n");
+        let _ = writeln!(
+            entry,
+            "  - name: {name}\n    objects: [{{name: '.*-{name}(-.*)?'}}]"
+        );
     }
     entry
 }

@@ -118,7 +118,7 @@ async fn an_annotation_says_whether_a_release_waits() {
 }
 
 /// Whether a job is complete, where that is waited for.
-async fn job_of(bench: &Bench, entry: &str) {
+fn job_of(bench: &Bench, entry: &str) {
     bench.remove_templates();
     let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: '{{ .Release.Name }}-job'}\nspec:\n  template:\n    spec:\n      \
                restartPolicy: Never\n      containers: [{name: main, image: none}]\n";
@@ -134,7 +134,7 @@ async fn jobs_are_waited_for_where_the_watch_says_so() {
     let Some(bench) = site("gates-jobs", &[], "").await else {
         return;
     };
-    job_of(&bench, "  wait: {timeout: 10m, jobs: true}\n").await;
+    job_of(&bench, "  wait: {timeout: 10m, jobs: true}\n");
     let operator = bench.operator_with(&[]).await;
     bench.apply_web("site", json!({})).await;
     let message = wait_reason(&bench, "site", "Reconciling", "DependentsProgressing").await;

@@ -136,7 +136,7 @@ pub enum ReconcileError {
     Unready {
         /// Which, and why not, without secrets.
         message: String,
-        /// Whether they are those of a stage.
+        /// How that is told.
         stage: FailureStage,
     },
     /// Objects of a later stage are not gone yet, and what comes before them waits for that.

@@ -490,7 +490,7 @@ impl Executor {
         Ok(self.applier.identities(&session.owner, objects).await?)
     }
 
-    /// The same of each stage.
+    /// The same, part by part.
     pub(super) async fn identities_of(
         &self,
         session: &Session,

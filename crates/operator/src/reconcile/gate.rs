@@ -44,11 +44,10 @@ impl Gate<'_> {
     /// Whether the revision goes on. `unready` is what is not ready of what was applied of it.
     pub(super) fn state(&self, unready: &[Unready], now: Timestamp) -> GateState {
         match Position::of(self.stages) {
-            Position::Past => GateState::None,
             Position::Before(place) if self.stages.get(place).is_some_and(|stage| !self.may_begin(stage)) => {
                 GateState::Unapproved
             }
-            Position::Before(_) => GateState::None,
+            Position::Past | Position::Before(_) => GateState::None,
             Position::At(place) => match self.stages.get(place) {
                 Some(stage) => self.state_at(stage, unready, now),
                 None => GateState::None,

@@ -83,10 +83,10 @@ impl<'a> GateView<'a> {
     }
 
     /// For what the revision waits, or has waited, for people; secrets masked.
-    pub(super) fn message(&self, cache: &ReleaseCache, state: GateState) -> String {
+    pub(super) fn message(&self, cache: &ReleaseCache, at: GateState) -> String {
         let revision = self.revision();
         let what = match self.current() {
-            Some(stage) if state == GateState::Unapproved => {
+            Some(stage) if at == GateState::Unapproved => {
                 return approval_due(&stage.name, Some(revision));
             }
             Some(stage) if !stage.name.is_empty() => format!("stage {} of revision {revision}", stage.name),
@@ -96,7 +96,7 @@ impl<'a> GateView<'a> {
         let health = self.health(cache);
         let how = if health.not_ready().iter().any(|object| object.failed) {
             "has failed".to_owned()
-        } else if has_failed || state == GateState::Failed {
+        } else if has_failed || at == GateState::Failed {
             let timeout = self.current().map(|stage| stage.timeout).unwrap_or_default();
             format!("was not ready within {timeout}s")
         } else {

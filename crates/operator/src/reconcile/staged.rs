@@ -44,7 +44,7 @@ impl<'a> Staged<'a> {
             staged.stages = journal.stages();
             staged.stages = staged.gate(&staged.stages, journal).with_retry();
         } else {
-            let anew = staged.stages.into_iter().map(StageRecord::from_the_start);
+            let anew = staged.stages.into_iter().map(StageRecord::into_unbegun);
             staged.stages = anew.collect();
         }
         staged

@@ -87,7 +87,7 @@ impl StageRecord {
 
     /// The same before anything of it was done.
     #[must_use]
-    pub(crate) fn from_the_start(self) -> Self {
+    pub(crate) fn into_unbegun(self) -> Self {
         Self {
             applied: None,
             ready: None,

@@ -160,7 +160,7 @@ impl Snapshot {
             undone: self.undone.saturating_add(1),
             finished_hooks: Vec::new(),
             objects: Vec::new(),
-            stages: self.stages.into_iter().map(StageRecord::from_the_start).collect(),
+            stages: self.stages.into_iter().map(StageRecord::into_unbegun).collect(),
             ..self
         }
     }

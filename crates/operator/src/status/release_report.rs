@@ -36,16 +36,16 @@ pub struct AtGate {
     pub message: String,
     /// The same for programs.
     pub awaits: Awaits,
-    /// All its stages, in `status.stages`.
+    /// Those that have names, in the order in which they begin.
     pub stages: Vec<StageStatus>,
 }
 
 /// For what a revision waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaits {
-    /// All its objects.
+    /// Everything that was applied.
     Objects,
-    /// Those of a stage.
+    /// What was applied up to here; more follows.
     Stage,
     /// A word of somebody.
     Approval,
@@ -56,7 +56,7 @@ pub enum Awaits {
 pub struct StageStatus {
     /// As watches.yaml has it.
     pub name: String,
-    /// Which revision it is of.
+    /// By its number.
     pub revision: Revision,
     /// How far it is.
     pub state: StageState,
@@ -175,7 +175,7 @@ pub enum FailureStage {
     Unready {
         /// Whether that is the first revision.
         first: bool,
-        /// Whether they are those of one of its stages.
+        /// Whether more would have followed.
         of_stage: bool,
     },
     /// Drift can't be corrected.

@@ -46,6 +46,7 @@ pub(super) fn status() -> Value {
                 },
             },
             "health": health(),
+            "stages": stages(),
             "lastHandledReconcileAt": text("The last `steersman.dev/reconcile-at` that was acted on"),
             "dryRun": {
                 "description": "What a reconcile would do, while the resource asks for no more than that",
@@ -124,6 +125,24 @@ fn conditions(description: &str) -> Value {
                     "type": "integer",
                     "format": "int64",
                 },
+            },
+        },
+    })
+}
+
+fn stages() -> Value {
+    json!({
+        "description": "The parts in which a revision comes into effect, one after the other",
+        "type": "array",
+        "items": {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {
+                "name": {"type": "string"},
+                "revision": {"description": "The revision that it is of", "type": "integer", "format": "int64"},
+                "state": {"description": "How far it is", "type": "string"},
+                "since": {"type": "string"},
+                "message": {"description": "What it waits for", "type": "string"},
             },
         },
     })

@@ -112,7 +112,7 @@ impl Pattern {
 }
 
 impl Target {
-    /// Whether all that is given matches an object.
+    /// Whether the rule is for this one.
     pub fn matches(&self, id: &ObjectId, candidate: &Candidate) -> bool {
         let namespace = id.namespace.as_deref().unwrap_or_default();
         let selects = |selector: &Option<Selector>, all| selector.as_ref().is_none_or(|one| one.matches(all));

@@ -7,6 +7,7 @@ use steersman_yaml::{Content, Node};
 
 use super::drift::{TARGET_FIELDS, target_of};
 use super::fields::{Fields, Findings};
+use crate::drift::Target;
 use crate::names::is_namespace;
 use crate::order::{Order, Stage, UNCLAIMED, Wait};
 
@@ -49,7 +50,7 @@ fn stage_of(fields: &Fields<'_>, earlier: &[Stage], findings: &mut Findings) -> 
             continue;
         };
         let target = target_of(&target, findings);
-        if target == Default::default() {
+        if target == Target::default() {
             let key = fields.key("objects");
             findings.problem(item, &key, "matches every object, as it names nothing");
         }

@@ -594,33 +594,33 @@ fn check_order(fields: &str, expect: &Expect) {
 fn waiting_is_asked_for_in_a_word_or_with_numbers() {
     check_order(
         "  wait: true\n",
-        &expect![[r#"
+        &expect![[r"
         Some(Wait { timeout: 300s, jobs: false })
-    "#]],
+    "]],
     );
     check_order(
         "  wait: false\n",
-        &expect![[r#"
+        &expect![[r"
         None
-    "#]],
+    "]],
     );
     check_order(
         "  wait: {timeout: 20m, jobs: true}\n",
-        &expect![[r#"
+        &expect![[r"
         Some(Wait { timeout: 1200s, jobs: true })
-    "#]],
+    "]],
     );
     check_order(
         "  wait: 5\n",
-        &expect![[r#"
+        &expect![[r"
         DIR/watches.yaml:5:9: [0].wait: expected a map, found the number `5`
-    "#]],
+    "]],
     );
     check_order(
         "  wait: {timeout: 0s, job: true}\n",
-        &expect![[r#"
+        &expect![[r"
         DIR/watches.yaml:5:19: [0].wait.timeout: nothing gets ready in no time
-    "#]],
+    "]],
     );
 }
 
@@ -632,11 +632,11 @@ fn stages_have_names_and_objects() {
   - {name: database, objects: [{kind: StatefulSet, name: .*-db}, {kind: Service}], timeout: 20m}
   - {name: web, objects: [{kind: Deployment}], approve: true}
 ",
-        &expect![[r#"
+        &expect![[r"
             None
             database: 2 targets, Some(1200s), approve=false
             web: 1 targets, None, approve=true
-        "#]],
+        "]],
     );
     check_order(
         r"
@@ -649,7 +649,7 @@ fn stages_have_names_and_objects() {
   - {name: jobs, objects: {kind: Job}, timeout: soon, approve: 3}
   - jobs
 ",
-        &expect![[r#"
+        &expect![[r"
             DIR/watches.yaml:7:5: [0].stages[0]: `name` is missing
             DIR/watches.yaml:8:12: [0].stages[1].name: `Web` is not a name (at most 63 lower-case letters, digits and `-`)
             DIR/watches.yaml:9:12: [0].stages[2].name: `unclaimed` is what the objects are called that no stage claims
@@ -662,6 +662,6 @@ fn stages_have_names_and_objects() {
             DIR/watches.yaml:12:49: [0].stages[5].timeout: `soon` is not a duration such as `30s`, `1m30s` or `2h`
             DIR/watches.yaml:12:64: [0].stages[5].approve: expected true or false, found the number `3`
             DIR/watches.yaml:13:5: [0].stages[6]: expected a map, found the text `jobs`
-        "#]],
+        "]],
     );
 }
