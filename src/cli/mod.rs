@@ -29,6 +29,7 @@ mod report;
 mod run;
 mod scaffold;
 mod show;
+mod stage;
 mod status;
 mod style;
 mod template;
@@ -88,6 +89,8 @@ enum Command {
     Diff(Box<diff::Args>),
     /// Show a release with the health of its objects
     Status(status::Args),
+    /// Approve, skip or retry a stage of a release
+    Stage(stage::Args),
     /// Print what brings the operator of a project into a cluster
     Manifests(manifests::Args),
     /// Bring the operator of a project into a cluster
@@ -179,6 +182,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::exec(*arguments, &environment, program),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
+        Command::Stage(arguments) => stage::exec(&arguments, &environment),
         Command::Manifests(arguments) => manifests::exec(&arguments, &environment),
         Command::Deploy(arguments) => deploy::exec(&arguments, &environment),
         Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),

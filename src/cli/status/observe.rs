@@ -13,7 +13,7 @@ use steersman_model::{ObjectId, ReleaseName, ReleaseStatus, chain, objects_of_ma
 use steersman_operator::release::{History, Signer, Stored, namespace_of};
 use steersman_operator::status::{Health, UNSEEN, health};
 
-use super::view::{Condition, ObjectView, ReleaseView, RevisionView, Verdict};
+use super::view::{Condition, ObjectView, ReleaseView, RevisionView, StageView, Verdict};
 use super::workload::{add_children, describe_pod};
 use crate::cli::Failure;
 use crate::cli::cluster::{Cluster, Named, failed};
@@ -202,6 +202,7 @@ fn view(kind: &str, object: &DynamicObject, last: Option<&Stored>, objects: Vec<
             .map(|time| time.0.to_string()),
         observed,
         conditions,
+        stages: stages(&object.data),
         release: last.map(revision_view),
         objects,
         unknown: Vec::new(),
@@ -218,6 +219,19 @@ fn conditions(data: &Value) -> Vec<Condition> {
         message: text(condition, "message"),
     });
     conditions.collect()
+}
+
+fn stages(data: &Value) -> Vec<StageView> {
+    let found = data.pointer("/status/stages").and_then(Value::as_array);
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let stages = found.into_iter().flatten().map(|stage| StageView {
+        name: text(stage, "name"),
+        revision: stage["revision"].as_u64().unwrap_or_default(),
+        state: text(stage, "state"),
+        since: text(stage, "since"),
+        message: text(stage, "message"),
+    });
+    stages.collect()
 }
 
 fn revision_view(stored: &Stored) -> RevisionView {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::view::{Condition, ObjectView, ReleaseView, Verdict};
+use super::view::{Condition, ObjectView, ReleaseView, StageView, Verdict};
 use crate::cli::style::{Style, Tone, harmless};
 
 /// A message takes one line of this length.
@@ -29,6 +29,9 @@ pub(super) fn describe(view: &ReleaseView, style: Style) -> String {
     }
     for condition in &view.conditions {
         let _ = writeln!(text, "│ {}", describe_condition(condition, style));
+    }
+    for stage in &view.stages {
+        let _ = writeln!(text, "│ {}", describe_stage(stage, style));
     }
     let mut rows = Vec::new();
     add_rows(&view.objects, view.namespace.as_ref(), "", &mut rows);
@@ -134,6 +137,26 @@ fn facts(view: &ReleaseView) -> Vec<String> {
     }
     facts.extend(view.unknown.iter().map(|line| one_line(line)));
     facts
+}
+
+/// `stage web of revision 7: Progressing since …`; what it waits for, a condition says.
+fn describe_stage(stage: &StageView, style: Style) -> String {
+    let tone = match stage.state.as_str() {
+        "Ready" => Tone::Good,
+        "Failed" => Tone::Bad,
+        "Pending" => Tone::Faint,
+        _ => Tone::Doubtful,
+    };
+    let StageView {
+        name,
+        revision,
+        state,
+        since,
+        ..
+    } = stage;
+    let said = format!("{state} since {since}");
+    let head = harmless(&format!("stage {name} of revision {revision}: "));
+    format!("{head}{}", style.paint(tone, &harmless(&said)))
 }
 
 fn describe_condition(condition: &Condition, style: Style) -> String {
@@ -254,6 +277,13 @@ mod tests {
                     "waits for\nDeployment \u{1b}[31mshop",
                 ),
             ],
+            stages: vec![StageView {
+                name: "web".to_owned(),
+                revision: 3,
+                state: "Failed".to_owned(),
+                since: "2026-01-02T03:04:05Z".to_owned(),
+                message: String::new(),
+            }],
             release: Some(RevisionView {
                 name: "shop".to_owned(),
                 namespace: "default".to_owned(),
@@ -284,6 +314,7 @@ mod tests {
             │ the operator has not seen the last change
             │ Deployed=True UpgradeSuccessful
             │ Ready=False Progressing: waits for Deployment �[31mshop
+            │ stage web of revision 3: Failed since 2026-01-02T03:04:05Z
             ├─ ConfigMap shop   ready
             ├─ Deployment shop  progressing: 0 of 1 pods available
             └─ Role other/shop  missing
@@ -319,6 +350,7 @@ mod tests {
             deleting_since: None,
             observed: true,
             conditions: Vec::new(),
+            stages: Vec::new(),
             release: None,
             objects: vec![database, deployment],
             unknown: vec!["the pods can't be listed: forbidden".to_owned()],

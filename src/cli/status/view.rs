@@ -18,6 +18,8 @@ pub(super) struct ReleaseView {
     /// Whether the operator has seen the last change of the resource.
     pub(super) observed: bool,
     pub(super) conditions: Vec<Condition>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) stages: Vec<StageView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) release: Option<RevisionView>,
     pub(super) objects: Vec<ObjectView>,
@@ -35,6 +37,19 @@ pub(super) struct Condition {
     pub(super) status: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) message: String,
+}
+
+/// A part of the release that is applied when what comes before it is ready.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StageView {
+    pub(super) name: String,
+    pub(super) revision: u64,
+    pub(super) state: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) since: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) message: String,
 }

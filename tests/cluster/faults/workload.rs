@@ -37,6 +37,7 @@ impl Workload {
             Self::objects(),
             Self::hooks(),
             Self::hooks_that_go(),
+            Self::stages(),
             Self::definition(),
         ]
     }
@@ -95,6 +96,26 @@ impl Workload {
             steps: vec![Step::Apply(spec("hello")), Step::Apply(spec("bye")), Step::Delete],
             is_alone: false,
             repeats: &[],
+        }
+    }
+
+    /// The same as hooks, with the objects in two stages.
+    fn stages() -> Self {
+        let Self { prepare, steps, .. } = Self::hooks();
+        let prepare = move |bench: &Bench| {
+            prepare(bench);
+            let group = &bench.group;
+            bench.watches(&format!(
+                "- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n  stages:\n  - {{name: run, objects: [{{kind: \
+                 Deployment}}]}}\n  - {{name: serve, objects: [{{kind: Service}}]}}\n"
+            ));
+        };
+        Self {
+            name: "stages",
+            prepare: Box::new(prepare),
+            steps,
+            is_alone: false,
+            repeats: &["SPACE/NAME-before", "kube-public/SPACE-NAME"],
         }
     }
 

@@ -96,7 +96,21 @@ async fn a_stage_waits_for_somebodys_word() {
     annotate(&bench, "site", "steersman.dev/approve-stage", "2/b").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!is_there(&bench, "site-b-1").await, "another revision is meant");
-    annotate(&bench, "site", "steersman.dev/approve-stage", "1/b").await;
+    let say = |words: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_steersman"));
+        let command = command
+            .arg("stage")
+            .args(words)
+            .env("KUBECONFIG", bench.user.kubeconfig())
+            .args(["-n", &bench.namespace]);
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(text).unwrap())
+    };
+    let (said, text) = say(&["skip", "web/site", "b"]);
+    assert!(!said && text.contains("stage `b` is ApprovalRequired"), "{text}");
+    let (said, text) = say(&["approve", "web/site", "b"]);
+    assert!(said && text.contains("stage b of revision 1 may begin"), "{text}");
     give_address(&bench, "site-b-1").await;
     give_address(&bench, "site-c-1").await;
     bench.wait_revision("site", 1).await;

@@ -1,0 +1,188 @@
+//! `stage`: a word about a stage of a release.
+
+use anyhow::anyhow;
+use clap::Subcommand;
+use jiff::Timestamp;
+use kube::api::{DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use steersman_cluster::RequestError;
+use steersman_model::{Environment, FIELD_MANAGER};
+
+use super::Failure;
+use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
+use super::report::print_line;
+use super::style::harmless;
+
+const EXAMPLES: &str = "\
+Examples:
+  # The stage segmentstore, which waits for a word, may begin
+  steersman stage approve pravegacluster/west segmentstore
+
+  # Its objects are applied once more, and have all their time again
+  steersman stage retry pravegacluster/west controller
+
+  # The next stage begins although this one is not ready
+  steersman stage skip pravegacluster/west controller";
+
+/// What `stage` takes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Debug, Subcommand)]
+enum Word {
+    /// Let a stage begin that waits for approval
+    Approve(Of),
+    /// Let the next stage begin although this one is not ready
+    Skip(Of),
+    /// Apply the objects of a stage once more, with all their time again
+    Retry(Of),
+}
+
+/// Which stage.
+#[derive(Debug, clap::Args)]
+struct Of {
+    /// The custom resource: KIND/NAME
+    #[arg(value_name = "RESOURCE")]
+    resource: String,
+    /// The stage, as watches.yaml and `steersman status` name it
+    #[arg(value_name = "STAGE")]
+    stage: String,
+    #[command(flatten)]
+    cluster: ClusterFlags,
+}
+
+impl Word {
+    fn of(&self) -> &Of {
+        match self {
+            Self::Approve(of) | Self::Skip(of) | Self::Retry(of) => of,
+        }
+    }
+
+    /// The annotation, and in which states of a stage it means something.
+    fn meaning(&self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Self::Approve(_) => ("steersman.dev/approve-stage", &["Pending", "ApprovalRequired"]),
+            Self::Skip(_) => ("steersman.dev/skip-stage", &["Pending", "Progressing", "Failed"]),
+            Self::Retry(_) => ("steersman.dev/retry-stage", &["Progressing", "Failed"]),
+        }
+    }
+
+    /// What is said of it when it is done.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Approve(_) => "may begin",
+            Self::Skip(_) => "is passed over",
+            Self::Retry(_) => "is applied once more",
+        }
+    }
+}
+
+/// Writes the annotation that says it.
+pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Failure> {
+    let word = &arguments.word;
+    let of = word.of();
+    let named = Named::read(std::slice::from_ref(&of.resource))?;
+    let Some(named) = named.first() else {
+        return Ok(());
+    };
+    let revision = block_on(async {
+        let cluster = of.cluster.connect(environment).await?;
+        say(&cluster, named, word).await
+    })?;
+    let (resource, stage) = (harmless(&of.resource), harmless(&of.stage));
+    print_line(&format!(
+        "{resource}: stage {stage} of revision {revision} {}",
+        word.outcome()
+    ))?;
+    Ok(())
+}
+
+async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failure> {
+    let served = cluster.discovery.served().await.map_err(failed)?;
+    let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
+    let object = cluster.get(&api, &resource, &named.name).await?;
+    let stage = &word.of().stage;
+    let (annotation, states) = word.meaning();
+    let revision = revision_of(&object, stage, states)?;
+    let value = match word {
+        Word::Retry(_) => format!("{revision}/{stage}/{}", Timestamp::now()),
+        Word::Approve(_) | Word::Skip(_) => format!("{revision}/{stage}"),
+    };
+    let metadata = &object.metadata;
+    let patch = json!({"metadata": {
+        "uid": metadata.uid, "annotations": {(annotation): value},
+    }});
+    let parameters = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let written = cluster
+        .api(&resource, metadata.namespace.as_deref())
+        .patch_metadata(&named.name, &parameters, &Patch::Merge(patch))
+        .await;
+    written.map_err(|error| {
+        let attempt = format!("failed to annotate {} {}", api.kind, named.name);
+        anyhow!(RequestError::from(error)).context(attempt)
+    })?;
+    Ok(revision)
+}
+
+/// The revision of the resource that has this stage, in one of these states.
+fn revision_of(object: &DynamicObject, stage: &str, states: &[&str]) -> Result<u64, Failure> {
+    let stages = object.data.pointer("/status/stages").and_then(Value::as_array);
+    let stages = stages.map(Vec::as_slice).unwrap_or_default();
+    let text = |stage: &Value, key: &str| stage[key].as_str().unwrap_or_default().to_owned();
+    let Some(found) = stages.iter().find(|one| text(one, "name") == stage) else {
+        let names: Vec<String> = stages.iter().map(|one| text(one, "name")).collect();
+        let hint = if names.is_empty() {
+            "its status says of no stages".to_owned()
+        } else {
+            format!("there are {}", harmless(&names.join(", ")))
+        };
+        let error = anyhow!("there is no stage `{}`", stage.escape_debug());
+        return Err(Failure::failed(error, Some(hint)));
+    };
+    let state = text(found, "state");
+    let revision = found["revision"].as_u64();
+    match revision.filter(|_| states.contains(&state.as_str())) {
+        Some(revision) => Ok(revision),
+        None => Err(Failure::failed(
+            anyhow!("stage `{}` is {}", stage.escape_debug(), harmless(&state)),
+            Some(format!("this is for one that is {}", states.join(" or "))),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(stage: &str, states: &[&str], expect: Option<u64>) {
+        let object: DynamicObject = serde_json::from_value(json!({
+            "apiVersion": "example.com/v1", "kind": "Web", "metadata": {"name": "shop"},
+            "status": {"stages": [
+                {"name": "a", "revision": 7, "state": "Ready"},
+                {"name": "b", "revision": 7, "state": "Failed"},
+            ]},
+        }))
+        .unwrap();
+        assert_eq!(
+            revision_of(&object, stage, states).ok(),
+            expect,
+            "{stage} {states:?}"
+        );
+    }
+
+    #[test]
+    fn a_word_is_for_a_stage_that_waits() {
+        check("b", &["Failed"], Some(7));
+        check("a", &["Failed"], None);
+        check("c", &["Failed"], None);
+    }
+}
