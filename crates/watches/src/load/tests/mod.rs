@@ -557,3 +557,24 @@ fn bounds_that_are_none_are_problems() {
         "]],
     );
 }
+
+#[test]
+fn a_health_check_is_read() {
+    check(
+        "- version: v1\n  kind: Web\n  chart: CHART\n  healthChecks:\n  - apiVersion: a.com/v1\n    kind: Db\n    \
+         current: status.ready == true\n    failed: 'has(status.error)'\n  - {apiVersion: v1, kind: Pod, current: \
+         'true', inProgress: ''}\n",
+        &expect![[r#""#]],
+    );
+}
+
+#[test]
+fn all_that_is_wrong_with_health_checks_is_said() {
+    check(
+        "- version: v1\n  kind: Web\n  chart: CHART\n  healthChecks:\n  - {apiVersion: a.com/v1, kind: Db, current: \
+         'a ==', failed: 'reddy(a)'}\n  - {apiVersion: a.com/v1, kind: Cache, current: a, inProgres: b}\n  - \
+         {apiVersion: a.com/v2, kind: Cache, current: a}\n  - {kind: db, current: [a]}\n  - {apiVersion: a/b/c, kind: \
+         Db}\n  - nothing\n- {version: v1, kind: Site, chart: CHART, healthChecks: {a: b}}\n",
+        &expect![[r#""#]],
+    );
+}
