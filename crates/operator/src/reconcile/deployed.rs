@@ -39,7 +39,7 @@ impl DeployedReport<'_> {
         let watched = objects
             .into_iter()
             .flatten()
-            .filter(|(id, _)| has_health(&id.group, &id.kind));
+            .filter(|(id, _)| self.is_judged(id));
         let verdicts = watched.map(|(id, _)| {
             let live = self.dependents.live(&session.owner.uid, id);
             let verdict = live.and_then(|live| match live.health? {
@@ -65,6 +65,12 @@ impl DeployedReport<'_> {
             health: health.with_names(|names| session.redactor.mask_all_own(names)),
             manifest: self.manifest(session, cache).await?,
         }))
+    }
+
+    /// Whether it is known of an object how it is.
+    fn is_judged(&self, id: &ObjectId) -> bool {
+        let mut checks = self.settings.health_checks.iter();
+        checks.any(|check| check.is_for(&id.group, &id.kind)) || has_health(&id.group, &id.kind)
     }
 
     /// The manifest of the deployed revision for the status, if the watch wants it there (`manifestInStatus`).

@@ -9,7 +9,7 @@ use kube::core::Selector;
 use steersman_chart::Chart;
 use steersman_cluster::discovery::Discovery;
 use steersman_watches::drift::DriftDetection;
-use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HealthCheck, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
@@ -106,6 +106,8 @@ pub struct ReconcileSettings {
     pub conflicts: ConflictPolicy,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
+    /// How objects of some kinds are judged instead of by kstatus' rules.
+    pub health_checks: Vec<HealthCheck>,
     /// What is done as helm-operator does it, on request.
     pub compat: HelmOperatorCompat,
     /// As which ServiceAccount, in the namespace of the release, that is done; `None` for the operator itself.
@@ -136,6 +138,7 @@ impl ReconcileSettings {
             crds: watch.crds,
             conflicts: watch.conflicts,
             drift: watch.drift.clone(),
+            health_checks: watch.health_checks.clone(),
             compat: watch.compat,
             service_account: watch.service_account.clone(),
             confinement: watch.confinement.clone(),
