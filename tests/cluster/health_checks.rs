@@ -53,7 +53,10 @@ impl Checked {
     async fn report(&self, name: &str, status: Value) {
         let patch = Patch::Merge(json!({ "status": status }));
         let parameters = PatchParams::default();
-        self.clusters().patch_status(name, &parameters, &patch).await.unwrap();
+        self.clusters()
+            .patch_status(name, &parameters, &patch)
+            .await
+            .unwrap();
     }
 
     /// Waits until `Ready` has this status and a message with these words, and gives the resource.
@@ -81,7 +84,8 @@ async fn a_custom_resource_is_ready_when_its_check_says_so() {
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"replicas": 0})).await;
     // Without a status nothing is known, and the message says why.
-    let unknown = "ZookeeperCluster NS/shop: `failed` of its health check has no result: there is no `status`";
+    let unknown =
+        "ZookeeperCluster NS/shop: `failed` of its health check has no result: there is no `status`";
     let unknown = unknown.replace("NS", &bench.namespace);
     let web = checked.wait_ready("shop", "False", &unknown).await;
     let (_, reason, _) = condition(&web, "Ready").unwrap();
@@ -113,7 +117,9 @@ async fn a_custom_resource_is_ready_when_its_check_says_so() {
 
     // The next process finds what has changed meanwhile.
     operator.stop().await.unwrap();
-    checked.report("shop", json!({"phase": "Running", "readyReplicas": 1})).await;
+    checked
+        .report("shop", json!({"phase": "Running", "readyReplicas": 1}))
+        .await;
     let operator = bench.ready_operator().await;
     checked.wait_ready("shop", "False", waits).await;
     checked.report("shop", json!({"readyReplicas": 2})).await;
@@ -138,7 +144,10 @@ async fn a_check_that_gives_no_result_says_so_without_a_value() {
     for (current, message) in [
         ("spec.password", "it gives string, not true or false"),
         ("int(spec.password) > 0", "`int` can't be done with that value"),
-        ("spec[spec.password] == 1", "an index leads to nothing that is there"),
+        (
+            "spec[spec.password] == 1",
+            "an index leads to nothing that is there",
+        ),
         (
             "metadata.name.split(\\\"\\\").all(a, spec.password.split(\\\"\\\").all(b, metadata.uid.matches(a + b + \\\".*x{9}\\\") || true))",
             "it takes more time or memory than an expression may",
@@ -167,7 +176,8 @@ async fn two_watches_judge_one_kind_each_in_its_way() {
     let group = &bench.group;
     let check = checked.check("current: 'has(status) && status.ready'");
     // A kind of which nothing would be known otherwise; another one may add to what we have applied.
-    let map = "  - {apiVersion: v1, kind: ConfigMap, current: 'has(data.state) && data.state == \"settled\"'}\n";
+    let map =
+        "  - {apiVersion: v1, kind: ConfigMap, current: 'has(data.state) && data.state == \"settled\"'}\n";
     let site = format!("- group: {group}\n  version: v1\n  kind: Site\n  chart: web\n");
     checked.watch(&format!(
         "  healthChecks:\n{map}{site}  healthChecks:\n{}",
@@ -175,7 +185,9 @@ async fn two_watches_judge_one_kind_each_in_its_way() {
     ));
     let operator = bench.ready_operator().await;
     bench.apply_web("shop", json!({"replicas": 0})).await;
-    bench.apply_cr("Site", "sites", "blog", json!({"replicas": 0})).await;
+    bench
+        .apply_cr("Site", "sites", "blog", json!({"replicas": 0}))
+        .await;
     checked
         .wait_ready("shop", "False", "`current` of its health check does not hold")
         .await;

@@ -104,7 +104,9 @@ impl<'a> Compiler<'a> {
             }
             (None, [one]) if name == operators::LOGICAL_NOT => return Ok(Node::Not(self.boxed(one)?)),
             (None, [one]) if name == operators::NEGATE => return Ok(Node::Negate(self.boxed(one)?)),
-            (None, [one, two]) if name == operators::LOGICAL_AND => return Ok(Node::And(self.two(one, two)?)),
+            (None, [one, two]) if name == operators::LOGICAL_AND => {
+                return Ok(Node::And(self.two(one, two)?));
+            }
             (None, [one, two]) if name == operators::LOGICAL_OR => return Ok(Node::Or(self.two(one, two)?)),
             (None, [one, two]) if name == operators::INDEX => return Ok(Node::Index(self.two(one, two)?)),
             (None, [one, two]) if name == operators::OPT_INDEX => {
@@ -181,7 +183,9 @@ impl<'a> Compiler<'a> {
             return Err(refused(message));
         }
         self.loops += 1;
-        let guard = guard.map(|guard| self.with_local(&loop_.iter_var, guard)).transpose()?;
+        let guard = guard
+            .map(|guard| self.with_local(&loop_.iter_var, guard))
+            .transpose()?;
         let body = self.with_local(&loop_.iter_var, body)?;
         self.loops -= 1;
         Ok(match guard {

@@ -165,7 +165,8 @@ impl<'a> Evaluation<'a> {
                 let found = optional_field(&value, field)?;
                 Ok(Val::Bool(matches!(found, Val::Optional(Some(_)))))
             }
-            other => Err(types("has", &[&other])),
+            other @ Val::List(_) => Err(types("has", &[&other])),
+            _ => Ok(Val::Bool(false)),
         }
     }
 
@@ -349,11 +350,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn optional_map(
-        &mut self,
-        both: &'a [Node; 2],
-        then: fn(Val<'a>) -> Result<Val<'a>>,
-    ) -> Result<Val<'a>> {
+    fn optional_map(&mut self, both: &'a [Node; 2], then: fn(Val<'a>) -> Result<Val<'a>>) -> Result<Val<'a>> {
         let [optional, body] = both;
         match self.value(optional)? {
             Val::Optional(None) => Ok(Val::Optional(None)),
@@ -366,11 +363,12 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// A field that may be missing, of what is there.
+/// A field that may be missing, of what is there. What has no fields has none of that name; a list has places.
 fn optional_field<'a>(of: &Val<'a>, field: &str) -> Result<Val<'a>> {
     match of {
         Val::Map(map) => Ok(map.field(field).map_or(Val::Optional(None), some)),
-        other => Err(types(".?", &[other])),
+        list @ Val::List(_) => Err(types(".?", &[list])),
+        _ => Ok(Val::Optional(None)),
     }
 }
 

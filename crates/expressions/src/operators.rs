@@ -18,12 +18,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// It does not take values of these types, or the result has no place in its own.
-    pub(crate) fn combined(
-        &mut self,
-        operator: Binary,
-        left: &Val<'a>,
-        right: &Val<'a>,
-    ) -> Result<Val<'a>> {
+    pub(crate) fn combined(&mut self, operator: Binary, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
         match operator {
             Binary::Equal => Ok(Val::Bool(self.is_equal(left, right)?)),
             Binary::NotEqual => Ok(Val::Bool(!self.is_equal(left, right)?)),

@@ -38,6 +38,9 @@ const EXPRESSIONS: &[&str] = &[
     "has(status.missing.field)",
     "has(status.phase.field)",
     "has(spec.ports.field)",
+    "has(spec.none.field)",
+    "has(spec.ratio.field)",
+    "has('a'.field)",
     "metadata.labels.app + '-' + metadata.name",
     // Literals.
     "null",
@@ -157,7 +160,6 @@ const EXPRESSIONS: &[&str] = &[
     "spec.ports.map(p, [p, p])",
     "[1, 2, 3].map(x, [1, 2].map(y, x * y))",
     "[1, 2].map(kind, kind)",
-    "[1, 2].map(kind, .kind)",
     "[[1, 2], [3]].all(l, l.exists(x, x > 1))",
     "[1, 2].all(x, x)",
     "[0, 1].exists(x, x)",
@@ -319,6 +321,17 @@ const EXPRESSIONS: &[&str] = &[
     "optional.of(1) == optional.of(1)",
     "optional.none() == optional.of(1)",
     "has(status.?missing.deeper)",
+    "has(status.?phase.deeper)",
+    "spec.ratio.?field.orValue(1)",
+    "spec.ports.?field.orValue(1)",
+    "spec.none.?field.orValue(1)",
+    "optional.of(1).field.hasValue()",
+    "optional.of([1]).field.hasValue()",
+    "optional.of([1])[0].value()",
+    "'abc'[?0].hasValue()",
+    "spec.none[?0].hasValue()",
+    "spec.ports[?'a'].hasValue()",
+    "spec.ports[?-1].hasValue()",
     "type(optional.none())",
     "status.?phase == 'Running'",
     // What is no expression.
@@ -383,7 +396,8 @@ fn same(ours: &Value, theirs: &Value) -> bool {
             ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| same(ours, theirs))
         }
         (Value::Object(ours), Value::Object(theirs)) => {
-            let same_field = |(name, value): (&String, &Value)| theirs.get(name).is_some_and(|t| same(value, t));
+            let same_field =
+                |(name, value): (&String, &Value)| theirs.get(name).is_some_and(|t| same(value, t));
             ours.len() == theirs.len() && ours.iter().all(same_field)
         }
         (ours, theirs) => ours == theirs,

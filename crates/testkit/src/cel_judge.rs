@@ -78,7 +78,6 @@ impl CelJudge {
         );
         let answers = Deserializer::from_slice(&output.stdout).into_iter();
         let answers = answers.collect::<Result<Vec<Judged>, _>>();
-        answers
-            .unwrap_or_else(|error| panic!("the judge of expressions answers in an unknown form: {error}"))
+        answers.unwrap_or_else(|error| panic!("the judge of expressions answers in an unknown form: {error}"))
     }
 }

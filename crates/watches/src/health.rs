@@ -43,8 +43,7 @@ impl HealthCheck {
 
     /// Whether one of its expressions looks at this variable.
     pub fn names(&self, variable: &str) -> bool {
-        self.in_order()
-            .any(|(_, expression)| expression.names(variable))
+        self.in_order().any(|(_, expression)| expression.names(variable))
     }
 
     /// What it makes of an object whose fields are the variables: `inProgress` is asked first, then `failed`, then `current`,
@@ -121,9 +120,7 @@ mod tests {
 
     #[test]
     fn the_first_expression_that_holds_decides() {
-        let object = |in_progress: bool, failed: bool, current: bool| {
-            json!({"inProgress": in_progress, "failed": failed, "current": current})
-        };
+        let object = |in_progress: bool, failed: bool, current: bool| json!({"inProgress": in_progress, "failed": failed, "current": current});
         for (object, expect) in [
             (object(true, true, true), CheckVerdict::InProgress("inProgress")),
             (object(false, true, true), CheckVerdict::Failed),
@@ -140,8 +137,14 @@ mod tests {
             field,
             error: EvaluationError::Missing(field.to_owned()),
         };
-        assert_eq!(verdict(&json!({"failed": true, "current": true})), missing("inProgress"));
-        assert_eq!(verdict(&json!({"inProgress": false, "current": true})), missing("failed"));
+        assert_eq!(
+            verdict(&json!({"failed": true, "current": true})),
+            missing("inProgress")
+        );
+        assert_eq!(
+            verdict(&json!({"inProgress": false, "current": true})),
+            missing("failed")
+        );
         assert_eq!(
             verdict(&json!({"inProgress": true})),
             CheckVerdict::InProgress("inProgress")

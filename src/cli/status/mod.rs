@@ -81,9 +81,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
 fn observe_all(arguments: &Args, environment: &Environment) -> Result<Vec<ReleaseView>, Failure> {
     let named = Named::read(&arguments.resources)?;
     let watches = arguments.watches_file.as_deref();
-    let watches = watches
-        .map(|file| Watches::load(file, environment))
-        .transpose()?;
+    let watches = watches.map(|file| Watches::load(file, environment)).transpose()?;
     block_on(async {
         let cluster = arguments.cluster.connect(environment).await?;
         let mut views = Vec::new();

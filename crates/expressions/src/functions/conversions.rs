@@ -55,9 +55,7 @@ impl<'a> Evaluation<'a> {
             ("double", Val::Uint(number)) => Ok(Val::Double(*number as f64)),
             ("double", Val::Text(text)) => text.as_str().parse().map(Val::Double).map_err(|_| unusable),
             ("string", value) => self.string(value),
-            ("duration", Val::Text(text)) => {
-                parse_duration(text.as_str()).map(Val::Duration).ok_or(unusable)
-            }
+            ("duration", Val::Text(text)) => parse_duration(text.as_str()).map(Val::Duration).ok_or(unusable),
             ("timestamp", Val::Text(text)) => parse_time(text.as_str()).map(Val::Time).ok_or(unusable),
             ("timestamp", Val::Int(seconds)) => {
                 let time = Timestamp::from_second(*seconds).ok();

@@ -61,7 +61,11 @@ fn part(number: &str, unit: i128) -> Option<i128> {
     // More digits than these are no nanoseconds.
     let fraction = fraction.get(..fraction.len().min(18))?;
     let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-    let fraction: i128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let fraction: i128 = if fraction.is_empty() {
+        0
+    } else {
+        fraction.parse().ok()?
+    };
     (whole.checked_mul(unit)?).checked_add(fraction.checked_mul(unit)? / scale)
 }
 

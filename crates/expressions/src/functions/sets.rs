@@ -6,7 +6,11 @@ use crate::evaluate::Evaluation;
 use crate::value::{List, Val};
 
 impl<'a> Evaluation<'a> {
-    pub(super) fn set(&mut self, name: &'static str, arguments: &[Val<'a>]) -> Result<Val<'a>, EvaluationError> {
+    pub(super) fn set(
+        &mut self,
+        name: &'static str,
+        arguments: &[Val<'a>],
+    ) -> Result<Val<'a>, EvaluationError> {
         let [Val::List(left), Val::List(right)] = arguments else {
             return Err(wrong(name, arguments));
         };

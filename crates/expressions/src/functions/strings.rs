@@ -3,7 +3,7 @@
 use super::wrong;
 use crate::error::EvaluationError;
 use crate::evaluate::Evaluation;
-use crate::value::{List, Text, Val};
+use crate::value::{List, Val};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
@@ -168,5 +168,7 @@ fn index_of<'a>(name: &'static str, text: &str, other: &str, at: Option<i64>) ->
         text.get(..end).unwrap_or_default().rfind(other)
     };
     let before = found.and_then(|found| text.get(..found));
-    Ok(Val::Int(before.map_or(-1, |before| before.chars().count() as i64)))
+    Ok(Val::Int(
+        before.map_or(-1, |before| before.chars().count() as i64),
+    ))
 }

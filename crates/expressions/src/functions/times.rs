@@ -36,10 +36,7 @@ pub(super) fn parse_time(text: &str) -> Option<Timestamp> {
         && text
             .bytes()
             .all(|byte| byte.is_ascii_digit() || b"TZ:.+-".contains(&byte));
-    is_strict
-        .then(|| text.parse().ok())
-        .flatten()
-        .and_then(in_range)
+    is_strict.then(|| text.parse().ok()).flatten().and_then(in_range)
 }
 
 /// A part of a date, such as `getMonth`.

@@ -102,7 +102,12 @@ impl Dependents {
     }
 
     /// What an object of this owner says, and the state under the lock in which that is so.
-    pub(super) fn judge(&self, scope: &Scope, owner: &str, arrived: &Arrived) -> (Said, MutexGuard<'_, State>) {
+    pub(super) fn judge(
+        &self,
+        scope: &Scope,
+        owner: &str,
+        arrived: &Arrived,
+    ) -> (Said, MutexGuard<'_, State>) {
         let (api, object) = match arrived {
             Arrived::Reduced(_, said) => return (said.clone(), self.lock()),
             Arrived::Whole(api, object) => (api, object),

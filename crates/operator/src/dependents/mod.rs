@@ -22,9 +22,9 @@ use std::time::Duration;
 
 pub use awaited::Until;
 pub use find::FindError;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 pub use judge::HealthChecks;
 use judge::WatchedKind;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use known::Known;
 use kube::Client;
 use kube::core::GroupVersionKind;

@@ -36,10 +36,7 @@ impl DeployedReport<'_> {
     ) -> Result<ReleaseReport, ReconcileError> {
         let known = cache.known.as_ref();
         let objects = known.map(|known| &known.objects);
-        let watched = objects
-            .into_iter()
-            .flatten()
-            .filter(|(id, _)| self.is_judged(id));
+        let watched = objects.into_iter().flatten().filter(|(id, _)| self.is_judged(id));
         let verdicts = watched.map(|(id, _)| {
             let live = self.dependents.live(&session.owner.uid, id);
             let verdict = live.and_then(|live| match live.health? {

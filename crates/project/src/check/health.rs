@@ -18,14 +18,8 @@ pub(super) fn check(watched: &Watched, watches_file: &str, findings: &mut Vec<Fi
     }
     let made = |group: &str, kind: &str| {
         survey.objects.iter().any(|object| {
-            let of = object
-                .api_version
-                .rsplit_once('/')
-                .map_or("", |(group, _)| group);
-            let is_of_release = object
-                .sources
-                .iter()
-                .any(|source| source.hook != HookUse::Always);
+            let of = object.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            let is_of_release = object.sources.iter().any(|source| source.hook != HookUse::Always);
             (of, object.kind.as_str()) == (group, kind) && is_of_release
         })
     };

@@ -56,10 +56,7 @@ impl View<'_> {
     /// refers to.
     fn gateway(&self) -> Option<Health> {
         let own = self.object.pointer("/status/conditions");
-        let parents = self
-            .object
-            .pointer("/status/parents")
-            .and_then(Value::as_array);
+        let parents = self.object.pointer("/status/parents").and_then(Value::as_array);
         let of_parents = parents.into_iter().flatten();
         let of_parents = of_parents.filter_map(|parent| parent.get("conditions"));
         let conditions = own.into_iter().chain(of_parents).filter_map(Value::as_array);
@@ -130,7 +127,12 @@ mod tests {
 
     #[test]
     fn groups_of_projects_are_not_those_of_kubernetes() {
-        for group in ["gateway.networking.k8s.io", "cluster.x-k8s.io", "snapshot.storage.k8s.io", "acme.com"] {
+        for group in [
+            "gateway.networking.k8s.io",
+            "cluster.x-k8s.io",
+            "snapshot.storage.k8s.io",
+            "acme.com",
+        ] {
             assert!(is_foreign(group), "{group}");
         }
         for group in ["", "apps", "networking.k8s.io", "storage.k8s.io"] {
@@ -144,34 +146,65 @@ mod tests {
         check("Gateway", Value::Null, Health::Unsaid);
         let with = |conditions: &[Value]| json!({ "conditions": conditions });
         let accepted = condition("Accepted", "True");
-        check("Gateway", with(&[condition("Accepted", "Unknown")]), progressing("Because: of it"));
+        check(
+            "Gateway",
+            with(&[condition("Accepted", "Unknown")]),
+            progressing("Because: of it"),
+        );
         check(
             "Gateway",
             with(&[accepted.clone(), condition("Programmed", "False")]),
             progressing("Because: of it"),
         );
-        check("Gateway", with(&[accepted.clone(), condition("Programmed", "True")]), Health::Ready);
+        check(
+            "Gateway",
+            with(&[accepted.clone(), condition("Programmed", "True")]),
+            Health::Ready,
+        );
         let behind = json!({"type": "Accepted", "status": "True", "observedGeneration": 1});
         check("GatewayClass", with(&[behind]), Health::Unseen);
         let route = |conditions: &[Value]| json!({"parents": [{"conditions": [accepted]}, {"conditions": conditions}]});
-        check("HTTPRoute", route(&[condition("ResolvedRefs", "False")]), progressing("Because: of it"));
-        check("HTTPRoute", route(&[condition("ResolvedRefs", "True")]), Health::Ready);
-        check("HTTPRoute", json!({"parents": []}), progressing("no parent has accepted it"));
+        check(
+            "HTTPRoute",
+            route(&[condition("ResolvedRefs", "False")]),
+            progressing("Because: of it"),
+        );
+        check(
+            "HTTPRoute",
+            route(&[condition("ResolvedRefs", "True")]),
+            Health::Ready,
+        );
+        check(
+            "HTTPRoute",
+            json!({"parents": []}),
+            progressing("no parent has accepted it"),
+        );
     }
 
     #[test]
     fn a_snapshot_is_ready_when_it_can_be_used() {
         let check = |status, expect| check("snapshot.storage.k8s.io", "VolumeSnapshot", status, expect);
         check(Value::Null, Health::Unsaid);
-        check(json!({"readyToUse": false}), progressing("it is not ready to use"));
-        check(json!({"error": {"message": "no driver"}}), progressing("no driver"));
+        check(
+            json!({"readyToUse": false}),
+            progressing("it is not ready to use"),
+        );
+        check(
+            json!({"error": {"message": "no driver"}}),
+            progressing("no driver"),
+        );
         check(json!({"readyToUse": true}), Health::Ready);
     }
 
     #[test]
     fn clusters_are_available_or_ready() {
         let check = |conditions: &[Value], expect| {
-            check("cluster.x-k8s.io", "Cluster", json!({ "conditions": conditions }), expect);
+            check(
+                "cluster.x-k8s.io",
+                "Cluster",
+                json!({ "conditions": conditions }),
+                expect,
+            );
         };
         check(&[condition("Available", "False")], progressing("Because: of it"));
         check(&[condition("Ready", "False")], progressing("Because: of it"));

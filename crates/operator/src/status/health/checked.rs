@@ -23,7 +23,10 @@ pub fn checked(check: &HealthCheck, api: &ApiResource, object: &DynamicObject) -
     let metadata = check
         .names("metadata")
         .then(|| serde_json::to_value(&object.metadata).unwrap_or_default());
-    let (version, kind) = (Value::from(api.api_version.as_str()), Value::from(api.kind.as_str()));
+    let (version, kind) = (
+        Value::from(api.api_version.as_str()),
+        Value::from(api.kind.as_str()),
+    );
     let mut variables = Variables::of_fields(&object.data)
         .with("apiVersion", &version)
         .with("kind", &kind);
@@ -87,7 +90,12 @@ mod tests {
         let unknown = Health::Progressing(message.to_owned());
         check("true", "status.failed", object.clone(), &unknown);
         let message = "`current` of its health check has no result: it gives string, not true or false";
-        check("spec.password", "false", object, &Health::Progressing(message.to_owned()));
+        check(
+            "spec.password",
+            "false",
+            object,
+            &Health::Progressing(message.to_owned()),
+        );
     }
 
     #[test]
