@@ -160,12 +160,12 @@ impl<'a> Evaluation<'a> {
     fn has(&mut self, of: &'a Node, field: &str) -> Result<Val<'a>> {
         match self.value(of)? {
             Val::Map(map) => Ok(Val::Bool(map.field(field).is_some())),
-            Val::Optional(None) => Ok(Val::Bool(false)),
             Val::Optional(Some(value)) => {
                 let found = optional_field(&value, field)?;
                 Ok(Val::Bool(matches!(found, Val::Optional(Some(_)))))
             }
             other @ Val::List(_) => Err(types("has", &[&other])),
+            // An empty optional, and what has no fields.
             _ => Ok(Val::Bool(false)),
         }
     }
@@ -199,6 +199,10 @@ impl<'a> Evaluation<'a> {
     }
 
     fn optional_item(&mut self, of: &Val<'a>, index: &Val<'a>) -> Result<Val<'a>> {
+        // What has no places and no keys has nothing there.
+        if !matches!(of, Val::List(_) | Val::Map(_)) {
+            return Ok(Val::Optional(None));
+        }
         Ok(self.item(of, index)?.map_or(Val::Optional(None), some))
     }
 

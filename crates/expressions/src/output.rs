@@ -15,7 +15,7 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// The result is too large.
-    pub(crate) fn to_json(&mut self, value: &Val<'a>) -> Result<Value, EvaluationError> {
+    pub(crate) fn json_of(&mut self, value: &Val<'a>) -> Result<Value, EvaluationError> {
         self.json_within(value, MAX_NESTING)
     }
 

@@ -178,9 +178,8 @@ impl<'a> Evaluation<'a> {
 fn optional<'a>(name: &'static str, arguments: &[Val<'a>]) -> Result<Val<'a>, EvaluationError> {
     match (name, arguments) {
         ("optional.none", []) => Ok(Val::Optional(None)),
-        ("optional.of", [value]) => Ok(some(value.clone())),
         ("optional.ofNonZeroValue", [value]) if is_zero(value) => Ok(Val::Optional(None)),
-        ("optional.ofNonZeroValue", [value]) => Ok(some(value.clone())),
+        ("optional.of" | "optional.ofNonZeroValue", [value]) => Ok(some(value.clone())),
         ("hasValue", [Val::Optional(value)]) => Ok(Val::Bool(value.is_some())),
         ("value", [Val::Optional(Some(value))]) => Ok(value.as_ref().clone()),
         ("value", [Val::Optional(None)]) => Err(EvaluationError::Unusable("value")),
