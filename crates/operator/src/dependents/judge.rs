@@ -37,7 +37,7 @@ pub(super) struct Said {
 /// An object as it has arrived.
 pub(super) enum Arrived {
     /// What is of interest of it: nobody has a check for its kind.
-    Reduced(ObjectMeta, Said),
+    Reduced(Box<ObjectMeta>, Said),
     /// All of it, until it is known whose it is.
     Whole(Arc<ApiResource>, Box<DynamicObject>),
 }
@@ -75,7 +75,7 @@ impl HealthChecks {
 impl Arrived {
     /// An object of a kind that says nothing of its health.
     pub(super) fn unjudged(metadata: ObjectMeta) -> Self {
-        Self::Reduced(metadata, Said::default())
+        Self::Reduced(Box::new(metadata), Said::default())
     }
 
     pub(super) fn metadata(&self) -> &ObjectMeta {
@@ -98,7 +98,7 @@ impl Dependents {
             return Arrived::Whole(Arc::clone(api), Box::new(object));
         }
         let said = by_kstatus(scope, &object);
-        Arrived::Reduced(object.metadata, said)
+        Arrived::Reduced(Box::new(object.metadata), said)
     }
 
     /// What an object of this owner says, and the state under the lock in which that is so.
