@@ -9,8 +9,8 @@
 # Sets: `control-plane`, the one above; `demo`, the same without helm, and in the same folder; `registry`: crane, a registry
 # of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
 # the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
-# are to be; `node`: kubelet, kube-scheduler, containerd with its shim and ctr, for a node on which
-# pods run; `kustomize`: what molecule's scenarios deploy with.
+# are to be; `cel-judge`: one around cel-go, which says what expressions give; `node`: kubelet, kube-scheduler, containerd with
+# its shim and ctr, for a node on which pods run; `kustomize`: what molecule's scenarios deploy with.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
 # of envtest lacks is built beside it: the one of KUBEBUILDER_ASSETS, else the newest that setup-envtest has downloaded.
@@ -47,7 +47,7 @@ case $set_name in
         modules=$here/registry
         pins=$modules/go.mod
         minutes=1 ;;
-    bundle-judge | kstatus-judge)
+    bundle-judge | cel-judge | kstatus-judge)
         programs=$set_name
         modules=$here/$set_name
         pins="$modules/go.mod $modules/main.go"
@@ -75,6 +75,7 @@ case $set_name in
     registry) version=$crane_version ;;
     kustomize) version=$(pinned sigs.k8s.io/kustomize/kustomize/v5 "$here/kustomize/go.mod") ;;
     bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
+    cel-judge) version=$(pinned github.com/google/cel-go "$here/cel-judge/go.mod") ;;
     kstatus-judge) version=$(pinned sigs.k8s.io/cli-utils "$here/kstatus-judge/go.mod") ;;
     *) version=$kubernetes_version ;;
 esac

@@ -13,6 +13,7 @@ mod manifests;
 /// Every crate of the workspace, with the crates of the workspace that it may depend on.
 const DIRECTION: &[(&str, &[&str])] = &[
     ("gotemplate", &[]),
+    ("expressions", &[]),
     ("yaml", &[]),
     ("image", &[]),
     ("testkit", &[]),
@@ -23,7 +24,10 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("model", &["sprig", "yaml"]),
     ("ansible", &["model"]),
     ("registry", &["chart", "image", "model", "sprig", "yaml"]),
-    ("watches", &["chart", "gotemplate", "model", "sprig", "yaml"]),
+    (
+        "watches",
+        &["chart", "expressions", "gotemplate", "model", "sprig", "yaml"],
+    ),
     (
         "cluster",
         &["chart", "gotemplate", "model", "project", "watches", "yaml"],
@@ -35,6 +39,7 @@ const DIRECTION: &[(&str, &[&str])] = &[
             "ansible",
             "chart",
             "cluster",
+            "expressions",
             "gotemplate",
             "model",
             "project",
@@ -89,6 +94,7 @@ const ENGINE: &[&str] = &[
     "crates/yaml/src",
     "crates/sprig/src",
     "crates/chart/src",
+    "crates/expressions/src",
 ];
 const MAY_READ_FILES: &[&str] = &["crates/chart/src/load", "crates/chart/src/lint"];
 const OUTSIDE_WORLD: &[&str] = &[

@@ -254,6 +254,11 @@ fn watched(watch: &Watch) -> Watched {
         ignores_dependents: !watch.watch_dependents,
         service_account: watch.service_account.clone(),
         is_confined: watch.confinement.is_some(),
+        checked_kinds: watch
+            .health_checks
+            .iter()
+            .map(|check| (check.group.clone(), check.kind.clone()))
+            .collect(),
         line: watch.line,
     }
 }

@@ -54,7 +54,7 @@ impl Deployer<'_> {
             let live = api.get(&deployment.name).await;
             let live = live.map_err(|error| request_failed("read", &id)(error.into()))?;
             let reason = match verdict(deployment, &live) {
-                Some(Health::Ready) | None => {
+                Some(Health::Ready | Health::Unsaid) | None => {
                     (self.on_step)(Step::Ready(&id));
                     return Ok(());
                 }

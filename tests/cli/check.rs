@@ -254,6 +254,28 @@ fn values_that_become_templates_are_warned_of_unless_releases_are_confined() {
 }
 
 #[test]
+fn a_health_check_with_nothing_to_judge_is_warned_of_where_that_can_be_told() {
+    let project = project();
+    let check = |kind: &str| format!("  healthChecks: [{{{kind}, current: 'true'}}]\n");
+    let entry = "- group: example.com\n  version: v1\n  kind: Web\n  chart: charts/web\n";
+    let warning = "watches.yaml:1: warning: the health check for Db.acme.com judges nothing: the chart of example.com/v1 Web \
+                   makes no such object\n";
+    let other = check("apiVersion: acme.com/v1, kind: Db");
+    project.write("watches.yaml", &format!("{entry}{other}"));
+    assert!(found(&project, &["--strict"], 1).contains(warning));
+    let made = check("apiVersion: v1, kind: ConfigMap");
+    project.write("watches.yaml", &format!("{entry}{made}"));
+    assert!(!project.run(&["check"]).stdout.contains("judges nothing"));
+    // A chart whose kinds follow from values may make anything.
+    project.write(
+        "charts/web/templates/any.yaml",
+        "{{- range .Values.extra }}\n---\n{{ toYaml . }}\n{{- end }}\n",
+    );
+    project.write("watches.yaml", &format!("{entry}{other}"));
+    assert!(!project.run(&["check"]).stdout.contains("judges nothing"));
+}
+
+#[test]
 fn what_is_wrong_with_watches_is_told_with_its_line() {
     let project = project();
     project.write(

@@ -30,6 +30,7 @@ mod go_charts;
 mod go_operator;
 mod handover;
 mod health;
+mod health_checks;
 mod hook_policies;
 mod hooks;
 mod hooks_made;

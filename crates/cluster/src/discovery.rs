@@ -34,6 +34,8 @@ pub struct Resource {
     pub api: ApiResource,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
+    /// Whether controllers write a status of their objects apart from them.
+    pub has_status: bool,
 }
 
 impl Resource {
@@ -364,6 +366,10 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
                     Resource {
                         api: ApiResource::from_gvk_with_plural(&gvk, &plural),
                         namespaced: resource.scope.as_deref() == Some("Namespaced"),
+                        has_status: resource
+                            .subresources
+                            .iter()
+                            .any(|part| part.subresource.as_deref() == Some("status")),
                     },
                 );
             }

@@ -212,8 +212,9 @@ impl Supervisor {
     async fn replace(&mut self, watches: Watches) {
         let interests = interests(&watches);
         let entries = Entry::of(&watches);
-        let select_anew =
-            !interests.charts.is_subset(&self.interests.charts) || interests.ignore != self.interests.ignore;
+        let select_anew = !interests.charts.is_subset(&self.interests.charts)
+            || interests.ignore != self.interests.ignore
+            || interests.checks != self.interests.checks;
         let mut stopping = Vec::new();
         for running in std::mem::take(&mut self.running) {
             let gvk = running.entry.gvk();
@@ -308,6 +309,7 @@ fn interests(watches: &Watches) -> Interests {
         let kind = (watch.gvk.group.clone(), watch.gvk.kind.clone());
         let ignore = watch.drift.ignore.iter().cloned();
         interests.ignore.entry(kind).or_default().extend(ignore);
+        interests.checks.add(&watch.gvk, &watch.health_checks);
     }
     interests
 }

@@ -4,6 +4,7 @@
 //! - [`functions`]: template snippets and what Helm's engine makes of them.
 //! - [`bundle_judge`]: what the Operator Framework's own libraries say about bundles and catalogs.
 //! - [`kstatus_judge`]: what kstatus says about objects.
+//! - [`cel_judge`]: what cel-go says about expressions.
 //! - [`ansible`]: a Python environment with ansible-runner.
 //! - [`processes`]: what /proc says of processes.
 //! - [`program`]: programs of others that judge.
@@ -16,6 +17,7 @@
 
 pub mod ansible;
 pub mod bundle_judge;
+pub mod cel_judge;
 #[cfg(feature = "cluster")]
 pub mod cluster;
 pub mod corpus;

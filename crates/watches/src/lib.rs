@@ -38,6 +38,7 @@ mod confinement;
 pub mod controls;
 pub mod drift;
 mod error;
+mod health;
 mod load;
 mod names;
 pub mod order;
@@ -51,6 +52,7 @@ pub use ansible::{AnsibleContent, AnsibleFinalizer, AnsibleSources, AnsibleWatch
 pub use ansible_paths::AnsiblePaths;
 pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
 pub use error::{Notice, Problem, WatchesError};
+pub use health::{CheckVerdict, HealthCheck};
 pub use names::is_service_account;
 pub use policy::{ConflictPolicy, CrdPolicy};
 pub use selectors::Selectors;

@@ -11,6 +11,7 @@ use crate::ansible::AnsibleWatch;
 use crate::confinement::Confinement;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
+use crate::health::HealthCheck;
 use crate::order::Order;
 use crate::policy::{ConflictPolicy, CrdPolicy};
 
@@ -55,6 +56,8 @@ pub struct Watch {
     pub service_account: Option<String>,
     /// What releases may have and look up, where that is limited.
     pub confinement: Option<Confinement>,
+    /// How objects of some kinds are judged instead of by kstatus' rules, each kind once, in the order of the file.
+    pub health_checks: Vec<HealthCheck>,
     /// The line on which the entry starts.
     pub line: u32,
 }

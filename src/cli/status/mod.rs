@@ -7,10 +7,12 @@ mod view;
 mod workload;
 
 use std::io;
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::ValueEnum;
 use steersman_model::Environment;
+use steersman_watches::Watches;
 use view::ReleaseView;
 
 use super::Failure;
@@ -29,6 +31,9 @@ Examples:
   # The objects that are not ready, for a script
   steersman status visitorssite museum -o json | jq '.objects[] | select(.health != \"ready\")'
 
+  # By the health checks of a project
+  steersman status visitorssite/museum --watches-file=./watches.yaml
+
 Exit codes:
   0  everything is ready
   1  something is not: the operator has more to do, or an object of the release
@@ -44,6 +49,9 @@ pub(super) struct Args {
     /// The form of the answer
     #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
     output: Output,
+    /// The watches.yaml with the health checks (`healthChecks`) to judge objects by
+    #[arg(long, value_name = "FILE")]
+    watches_file: Option<PathBuf>,
     #[command(flatten)]
     cluster: ClusterFlags,
 }
@@ -72,11 +80,13 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
 
 fn observe_all(arguments: &Args, environment: &Environment) -> Result<Vec<ReleaseView>, Failure> {
     let named = Named::read(&arguments.resources)?;
+    let watches = arguments.watches_file.as_deref();
+    let watches = watches.map(|file| Watches::load(file, environment)).transpose()?;
     block_on(async {
         let cluster = arguments.cluster.connect(environment).await?;
         let mut views = Vec::new();
         for named in &named {
-            views.push(observe::observe(&cluster, named).await?);
+            views.push(observe::observe(&cluster, named, watches.as_ref()).await?);
         }
         Ok(views)
     })

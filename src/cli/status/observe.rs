@@ -5,13 +5,14 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::DynamicObject;
+use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ObjectId, ReleaseName, ReleaseStatus, chain, objects_of_manifest};
+use steersman_model::{ApiKind, ObjectId, ReleaseName, ReleaseStatus, chain, objects_of_manifest};
 use steersman_operator::release::{History, Signer, Stored, namespace_of};
-use steersman_operator::status::{Health, UNSEEN, health};
+use steersman_operator::status::{Health, UNSEEN, checked, health};
+use steersman_watches::{HealthCheck, Watches};
 
 use super::view::{Condition, ObjectView, ReleaseView, RevisionView, StageView, Verdict};
 use super::workload::{add_children, describe_pod};
@@ -28,8 +29,12 @@ pub(super) struct ObservedObject {
     pub(super) live: Option<DynamicObject>,
 }
 
-/// Reads a resource, the newest revision of its release, and all objects of that.
-pub(super) async fn observe(cluster: &Cluster, named: &Named) -> Result<ReleaseView, Failure> {
+/// Reads a resource, the newest revision of its release, and all objects of that, which are judged as `watches` says.
+pub(super) async fn observe(
+    cluster: &Cluster,
+    named: &Named,
+    watches: Option<&Watches>,
+) -> Result<ReleaseView, Failure> {
     let served = cluster.discovery.served().await.map_err(failed)?;
     let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
     let object = cluster.get(&api, &resource, &named.name).await?;
@@ -39,8 +44,9 @@ pub(super) async fn observe(cluster: &Cluster, named: &Named) -> Result<ReleaseV
         .iter()
         .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed)
         .or(revisions.last());
+    let checks = checks_of(watches, &api);
     let mut seen = match shown {
-        Some(stored) => objects(cluster, &served, stored).await?,
+        Some(stored) => objects(cluster, &served, stored, checks).await?,
         None => Vec::new(),
     };
     // Who may read a release need not be allowed to read pods.
@@ -52,6 +58,16 @@ pub(super) async fn observe(cluster: &Cluster, named: &Named) -> Result<ReleaseV
             .push(format!("the pods can't be listed: {}", chain(&error)));
     }
     Ok(view)
+}
+
+/// The health checks for what a kind of resources is released as; of several versions of it, those of this one first.
+fn checks_of<'w>(watches: Option<&'w Watches>, api: &ApiKind) -> &'w [HealthCheck] {
+    let of_kind = watches.into_iter().flatten().filter(|watch| {
+        let gvk = &watch.gvk;
+        (&gvk.group, &gvk.kind) == (&api.group, &api.kind)
+    });
+    let watch = of_kind.min_by_key(|watch| watch.gvk.version != api.version);
+    watch.map_or(&[], |watch| &watch.health_checks)
 }
 
 async fn revisions(
@@ -94,6 +110,7 @@ async fn objects(
     cluster: &Cluster,
     served: &Served,
     stored: &Stored,
+    checks: &[HealthCheck],
 ) -> Result<Vec<ObservedObject>, Failure> {
     let rendered = objects_of_manifest(&stored.record.manifest).map_err(failed)?;
     let reads: Vec<_> = rendered
@@ -114,7 +131,7 @@ async fn objects(
                 }
                 let api = cluster.api(resource, id.namespace.as_deref());
                 match api.get_opt(&id.name).await.map_err(RequestError::from) {
-                    Ok(Some(live)) => Ok(ObservedObject::of(id, live)),
+                    Ok(Some(live)) => Ok(ObservedObject::of(id, &resource.api, live, checks)),
                     Ok(None) => Ok(missing(id, "")),
                     Err(error) if error.is_not_found() => Ok(missing(id, "")),
                     Err(error) => Err(failed(error)),
@@ -130,8 +147,15 @@ async fn objects(
 }
 
 impl ObservedObject {
-    fn of(id: ObjectId, live: DynamicObject) -> Self {
-        let mut view = judge(id, &live);
+    fn of(id: ObjectId, api: &ApiResource, live: DynamicObject, checks: &[HealthCheck]) -> Self {
+        let mut checks = checks.iter();
+        let mut view = match checks.find(|check| check.is_for(&id.group, &id.kind)) {
+            Some(check) => {
+                let said = checked(check, api, &live);
+                view_of(id, &live, Some(said))
+            }
+            None => judge(id, &live),
+        };
         if (view.id.group.as_str(), view.id.kind.as_str()) == ("", "Pod") {
             describe_pod(&mut view, &live);
         }
@@ -157,11 +181,16 @@ fn missing(id: ObjectId, message: &str) -> ObservedObject {
 
 /// What is said of a live object: whether it does what it is there for, and if not, why.
 pub(super) fn judge(id: ObjectId, live: &DynamicObject) -> ObjectView {
+    let said = health(&id.group, &id.kind, live.metadata.generation, &live.data);
+    view_of(id, live, said)
+}
+
+fn view_of(id: ObjectId, live: &DynamicObject, said: Option<Health>) -> ObjectView {
     let (verdict, message) = if live.metadata.deletion_timestamp.is_some() {
         (Verdict::Progressing, "it is being deleted".to_owned())
     } else {
-        match health(&id.group, &id.kind, live.metadata.generation, &live.data) {
-            None | Some(Health::Ready) => (Verdict::Ready, String::new()),
+        match said {
+            None | Some(Health::Ready | Health::Unsaid) => (Verdict::Ready, String::new()),
             Some(Health::Unseen) => (Verdict::Progressing, UNSEEN.to_owned()),
             Some(Health::Progressing(message)) => (Verdict::Progressing, message),
             Some(Health::Failed(message)) => (Verdict::Failed, message),

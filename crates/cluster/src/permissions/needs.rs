@@ -36,7 +36,7 @@ pub fn options(watch: &Watch, known: Known, allow_escalation: bool) -> Options {
 /// What the resources of all kinds are called that a server serves.
 pub fn known_to(served: &Served) -> Known {
     let mut known = Known::new();
-    for Resource { api, namespaced } in served.kinds() {
+    for Resource { api, namespaced, .. } in served.kinds() {
         let name = ResourceName {
             plural: api.plural.clone(),
             is_namespaced: *namespaced,

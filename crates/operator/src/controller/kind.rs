@@ -23,7 +23,13 @@ pub(super) async fn wait_for_kind(
         let reason = match kube::discovery::pinned_kind(&context.client, gvk).await {
             Ok((api, capabilities)) => {
                 let namespaced = capabilities.scope == kube::discovery::Scope::Namespaced;
-                return Some(Resource { api, namespaced });
+                let mut parts = capabilities.subresources.iter();
+                let has_status = parts.any(|(part, _)| part.plural == "status");
+                return Some(Resource {
+                    api,
+                    namespaced,
+                    has_status,
+                });
             }
             Err(kube::Error::Discovery(_)) => not_served(),
             Err(error) => match RequestError::from(error) {

@@ -225,6 +225,7 @@ impl<A: Adapter> Controller<A> {
         let woken = key.clone();
         Some(self.dependents.route(
             &uid?,
+            &self.followed.gvk,
             self.followed.wakes_by_all,
             Box::new(move |pause| {
                 // The receiver is gone when the controller stops.

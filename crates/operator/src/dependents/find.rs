@@ -1,13 +1,14 @@
 //! Finding what belongs to a resource that has got known after its objects were seen.
 
+use std::sync::Arc;
+
 use kube::api::{Api, DynamicObject, ListParams};
 use steersman_cluster::client::Pages;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{OWNER_UID_LABEL, RequestError};
 
-use super::follow::{Said, judged};
+use super::judge::Arrived;
 use super::{Dependents, Scope};
-use crate::status::has_health;
 
 /// The objects of a resource can't be looked for.
 #[derive(Debug, thiserror::Error)]
@@ -55,17 +56,17 @@ impl Dependents {
         let api: Api<DynamicObject> = resource.objects(&self.client, scope.namespace.as_deref());
         let selector = format!("{},{OWNER_UID_LABEL}={owner}", self.selector);
         let mut pages = Pages::of(&api, ListParams::default().labels(&selector));
-        if has_health(&scope.group, &scope.kind) {
+        if self.judges(scope) {
+            let kind = Arc::new(resource.api.clone());
             while let Some(page) = pages.next().await? {
                 for object in page {
-                    let (metadata, said) = judged(scope, object);
-                    self.found(scope, &metadata, said);
+                    self.found(scope, &self.arrived(scope, &kind, object));
                 }
             }
         } else {
             while let Some(page) = pages.next_metadata().await? {
                 for metadata in page {
-                    self.found(scope, &metadata, Said::default());
+                    self.found(scope, &Arrived::unjudged(metadata));
                 }
             }
         }

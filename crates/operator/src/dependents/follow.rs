@@ -15,22 +15,15 @@ use steersman_model::ObjectId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::judge::Arrived;
 use super::known::Before;
 use super::{Dependents, Listed, LiveObject, RESOURCES_TIMEOUT, Scope};
 use crate::schedule::{RESYNC_PERIOD, resynced};
-use crate::status::{Health, has_ended, has_health, health};
 
 /// Readiness changes in many small steps; they are reported together.
 const HEALTH_PAUSE: Duration = Duration::from_secs(1);
 
 type Key = (String, ObjectId);
-
-/// What the status of an object says.
-#[derive(Default)]
-pub(super) struct Said {
-    health: Option<Health>,
-    has_ended: bool,
-}
 
 impl Dependents {
     pub(super) async fn run(
@@ -44,15 +37,17 @@ impl Dependents {
         let stop = self.stop.clone();
         let work = async {
             self.resources_known().await;
-            if has_health(&scope.group, &scope.kind) {
+            if self.judges(&scope) {
                 let api: Api<DynamicObject> = self.api(&scope, &resource);
+                let kind = Arc::new(resource.api.clone());
+                let arrived = |object| self.arrived(&scope, &kind, object);
                 let events = resynced(api, config, RESYNC_PERIOD)
-                    .map(|event| event.map(|event| map_event(event, |object| judged(&scope, object))));
+                    .map(|event| event.map(|event| map_event(event, arrived)));
                 self.follow(&scope, Box::pin(events), &listed).await;
             } else {
                 let api: Api<PartialObjectMeta<DynamicObject>> = self.api(&scope, &resource);
                 let events = resynced(api, config, RESYNC_PERIOD).map(|event| {
-                    event.map(|event| map_event(event, |object| (object.metadata, Said::default())))
+                    event.map(|event| map_event(event, |object| Arrived::unjudged(object.metadata)))
                 });
                 self.follow(&scope, Box::pin(events), &listed).await;
             }
@@ -79,25 +74,25 @@ impl Dependents {
 
     async fn follow<S>(&self, scope: &Scope, mut events: S, listed: &watch::Sender<Listed>)
     where
-        S: Stream<Item = Result<Event<(ObjectMeta, Said)>, watcher::Error>> + Unpin,
+        S: Stream<Item = Result<Event<Arrived>, watcher::Error>> + Unpin,
     {
         // The list that is arriving.
         let mut list = None;
         while let Some(event) = events.next().await {
             match event {
                 Ok(Event::Init) => list = Some(self.lock().known.begin_list(Instant::now())),
-                Ok(Event::InitApply((metadata, said))) => self.changed(scope, &metadata, said, list),
+                Ok(Event::InitApply(arrived)) => self.changed(scope, &arrived, list),
                 Ok(Event::InitDone) => {
                     if let Some(list) = list.take() {
                         self.lock().known.end_list(scope, list);
                     }
                     listed.send_replace(Listed::Complete);
                 }
-                Ok(Event::Apply((metadata, _))) if self.owner_of(&metadata).is_none() => {
-                    self.disproved(scope, &metadata);
+                Ok(Event::Apply(arrived)) if self.owner_of(arrived.metadata()).is_none() => {
+                    self.disproved(scope, arrived.metadata());
                 }
-                Ok(Event::Apply((metadata, said))) => self.changed(scope, &metadata, said, None),
-                Ok(Event::Delete((metadata, _))) => self.deleted(scope, &metadata),
+                Ok(Event::Apply(arrived)) => self.changed(scope, &arrived, None),
+                Ok(Event::Delete(arrived)) => self.deleted(scope, arrived.metadata()),
                 Err(error) => {
                     let cause = watch_error(&error);
                     self.lock().known.end_waits(scope);
@@ -115,18 +110,20 @@ impl Dependents {
     }
 
     /// An object is there, and was there when the list with this number began, or has changed since.
-    fn changed(&self, scope: &Scope, metadata: &ObjectMeta, said: Said, list: Option<u64>) {
+    fn changed(&self, scope: &Scope, arrived: &Arrived, list: Option<u64>) {
+        let metadata = arrived.metadata();
         if self.owner_of(metadata).is_none() {
             return;
         }
         let Some((owner, id)) = labelled(scope, metadata) else {
             return;
         };
+        let (said, mut state) = self.judge(scope, &owner, arrived);
         let new = LiveObject {
             has_ended: said.has_ended,
             ..self.reduce(&id, metadata, said.health)
         };
-        let known = &mut self.lock().known;
+        let known = &mut state.known;
         known.has_changed((&owner, &id), &new, said.has_ended, list);
         let before = known.show((&owner, &id), scope, &new, list);
         let pause = match &before {
@@ -147,8 +144,8 @@ impl Dependents {
     }
 
     /// An object that the watch may have shown while its owner was not known.
-    pub(super) fn found(&self, scope: &Scope, metadata: &ObjectMeta, said: Said) {
-        self.changed(scope, metadata, said, None);
+    pub(super) fn found(&self, scope: &Scope, arrived: &Arrived) {
+        self.changed(scope, arrived, None);
     }
 
     fn deleted(&self, scope: &Scope, metadata: &ObjectMeta) {
@@ -167,16 +164,6 @@ impl Dependents {
             known.lose(&owner, &id, version(metadata));
         }
     }
-}
-
-/// What is of interest of an object whose kind has a readiness.
-pub(super) fn judged(scope: &Scope, object: DynamicObject) -> (ObjectMeta, Said) {
-    let (group, kind) = (&scope.group, &scope.kind);
-    let said = Said {
-        health: health(group, kind, object.metadata.generation, &object.data),
-        has_ended: has_ended(group, kind, &object.data),
-    };
-    (object.metadata, said)
 }
 
 /// Whether a hook has made it, as it says.

@@ -7,6 +7,7 @@ use steersman_model::ObjectId;
 use tokio::time::Instant;
 
 use super::awaited::Awaited;
+use super::judge::WatchedKind;
 use super::missed::Missed;
 use super::{LiveObject, Scope, Wake};
 
@@ -35,6 +36,8 @@ pub(super) struct Known {
 #[derive(Default)]
 struct KnownOwner {
     route: Option<Waker>,
+    /// The watch that the owner is of: it says how its objects are judged.
+    watch: Option<WatchedKind>,
     awaited: Option<Awaited>,
     objects: BTreeMap<ObjectId, Entry>,
     /// Where objects of it may have been seen that are not remembered.
@@ -100,6 +103,26 @@ impl Known {
         });
         known.route = Some(Waker { number, wake, by_all });
         number
+    }
+
+    /// An owner is of this watch. Where it was of another one, what is known of its objects in `judged` is to be looked at anew.
+    pub(super) fn note_watch<'a>(
+        &mut self,
+        owner: &str,
+        watch: WatchedKind,
+        judged: impl Iterator<Item = &'a Scope>,
+    ) {
+        if let Some(known) = self.owners.get_mut(owner) {
+            let former = known.watch.replace(watch);
+            if former.is_some() && former != known.watch {
+                known.unseen.extend(judged.cloned());
+            }
+        }
+    }
+
+    /// The watch that an owner is of, as long as anything is remembered of it.
+    pub(super) fn watch_of(&self, owner: &str) -> Option<&WatchedKind> {
+        self.owners.get(owner)?.watch.as_ref()
     }
 
     /// The route with this number ends.

@@ -3,7 +3,7 @@
 //! Of each object only a UID, a version, a digest and a verdict are kept. Objects that do not
 //! carry our label are never sent by the server, and those on which a controller has copied it count as not there
 //! ([`owner_uid`]). Kinds without a readiness are watched by their
-//! metadata alone; the others are reduced as they arrive.
+//! metadata alone; the others are reduced as they arrive, by kstatus' rules or by the health checks of the owner's watch (`judge`).
 //!
 //! Anybody may write our label with any UID, so what is kept is of the resources that are known ([`Dependents::route`]), as much
 //! as `known` says. Of all others a bit is kept (`missed`), and what may belong to a resource that gets known later is
@@ -12,6 +12,7 @@
 mod awaited;
 mod find;
 mod follow;
+mod judge;
 mod known;
 mod missed;
 
@@ -21,9 +22,12 @@ use std::time::Duration;
 
 pub use awaited::Until;
 pub use find::FindError;
+pub use judge::HealthChecks;
+use judge::WatchedKind;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use known::Known;
 use kube::Client;
+use kube::core::GroupVersionKind;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{
     CHART_LABEL, OWNER_UID_LABEL, fields_of_all, is_kept, marked_uid, own_entry, owned_fields, owner_kind,
@@ -96,12 +100,15 @@ pub struct Interests {
     pub charts: BTreeSet<String>,
     /// Which values of them are left to others, by group and kind of the custom resource.
     pub ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
+    /// How some kinds of them are judged.
+    pub checks: HealthChecks,
 }
 
 /// All watches on dependents, shared by all controllers.
 pub struct Dependents {
     client: Client,
     ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
+    checks: HealthChecks,
     selector: String,
     charts: BTreeSet<String>,
     /// Whether what any manager has in an object counts, and objects are of no chart.
@@ -202,6 +209,7 @@ impl Dependents {
         Self {
             client,
             ignore: interests.ignore,
+            checks: interests.checks,
             selector,
             charts: interests.charts,
             heeds_all: false,
@@ -228,12 +236,15 @@ impl Dependents {
     }
 
     /// Remembers the objects of the owner with this UID from now on, and calls `wake` when one changes: any of them where that
-    /// is `by_all`, else one that the owner waits for. What there was of it before may have to be found:
-    /// [`Dependents::find_unseen`].
-    pub fn route(&self, owner: &str, by_all: bool, wake: Wake) -> Route {
+    /// is `by_all`, else one that the owner waits for. They are judged as `watch` says, the watch of the owner. What there was of
+    /// it before may have to be found: [`Dependents::find_unseen`].
+    pub fn route(&self, owner: &str, watch: &GroupVersionKind, by_all: bool, wake: Wake) -> Route {
+        let watch = WatchedKind::of(watch);
         let mut state = self.lock();
         let State { known, watches, .. } = &mut *state;
         let number = known.route(owner, by_all, wake, watches.keys(), Instant::now());
+        let is_checked = |scope: &&Scope| self.checks.has(&scope.group, &scope.kind);
+        known.note_watch(owner, watch, watches.keys().filter(is_checked));
         Route {
             owner: owner.to_owned(),
             number,
@@ -256,9 +267,16 @@ impl Dependents {
         self.lock().known.live(owner, id).cloned()
     }
 
-    /// The same, with what its status says left out where that is of a state before our last apply to it.
+    /// The same, with what its status says left out where that is of a state before our last apply to it. An object that says
+    /// nothing is ready where its kind has no status.
     pub fn judged(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
-        self.lock().known.judged(owner, id)
+        let state = self.lock();
+        let mut live = state.known.judged(owner, id)?;
+        let watched = state.watches.iter().find(|(scope, _)| scope.contains(id));
+        if live.health == Some(Health::Unsaid) && watched.is_some_and(|(_, one)| !one.resource.has_status) {
+            live.health = Some(Health::Ready);
+        }
+        Some(live)
     }
 
     /// Every object that is known to be an owner's.

@@ -25,8 +25,9 @@ use super::session::{PreparedRelease, Session};
 use super::state::{Action, Cause, ReleaseState};
 use super::unfinished::Unfinished;
 use super::unsigned_objects::UnsignedObjects;
-use super::{Next, Reconciler, next_action, release_state};
+use super::{Next, ReconcileSettings, Reconciler, next_action, release_state};
 use crate::apply::HookError;
+use crate::dependents::Dependents;
 use crate::status::ReleaseReport;
 use crate::telemetry::step;
 
@@ -182,17 +183,22 @@ impl Reconciler {
         let is_refused = refused.is_some() && refused == prepared.map(|prepared| prepared.inputs);
         match cache.refusal().filter(|_| is_refused) {
             Some(refusal) => Ok(ReleaseReport::Failed(refusal.failure.clone())),
-            None => match GateView::new(session, cache, &self.shared.dependents) {
+            None => match GateView::new(session, cache, self.gate_sources()) {
                 Some(gate) => Ok(gate.report(cache, (self.shared.now)())),
                 None => self.deployed_report().report(session, cache).await,
             },
         }
     }
 
+    /// What tells how the objects of a release are.
+    fn gate_sources(&self) -> (&Dependents, &ReconcileSettings) {
+        (&self.shared.dependents, &self.settings)
+    }
+
     /// The report on a revision that waits for a stage, and when to look at it without a sign.
     fn at_gate(&self, session: &Session, cache: &ReleaseCache) -> ControlFlow<End> {
         let now = (self.shared.now)();
-        let Some(gate) = GateView::new(session, cache, &self.shared.dependents) else {
+        let Some(gate) = GateView::new(session, cache, self.gate_sources()) else {
             return ControlFlow::Continue(());
         };
         let left = gate.deadline().filter(|deadline| *deadline > now);

@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::dependents::Dependents;
 use crate::release::Stored;
 use crate::status::{
-    Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, has_health, shown_manifest, shown_words,
+    Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, shown_manifest, shown_words,
 };
 
 /// What the status has in the place of a manifest that may have secrets that are not known.
@@ -40,7 +40,7 @@ impl DeployedReport<'_> {
         let watched = objects
             .into_iter()
             .flatten()
-            .filter(|(id, _)| has_health(&id.group, &id.kind));
+            .filter(|(id, _)| self.settings.judges(id));
         let verdicts = watched.map(|(id, _)| {
             let live = self.dependents.live(&session.owner.uid, id);
             let verdict = live.and_then(|live| match live.health? {

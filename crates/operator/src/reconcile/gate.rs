@@ -6,7 +6,7 @@ use steersman_watches::controls::StageControls;
 
 use crate::dependents::LiveObject;
 use crate::release::{Position, StageRecord};
-use crate::status::{Health, has_health};
+use crate::status::Health;
 
 /// Whether a revision that is brought into effect in stages goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,14 +103,14 @@ impl Gate<'_> {
     }
 }
 
-/// Those of `objects` that are not ready, as `judged` tells of them. `jobs` is whether a Job has to be complete.
+/// Those of `objects` that are not ready, as `judged` tells of them: it is known of each how it is. `jobs` is whether a Job has
+/// to be complete.
 pub(super) fn unready<'a>(
     objects: impl IntoIterator<Item = &'a ObjectId>,
     judged: impl Fn(&ObjectId) -> Option<LiveObject>,
     jobs: bool,
 ) -> Vec<Unready> {
-    let with_health = objects.into_iter().filter(|id| has_health(&id.group, &id.kind));
-    let unready = with_health.filter_map(|id| {
+    let unready = objects.into_iter().filter_map(|id| {
         let live = judged(id);
         let health = match live {
             Some(live) if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
@@ -125,6 +125,10 @@ pub(super) fn unready<'a>(
                 }
                 Some(Health::Progressing("it has not completed".to_owned()))
             }
+            Some(LiveObject {
+                health: Some(Health::Unsaid),
+                ..
+            }) => Some(Health::Progressing("it has no status yet".to_owned())),
             Some(live) => live.health,
             None => None,
         };
@@ -289,7 +293,7 @@ mod tests {
             ("Job", Some(live(ready.clone(), false, false)), false, 0),
             ("Job", Some(live(ready.clone(), false, false)), true, 1),
             ("Job", Some(live(ready, true, false)), true, 0),
-            ("ConfigMap", None, true, 0),
+            ("Widget", Some(live(Some(Health::Unsaid), false, false)), false, 1),
         ] {
             let found = unready_with(kind, said.clone(), jobs);
             assert_eq!(found, expect, "{kind} {said:?} {jobs}");

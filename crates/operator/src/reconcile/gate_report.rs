@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use steersman_model::{ObjectId, ReleaseStatus, Revision};
 
+use super::ReconcileSettings;
 use super::deployed::mask_words;
 use super::gate::{Gate, GateState, Unready, unready};
 use super::release_cache::{KnownRelease, ReleaseCache};
@@ -12,7 +13,7 @@ use crate::dependents::Dependents;
 use crate::release::{Position, StageRecord};
 use crate::status::{
     AtGate, Awaits, Failure, FailureStage, Health, HealthSummary, Prospect, ReleaseReport, StageState,
-    StageStatus, has_health,
+    StageStatus,
 };
 
 /// Looks at the gate at which the newest revision of a release stands, from what is remembered and what its objects' controllers
@@ -22,6 +23,7 @@ pub(super) struct GateView<'a> {
     pub(super) session: &'a Session,
     pub(super) known: &'a KnownRelease,
     pub(super) dependents: &'a Dependents,
+    pub(super) settings: &'a ReconcileSettings,
 }
 
 impl<'a> GateView<'a> {
@@ -29,7 +31,7 @@ impl<'a> GateView<'a> {
     pub(super) fn new(
         session: &'a Session,
         cache: &'a ReleaseCache,
-        dependents: &'a Dependents,
+        (dependents, settings): (&'a Dependents, &'a ReconcileSettings),
     ) -> Option<Self> {
         let known = cache.known.as_ref()?;
         let last = known.last.as_ref()?;
@@ -38,6 +40,7 @@ impl<'a> GateView<'a> {
             session,
             known,
             dependents,
+            settings,
         })
     }
 
@@ -141,15 +144,20 @@ impl<'a> GateView<'a> {
         let owner = &self.session.owner.uid;
         let judged = |id: &ObjectId| self.dependents.judged(owner, id);
         let jobs = self.current().is_some_and(|stage| stage.jobs);
-        unready(self.known.applied_by_last(), judged, jobs)
+        unready(self.judged(), judged, jobs)
+    }
+
+    /// What the revision has applied of which it is known how it is.
+    fn judged(&self) -> impl Iterator<Item = &'a ObjectId> {
+        let settings = self.settings;
+        let applied = self.known.applied_by_last();
+        applied.filter(|id| settings.judges(id))
     }
 
     /// How the objects are that the revision has applied, as it is shown.
     fn health(&self, cache: &ReleaseCache) -> HealthSummary {
         let unready = self.unready();
-        let applied = self.known.applied_by_last();
-        let with_health = applied.filter(|id| has_health(&id.group, &id.kind));
-        let verdicts = with_health.map(|id| {
+        let verdicts = self.judged().map(|id| {
             let found = unready.iter().find(|object| object.id == *id);
             (
                 id,

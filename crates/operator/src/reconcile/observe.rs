@@ -105,7 +105,7 @@ impl Observer<'_> {
         let lookups_changed = self.lookups.have_changed(session, current, cache).await?;
         let drifted = self.drifted(session, cache).await?;
         let last = cache.known.as_ref().and_then(|known| known.last.clone());
-        let gate = GateView::new(session, cache, self.dependents);
+        let gate = GateView::new(session, cache, (self.dependents.as_ref(), self.settings));
         let gate = gate.map_or(GateState::None, |gate| gate.state((self.executor.recorder.now)()));
         let refused = cache.refused(&session.controls, Instant::now());
         let has_finalizer = has_finalizer_of_watch(session, cache);

@@ -8,9 +8,10 @@ use kube::Client;
 use kube::core::Selector;
 use steersman_chart::Chart;
 use steersman_cluster::discovery::Discovery;
+use steersman_model::ObjectId;
 use steersman_watches::drift::DriftDetection;
 use steersman_watches::order::Order;
-use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HealthCheck, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::Applier;
@@ -18,7 +19,7 @@ use crate::budget::Budget;
 use crate::dependents::{Dependents, Interests};
 use crate::release::ReleasePolicy;
 use crate::release::{ReleaseIndex, Signer};
-use crate::status::Events;
+use crate::status::{Events, has_health};
 
 /// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
 const CLUSTER_RELEASE_NAMESPACE: &str = "default";
@@ -111,6 +112,8 @@ pub struct ReconcileSettings {
     pub order: Order,
     /// Whether a change of a released object leads to a reconcile.
     pub watch_dependents: bool,
+    /// How objects of some kinds are judged instead of by kstatus' rules.
+    pub health_checks: Vec<HealthCheck>,
     /// What is done as helm-operator does it, on request.
     pub compat: HelmOperatorCompat,
     /// As which ServiceAccount, in the namespace of the release, that is done; `None` for the operator itself.
@@ -126,6 +129,12 @@ pub struct ReconcileSettings {
 }
 
 impl ReconcileSettings {
+    /// Whether it is known of an object how it is: its kind says so, or the watch has a check for it.
+    pub(crate) fn judges(&self, id: &ObjectId) -> bool {
+        let mut checks = self.health_checks.iter();
+        checks.any(|check| check.is_for(&id.group, &id.kind)) || has_health(&id.group, &id.kind)
+    }
+
     /// What a watch says, and Helm's own defaults for the rest.
     pub fn new(watch: &Watch) -> Self {
         Self {
@@ -143,6 +152,7 @@ impl ReconcileSettings {
             drift: watch.drift.clone(),
             order: watch.order.clone(),
             watch_dependents: watch.watch_dependents,
+            health_checks: watch.health_checks.clone(),
             compat: watch.compat,
             service_account: watch.service_account.clone(),
             confinement: watch.confinement.clone(),

@@ -8,7 +8,7 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
 use crate::release::{Journal, Position, StageRecord};
-use crate::status::{EventReason, has_health};
+use crate::status::EventReason;
 use crate::telemetry::step;
 
 /// A plan on its way through its stages.
@@ -149,7 +149,9 @@ impl<'a> Staged<'a> {
     ) -> Result<Vec<Unready>, ReconcileError> {
         let dependents = self.executor.applier.dependents();
         let served = self.executor.discovery.served().await?;
-        for id in objects.clone().filter(|id| has_health(&id.group, &id.kind)) {
+        let settings = &self.executor.settings;
+        let objects = objects.filter(|id| settings.judges(id));
+        for id in objects.clone() {
             if let Some(resource) = served.any_version(&id.group, &id.kind) {
                 dependents.ensure(id, resource).await;
             }

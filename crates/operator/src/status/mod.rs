@@ -21,7 +21,9 @@ pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dry_run::{DryRunChange, DryRunEntry, DryRunStatus, differing_fields};
 pub(crate) use events::reference;
 pub use events::{EventKind, EventReason, Events};
-pub use health::{Health, HealthSummary, NotReady, UNSEEN, has_ended, has_health, health, shown_words};
+pub use health::{
+    Health, HealthSummary, NotReady, UNSEEN, checked, has_ended, has_health, health, shown_words,
+};
 pub use manifest::shown_manifest;
 pub use next_status::next_status;
 pub use patch::{StatusError, write_status};

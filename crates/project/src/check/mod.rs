@@ -16,6 +16,7 @@ mod confinement;
 mod definitions;
 mod deployed;
 mod finding;
+mod health;
 mod manifests;
 mod roles;
 mod samples;
@@ -86,6 +87,8 @@ pub struct Watched {
     pub service_account: Option<String>,
     /// Whether the entry says what releases may have and look up (`confine`).
     pub is_confined: bool,
+    /// The groups and kinds that the entry has health checks for (`healthChecks`).
+    pub checked_kinds: Vec<(String, String)>,
     /// The line of the entry.
     pub line: u32,
 }
@@ -118,6 +121,7 @@ pub struct Watched {
 ///     ignores_dependents: false,
 ///     service_account: None,
 ///     is_confined: false,
+///     checked_kinds: Vec::new(),
 ///     line: 1,
 /// };
 /// let project = Project {
@@ -139,6 +143,7 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
     for watched in project.watches {
         charts::check(project, watched, &mut findings);
         confinement::check(watched, watches_file, &mut findings);
+        health::check(watched, watches_file, &mut findings);
         definitions::check(project, watched, watches_file, &mut findings);
         deployed::check(project, &watched.kind, &mut findings);
         samples::check(project, &watched.kind, &mut findings);

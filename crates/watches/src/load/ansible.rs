@@ -35,6 +35,7 @@ const FIELDS: &[&str] = &[
     "maxConcurrentReconciles",
     "serviceAccountName",
     "deleteDependents",
+    "healthChecks",
 ];
 const FINALIZER_FIELDS: &[&str] = &["name", "role", "playbook", "vars"];
 const KIND_FIELDS: &[&str] = &["group", "version", "kind"];
@@ -65,6 +66,11 @@ impl Loader<'_> {
         if let Some((_, chart)) = fields.get("chart") {
             let message = "an entry has either a chart, or a role or playbook";
             self.findings.problem(chart, &fields.key("chart"), message);
+        }
+        if let Some(checks) = fields.given("healthChecks") {
+            let message = "health checks are for entries with a chart: what a run makes is not judged";
+            self.findings
+                .problem(checks, &fields.key("healthChecks"), message);
         }
         let content = self.content(&fields);
         if matches!(content, Ok(None)) {
@@ -204,6 +210,11 @@ impl Loader<'_> {
             is_finalizer,
         );
         let vars = self.variables(&fields);
+        if let Some(checks) = fields.given("healthChecks") {
+            let message = "health checks are for entries with a chart: what a run makes is not judged";
+            self.findings
+                .problem(checks, &fields.key("healthChecks"), message);
+        }
         let content = self.content(&fields);
         if matches!(content, Ok(None)) && vars.is_empty() {
             let message = "a finalizer names a role, a playbook or vars";

@@ -11,6 +11,7 @@ use super::confine::read_confinement;
 use super::drift::read_drift_detection;
 use super::expand::Templates;
 use super::fields::{Fields, Findings};
+use super::health::read_health_checks;
 use super::order::read_order;
 use super::selector::read_selector;
 use crate::drift::DriftDetection;
@@ -38,6 +39,7 @@ const FIELDS: &[&str] = &[
     "confine",
     "wait",
     "stages",
+    "healthChecks",
 ];
 
 const WORKING_DIRECTORY: &str = "paths of charts start in the working directory, not beside the file";
@@ -81,6 +83,7 @@ impl Loader<'_> {
         let confinement = fields
             .given("confine")
             .map(|node| read_confinement(node, fields.key("confine"), &mut self.findings));
+        let health_checks = read_health_checks(&fields, &mut self.findings);
         let service_account = self.service_account(&fields);
         let reconcile_period = self.reconcile_period(&fields);
         self.check_dry_run(&fields);
@@ -114,6 +117,7 @@ impl Loader<'_> {
             max_concurrent_reconciles,
             service_account,
             confinement,
+            health_checks,
             line: node.line,
         })
     }

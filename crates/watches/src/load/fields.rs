@@ -70,6 +70,30 @@ impl<'a> Fields<'a> {
         known: &'static [&'static str],
         findings: &mut Findings,
     ) -> Option<Self> {
+        Self::read_with(node, path, known, findings, |findings, key, path, meant| {
+            findings.notice(key, path, format_args!("unknown field is ignored{meant}"));
+        })
+    }
+
+    /// The same where a key that is no field is a problem: without what it was to say, the rest would say something else.
+    pub(super) fn read_all(
+        node: &'a Node,
+        path: String,
+        known: &'static [&'static str],
+        findings: &mut Findings,
+    ) -> Option<Self> {
+        Self::read_with(node, path, known, findings, |findings, key, path, meant| {
+            findings.problem(key, path, format_args!("unknown field{meant}"));
+        })
+    }
+
+    fn read_with(
+        node: &'a Node,
+        path: String,
+        known: &'static [&'static str],
+        findings: &mut Findings,
+        unknown: fn(&mut Findings, &Node, &str, &str),
+    ) -> Option<Self> {
         let Content::Mapping(pairs) = &node.value else {
             findings.expected("a map", node, &path);
             return None;
@@ -90,12 +114,7 @@ impl<'a> Fields<'a> {
             else {
                 let meant = suggest(&name, known)
                     .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-                let name = name.escape_debug();
-                findings.notice(
-                    key,
-                    &join(&path, &name),
-                    format_args!("unknown field is ignored{meant}"),
-                );
+                unknown(findings, key, &join(&path, name.escape_debug()), &meant);
                 continue;
             };
             // Keys of a merged mapping stand before the mapping, where its anchor is, and are there to be replaced.

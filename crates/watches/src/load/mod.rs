@@ -6,6 +6,7 @@ mod drift;
 mod entry;
 mod expand;
 mod fields;
+mod health;
 mod options;
 mod order;
 mod overrides;

@@ -36,7 +36,7 @@ impl GiveUp<'_> {
         };
         let executor = self.deploy.executor;
         let dependents = executor.applier.dependents();
-        let Some(gate) = GateView::new(session, cache, dependents) else {
+        let Some(gate) = GateView::new(session, cache, (dependents.as_ref(), self.deploy.settings)) else {
             return Ok(());
         };
         let first = is_first(&stored, &revisions);

@@ -1,13 +1,19 @@
 //! Whether an object does what it is there for.
 //!
 //! The rules are kstatus': an object is ready when its controller has seen its last change and
-//! says that all of it is in place. Beyond kstatus, an Ingress and a load balancer need an address.
+//! says that all of it is in place. Beyond kstatus, an Ingress and a load balancer need an address, and what Gateway API, Cluster
+//! API and snapshots of volumes say counts (`apis`). A kind that an entry of watches.yaml has a health check for is judged by
+//! that alone (`checked`).
 
+mod apis;
+mod checked;
 mod others;
 mod summary;
 mod words;
 mod workloads;
 
+use apis::is_foreign;
+pub use checked::checked;
 use serde_json::Value;
 pub use summary::{HealthSummary, NotReady};
 pub use words::shown_words;
@@ -17,6 +23,9 @@ pub use words::shown_words;
 pub enum Health {
     /// It does what it is there for.
     Ready,
+    /// It is a custom resource without a status: nobody has said anything of it, be it that nobody has seen it yet, or that its
+    /// kind has no status. Nothing waits for it as a rule; who has to be sure that it is in place does not know it.
+    Unsaid,
     /// Its controller has not seen its last change.
     Unseen,
     /// It is on the way, or waits for something.
@@ -39,11 +48,6 @@ pub fn has_health(group: &str, kind: &str) -> bool {
             | ("networking.k8s.io", "Ingress")
             | ("apiextensions.k8s.io", "CustomResourceDefinition")
     ) || is_foreign(group)
-}
-
-/// Whether a group is not one of Kubernetes' own.
-fn is_foreign(group: &str) -> bool {
-    group.contains('.') && !group.ends_with(".k8s.io")
 }
 
 /// The verdict on an object, from all of it but its metadata. `None` for kinds without health.
@@ -78,7 +82,7 @@ pub fn health(group: &str, kind: &str, generation: Option<i64>, object: &Value) 
         ("", "Service") => Some(view.service()),
         ("networking.k8s.io", "Ingress") => Some(view.ingress()),
         ("apiextensions.k8s.io", "CustomResourceDefinition") => Some(view.definition()),
-        (group, _) if is_foreign(group) => Some(view.any()),
+        (group, kind) if is_foreign(group) => Some(view.custom(group, kind)),
         _ => None,
     }
 }
@@ -132,14 +136,7 @@ impl View<'_> {
             .and_then(Value::as_array)?;
         conditions.iter().find_map(|condition| {
             let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
-            (text("type") == name && text("status") == status).then(|| {
-                let words = match (text("reason"), text("message")) {
-                    (reason, "") => reason.to_owned(),
-                    ("", message) => message.to_owned(),
-                    (reason, message) => format!("{reason}: {message}"),
-                };
-                words::kept(words)
-            })
+            (text("type") == name && text("status") == status).then(|| words::of_condition(condition))
         })
     }
 

@@ -52,8 +52,12 @@ impl View<'_> {
         Health::Progressing("it is not established".to_owned())
     }
 
-    /// What kstatus makes of an object of any kind. One without a status has nothing to wait for.
+    /// What kstatus makes of an object of any kind. One without a status has nothing to wait for, as far as it says.
     pub(super) fn any(&self) -> Health {
+        let status = self.object.get("status").and_then(Value::as_object);
+        if status.is_none_or(serde_json::Map::is_empty) {
+            return Health::Unsaid;
+        }
         let observed = self
             .object
             .pointer("/status/observedGeneration")
@@ -135,7 +139,9 @@ mod tests {
             check("acme.com", "Widget", json!({"status": status}), expect);
         };
         let with = |kind: &str, status: &str| json!({"conditions": [{"type": kind, "status": status, "reason": "Because", "message": "of it"}]});
-        check(Value::Null, Health::Ready);
+        check(Value::Null, Health::Unsaid);
+        check(json!({}), Health::Unsaid);
+        check(json!({"phase": "Running"}), Health::Ready);
         check(json!({"observedGeneration": 1}), Health::Unseen);
         check(with("Ready", "True"), Health::Ready);
         check(with("Ready", "False"), progressing("Because: of it"));

@@ -36,7 +36,7 @@ impl HealthSummary {
         for (id, verdict) in verdicts {
             summary.unseen |= matches!(verdict, None | Some(Health::Unseen));
             let (reason, failed) = match verdict {
-                Some(Health::Ready) => {
+                Some(Health::Ready | Health::Unsaid) => {
                     summary.ready += 1;
                     continue;
                 }

@@ -1,11 +1,23 @@
 //! What others say of an object.
 
+use serde_json::Value;
+
 use crate::status::Redactor;
 
 /// The longest message of one object, in characters: it is one of a list, of which people want to see all.
 const MAX_SHOWN: usize = 300;
 /// How much of a message is kept, in bytes. Its secrets are found before it is cut to what is shown.
 const MAX_KEPT: usize = 4096;
+
+/// Reason and message of a condition, as others have written them.
+pub(super) fn of_condition(condition: &Value) -> String {
+    let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+    kept(match (text("reason"), text("message")) {
+        (reason, "") => reason.to_owned(),
+        ("", message) => message.to_owned(),
+        (reason, message) => format!("{reason}: {message}"),
+    })
+}
 
 /// As much of a message as is kept until it is shown.
 pub(super) fn kept(mut words: String) -> String {

@@ -26,7 +26,7 @@ impl View<'_> {
                 Health::Progressing("old pods are still there".to_owned())
             }
             Health::Ready => Health::Ready,
-            other @ (Health::Failed(_) | Health::Unseen) => other,
+            other @ (Health::Failed(_) | Health::Unseen | Health::Unsaid) => other,
         }
     }
 

@@ -665,3 +665,37 @@ fn stages_have_names_and_objects() {
         "]],
     );
 }
+
+#[test]
+fn a_health_check_is_read() {
+    check(
+        "- version: v1\n  kind: Web\n  chart: CHART\n  healthChecks:\n  - apiVersion: a.com/v1\n    kind: Db\n    \
+         current: status.ready == true\n    failed: 'has(status.error)'\n  - {apiVersion: v1, kind: Pod, current: \
+         'true', inProgress: ''}\n",
+        &expect![[r#"
+            1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
+        "#]],
+    );
+}
+
+#[test]
+fn all_that_is_wrong_with_health_checks_is_said() {
+    check(
+        "- version: v1\n  kind: Web\n  chart: CHART\n  healthChecks:\n  - {apiVersion: a.com/v1, kind: Db, current: \
+         'a ==', failed: 'reddy(a)'}\n  - {apiVersion: a.com/v1, kind: Cache, current: a, inProgres: b}\n  - \
+         {apiVersion: a.com/v2, kind: Cache, current: a}\n  - {kind: db, current: [a]}\n  - {apiVersion: a/b/c, kind: \
+         Db}\n  - nothing\n- {version: v1, kind: Site, chart: CHART, healthChecks: {a: b}}\n",
+        &expect![[r#"
+            DIR/watches.yaml:5:47: [0].healthChecks[0].current: no expression: syntax error: mismatched input '<EOF>' expecting expression at column 5
+            DIR/watches.yaml:5:63: [0].healthChecks[0].failed: no expression: the function `reddy` is not known
+            DIR/watches.yaml:6:53: [0].healthChecks[1].inProgres: unknown field; did you mean `inProgress`?
+            DIR/watches.yaml:7:5: [0].healthChecks[2]: Cache has a check on line 6 already: the version does not count
+            DIR/watches.yaml:8:5: [0].healthChecks[3]: `apiVersion` must not be empty
+            DIR/watches.yaml:8:25: [0].healthChecks[3].current: expected a text, found a list
+            DIR/watches.yaml:9:5: [0].healthChecks[4]: `current` must not be empty
+            DIR/watches.yaml:9:18: [0].healthChecks[4].apiVersion: `a/b/c` is no apiVersion such as `example.com/v1`
+            DIR/watches.yaml:10:5: [0].healthChecks[5]: expected a map, found the text `nothing`
+            DIR/watches.yaml:11:71: [1].healthChecks: expected a list of health checks, found a map
+        "#]],
+    );
+}

@@ -1,0 +1,142 @@
+//! An expression as it is evaluated.
+
+use std::collections::BTreeSet;
+
+use crate::functions::Function;
+
+/// A part of an expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Literal(Literal),
+    /// A variable, or else the name of a type.
+    Variable(String),
+    /// What a comprehension binds, by how many bind something around it.
+    Local(usize),
+    Select(Box<Node>, String),
+    /// `has(a.b)`
+    Has(Box<Node>, String),
+    /// `a.?b`
+    OptionalSelect(Box<Node>, String),
+    Index(Box<[Node; 2]>),
+    /// `a[?b]`
+    OptionalIndex(Box<[Node; 2]>),
+    And(Box<[Node; 2]>),
+    Or(Box<[Node; 2]>),
+    Not(Box<Node>),
+    Negate(Box<Node>),
+    Conditional(Box<[Node; 3]>),
+    Binary(Binary, Box<[Node; 2]>),
+    /// Elements, and whether each is optional.
+    List(Vec<(Node, bool)>),
+    /// Keys and values, and whether each is optional.
+    Map(Vec<(Node, Node, bool)>),
+    Call(Function, Vec<Node>),
+    Fold(Fold, Box<[Node; 2]>),
+    /// `a.map(x, condition, value)`
+    MapWhere(Box<[Node; 3]>),
+    /// `a.or(b)`
+    OptionalOr(Box<[Node; 2]>),
+    /// `a.orValue(b)`
+    OrValue(Box<[Node; 2]>),
+    /// `a.optMap(x, value)`
+    OptionalMap(Box<[Node; 2]>),
+    /// `a.optFlatMap(x, optional)`
+    OptionalFlatMap(Box<[Node; 2]>),
+}
+
+/// A value that is written out.
+#[derive(Clone, Debug)]
+pub(crate) enum Literal {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// An operator that needs both of its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+}
+
+impl Binary {
+    /// As it is written.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::In => "in",
+        }
+    }
+}
+
+/// What a comprehension makes of the elements: of a list, or the keys of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fold {
+    All,
+    Exists,
+    ExistsOne,
+    Map,
+    Filter,
+}
+
+impl Node {
+    /// Adds the names that are no locals.
+    pub(crate) fn name_variables(&self, names: &mut BTreeSet<String>) {
+        match self {
+            Self::Literal(_) | Self::Local(_) => {}
+            Self::Variable(name) => {
+                names.insert(name.clone());
+            }
+            Self::Select(of, _)
+            | Self::Has(of, _)
+            | Self::OptionalSelect(of, _)
+            | Self::Not(of)
+            | Self::Negate(of) => of.name_variables(names),
+            Self::Index(two)
+            | Self::OptionalIndex(two)
+            | Self::And(two)
+            | Self::Or(two)
+            | Self::Binary(_, two)
+            | Self::Fold(_, two)
+            | Self::OptionalOr(two)
+            | Self::OrValue(two)
+            | Self::OptionalMap(two)
+            | Self::OptionalFlatMap(two) => two.iter().for_each(|node| node.name_variables(names)),
+            Self::Conditional(three) | Self::MapWhere(three) => {
+                three.iter().for_each(|node| node.name_variables(names));
+            }
+            Self::List(items) => items.iter().for_each(|(node, _)| node.name_variables(names)),
+            Self::Map(entries) => {
+                for (key, value, _) in entries {
+                    key.name_variables(names);
+                    value.name_variables(names);
+                }
+            }
+            Self::Call(_, arguments) => arguments.iter().for_each(|node| node.name_variables(names)),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Judging objects as they arrive: by the health checks of the watch that their owner is of, else by kstatus' rules.
+//!
+//! The watches on objects are shared, and two watches may judge one kind in two ways. Whose an object is decides, and that is
+//! known by the owner's route, not by what the object says: its owner's resource is of one watch. Checks are evaluated here,
+//! as an object arrives and without the lock; what they may take is bounded, and objects of strangers are not looked at.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::{ApiResource, DynamicObject};
+use kube::core::GroupVersionKind;
+use steersman_watches::HealthCheck;
+
+use super::{Dependents, Scope, State};
+use crate::status::{Health, checked, has_ended, has_health, health};
+
+/// The kind of custom resources that a watch is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WatchedKind {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+/// How the watches judge kinds in other ways than kstatus.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HealthChecks(BTreeMap<WatchedKind, Vec<HealthCheck>>);
+
+/// What the status of an object says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Said {
+    pub(super) health: Option<Health>,
+    pub(super) has_ended: bool,
+}
+
+/// An object as it has arrived.
+pub(super) enum Arrived {
+    /// What is of interest of it: nobody has a check for its kind.
+    Reduced(Box<ObjectMeta>, Said),
+    /// All of it, until it is known whose it is.
+    Whole(Arc<ApiResource>, Box<DynamicObject>),
+}
+
+impl WatchedKind {
+    pub(super) fn of(watch: &GroupVersionKind) -> Self {
+        Self {
+            group: watch.group.clone(),
+            version: watch.version.clone(),
+            kind: watch.kind.clone(),
+        }
+    }
+}
+
+impl HealthChecks {
+    /// Adds those of the watch on a kind of custom resources.
+    pub fn add(&mut self, watch: &GroupVersionKind, checks: &[HealthCheck]) {
+        if !checks.is_empty() {
+            self.0.insert(WatchedKind::of(watch), checks.to_owned());
+        }
+    }
+
+    /// Whether a watch has one for this kind.
+    pub(super) fn has(&self, group: &str, kind: &str) -> bool {
+        self.0.values().flatten().any(|check| check.is_for(group, kind))
+    }
+
+    /// The one that a watch has for a kind.
+    fn get(&self, watch: Option<&WatchedKind>, group: &str, kind: &str) -> Option<&HealthCheck> {
+        let mut checks = self.0.get(watch?)?.iter();
+        checks.find(|check| check.is_for(group, kind))
+    }
+}
+
+impl Arrived {
+    /// An object of a kind that says nothing of its health.
+    pub(super) fn unjudged(metadata: ObjectMeta) -> Self {
+        Self::Reduced(Box::new(metadata), Said::default())
+    }
+
+    pub(super) fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Self::Reduced(metadata, _) => metadata,
+            Self::Whole(_, object) => &object.metadata,
+        }
+    }
+}
+
+impl Dependents {
+    /// Whether objects of a kind are judged by anybody, so that all of them is to be read.
+    pub(super) fn judges(&self, scope: &Scope) -> bool {
+        has_health(&scope.group, &scope.kind) || self.checks.has(&scope.group, &scope.kind)
+    }
+
+    /// What is kept of an object until it is looked at.
+    pub(super) fn arrived(&self, scope: &Scope, api: &Arc<ApiResource>, object: DynamicObject) -> Arrived {
+        if self.checks.has(&scope.group, &scope.kind) {
+            return Arrived::Whole(Arc::clone(api), Box::new(object));
+        }
+        let said = by_kstatus(scope, &object);
+        Arrived::Reduced(Box::new(object.metadata), said)
+    }
+
+    /// What an object of this owner says, and the state under the lock in which that is so.
+    pub(super) fn judge(
+        &self,
+        scope: &Scope,
+        owner: &str,
+        arrived: &Arrived,
+    ) -> (Said, MutexGuard<'_, State>) {
+        let (api, object) = match arrived {
+            Arrived::Reduced(_, said) => return (said.clone(), self.lock()),
+            Arrived::Whole(api, object) => (api, object),
+        };
+        let mut watch = self.lock().known.watch_of(owner).cloned();
+        loop {
+            let mut said = by_kstatus(scope, object);
+            if let Some(check) = self.checks.get(watch.as_ref(), &scope.group, &scope.kind) {
+                said.health = Some(checked(check, api, object));
+            }
+            let state = self.lock();
+            // The owner may have become known meanwhile, or be another watch's.
+            if state.known.watch_of(owner) == watch.as_ref() {
+                return (said, state);
+            }
+            watch = state.known.watch_of(owner).cloned();
+        }
+    }
+}
+
+fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
+    let (group, kind) = (&scope.group, &scope.kind);
+    Said {
+        health: health(group, kind, object.metadata.generation, &object.data),
+        has_ended: has_ended(group, kind, &object.data),
+    }
+}
