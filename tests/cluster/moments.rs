@@ -418,6 +418,34 @@ async fn failures_are_told_of_at_once_and_a_release_outlasts_some() {
 }
 
 #[tokio::test]
+async fn what_a_revision_waits_for_is_told() {
+    let Some(moments) = Moments::new("what_a_revision_waits_for").await else {
+        return;
+    };
+    let bench = moments.bench();
+    let entry = |more: &str| {
+        let group = &bench.group;
+        bench.watches(&format!(
+            "- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n{more}"
+        ));
+    };
+    entry(
+        "  stages:\n  - {name: run, objects: [{kind: Deployment}], timeout: 8s}\n  - {name: serve, objects: [{kind: Service}], \
+         approve: true}\n",
+    );
+    moments.lane.start().await;
+    moments.apply(json!({"replicas": 1})).await;
+    moments.at("a stage is not ready").await;
+    moments.at("a stage was not ready in time").await;
+    moments.annotate("steersman.dev/skip-stage", "1/run".into()).await;
+    moments.at("a stage waits for somebody's word").await;
+    moments
+        .annotate("steersman.dev/approve-stage", "1/serve".into())
+        .await;
+    bench.wait_revision("shop", 1).await;
+}
+
+#[tokio::test]
 async fn what_others_have_begun_or_made_is_told_of_when_it_is_taken_up() {
     let Some(moments) = Moments::new("what_others_have_begun").await else {
         return;
