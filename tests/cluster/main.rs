@@ -8,6 +8,7 @@
 mod applying;
 mod bad_inputs;
 mod bench;
+mod claims;
 mod compat;
 mod concurrency;
 mod conflicts;

@@ -40,6 +40,8 @@ pub struct Watch {
     pub crds: CrdPolicy,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
+    /// Whether the claims of a `StatefulSet` are expanded where one of its claim templates grows (`expandClaims`).
+    pub expand_claims: bool,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// In which order objects are applied, and what is waited for.

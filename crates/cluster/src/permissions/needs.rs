@@ -28,6 +28,7 @@ pub fn options(watch: &Watch, known: Known, allow_escalation: bool) -> Options {
     Options {
         allow_escalation,
         ignores_dependents: !watch.watch_dependents,
+        expands_claims: watch.expand_claims,
         acts_as: watch.service_account.clone().map(ActsAs::Account),
         known,
     }

@@ -227,6 +227,11 @@ impl ReconcileError {
             self,
             Self::Hook(HookError::Exists { .. } | HookError::Kept { .. })
         );
+        let of_claims = matches!(
+            self,
+            Self::Apply(ApplyError::Claims { source, .. }) | Self::Drift(ApplyError::Claims { source, .. })
+                if source.needs_change()
+        );
         let refused = self.request().is_some_and(RequestError::is_about_a_field);
         let was_so = matches!(
             self,
@@ -237,7 +242,7 @@ impl ReconcileError {
         );
         // They may become ready, and then it goes on.
         let is_unready = matches!(self, Self::Unready { .. });
-        self.is_stalled() || damaged || has_run || refused || was_so || is_unready
+        self.is_stalled() || damaged || has_run || of_claims || refused || was_so || is_unready
     }
 
     /// Whether only other inputs help.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Discovery;
-use steersman_model::{Change, ChangeSet, Inputs, ObjectId, ReleaseStatus, RenderedObject};
+use steersman_model::{Change, ChangeSet, ClaimChange, Inputs, ObjectId, ReleaseStatus, RenderedObject};
 use steersman_watches::controls::DeletionPolicy;
 
 use super::ReconcileSettings;
@@ -19,8 +19,8 @@ use super::session::Session;
 use super::staged::Staged;
 use super::unfinished::Stage;
 use crate::apply::{
-    Applier, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
-    event_name, hooks_in_order, is_ours_to_run,
+    Applier, ApplyOptions, ClaimNotes, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft,
+    ObjectsOwned, PruneError, event_name, hooks_in_order, is_ours_to_run,
 };
 use crate::release::{HookRecord, Journal, Stored};
 use crate::status::{EventReason, ReleaseReport};
@@ -504,6 +504,18 @@ impl Executor {
         Ok(identities)
     }
 
+    /// Says in events what was done about claims, whatever has become of the rest.
+    pub(super) fn tell_of_claims(&self, session: &Session, notes: ClaimNotes) {
+        let changes = notes.into_changes();
+        let told: Vec<String> = changes
+            .iter()
+            .map(|(id, change)| format!("{id} {change}"))
+            .collect();
+        for ((_, change), message) in changes.iter().zip(session.redactor.mask_all_own(&told)) {
+            self.recorder.event(session, reason_of(change), &message);
+        }
+    }
+
     /// Says in events what was done to objects that the server did not take as they are.
     pub(super) fn note_changes(&self, session: &Session, changes: &ChangeSet) {
         let recreated = changes
@@ -522,5 +534,12 @@ impl Executor {
         for message in session.redactor.mask_all(&mended.collect::<Vec<_>>()) {
             self.recorder.event(session, EventReason::ObjectMended, &message);
         }
+    }
+}
+
+fn reason_of(change: &ClaimChange) -> EventReason {
+    match change {
+        ClaimChange::Expanded { .. } => EventReason::ClaimExpanded,
+        ClaimChange::Kept { .. } => EventReason::ClaimKept,
     }
 }

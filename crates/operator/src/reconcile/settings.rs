@@ -14,7 +14,7 @@ use steersman_watches::order::Order;
 use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HealthCheck, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::apply::Applier;
+use crate::apply::{Applier, ClaimPolicy};
 use crate::budget::Budget;
 use crate::dependents::{Dependents, Interests};
 use crate::release::ReleasePolicy;
@@ -106,6 +106,8 @@ pub struct ReconcileSettings {
     pub crds: CrdPolicy,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
+    /// Whether claims grow with the templates that they were made from.
+    pub expand_claims: bool,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// In which order objects are applied, and what is waited for.
@@ -135,6 +137,24 @@ impl ReconcileSettings {
         checks.any(|check| check.is_for(&id.group, &id.kind)) || has_health(&id.group, &id.kind)
     }
 
+    /// What becomes of claims in a revision that is another than the one in effect.
+    pub(super) fn claims_of_new(&self) -> ClaimPolicy {
+        if self.expand_claims {
+            ClaimPolicy::Expand
+        } else {
+            ClaimPolicy::Leave
+        }
+    }
+
+    /// What becomes of claims where a revision is applied again that was in effect: they may have grown since.
+    pub(super) fn claims_of_former(&self) -> ClaimPolicy {
+        if self.expand_claims {
+            ClaimPolicy::ExpandOrKeep
+        } else {
+            ClaimPolicy::Leave
+        }
+    }
+
     /// What a watch says, and Helm's own defaults for the rest.
     pub fn new(watch: &Watch) -> Self {
         Self {
@@ -149,6 +169,7 @@ impl ReconcileSettings {
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
             crds: watch.crds,
             conflicts: watch.conflicts,
+            expand_claims: watch.expand_claims,
             drift: watch.drift.clone(),
             order: watch.order.clone(),
             watch_dependents: watch.watch_dependents,

@@ -7,6 +7,7 @@ use super::executor::Executor;
 use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
+use crate::apply::{ApplyOptions, ClaimNotes};
 use crate::release::{Journal, Position, StageRecord};
 use crate::status::EventReason;
 use crate::telemetry::step;
@@ -131,8 +132,15 @@ impl<'a> Staged<'a> {
     }
 
     async fn apply_part(&self, objects: Vec<RenderedObject>) -> Result<ChangeSet, ReconcileError> {
-        let (owner, options) = (&self.session.owner, self.plan.options());
-        Ok(self.executor.applier.apply_with(owner, objects, options).await?)
+        let notes = ClaimNotes::default();
+        let options = ApplyOptions {
+            claim_notes: Some(&notes),
+            ..self.plan.options()
+        };
+        let applier = &self.executor.applier;
+        let applied = applier.apply_with(&self.session.owner, objects, options).await;
+        self.executor.tell_of_claims(self.session, notes);
+        Ok(applied?)
     }
 
     fn change(&mut self, place: usize, change: impl FnOnce(&mut StageRecord)) {

@@ -69,6 +69,10 @@ pub enum EventReason {
     ObjectMended,
     /// An object was deleted and created again.
     ObjectRecreated,
+    /// A claim of a StatefulSet was expanded, as its template grew.
+    ClaimExpanded,
+    /// A claim template asks for less, and claims stay as they are.
+    ClaimKept,
     /// Values of watches.yaml win over the spec. helm-operator's.
     OverrideValuesInUse,
     /// A hook of a release that is deleted is out of the bounds of its watch, and did not run.
@@ -91,7 +95,7 @@ pub enum EventReason {
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -105,6 +109,8 @@ impl EventReason {
         Self::DriftFight,
         Self::ObjectMended,
         Self::ObjectRecreated,
+        Self::ClaimExpanded,
+        Self::ClaimKept,
         Self::OverrideValuesInUse,
         Self::HookLeftOut,
         Self::HistoryUnreadable,
@@ -132,6 +138,8 @@ impl EventReason {
             Self::DriftFight => "DriftFight",
             Self::ObjectMended => "ObjectMended",
             Self::ObjectRecreated => "ObjectRecreated",
+            Self::ClaimExpanded => "ClaimExpanded",
+            Self::ClaimKept => "ClaimKept",
             Self::OverrideValuesInUse => "OverrideValuesInUse",
             Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
@@ -157,6 +165,8 @@ impl EventReason {
             | Self::StageReady
             | Self::StageSkipped
             | Self::ApprovalRequired
+            | Self::ClaimExpanded
+            | Self::ClaimKept
             | Self::RunSucceeded => EventKind::Normal,
             Self::ReleaseFailed
             | Self::ReleaseStalled

@@ -83,6 +83,8 @@ pub struct Watched {
     pub release_namespace: Option<String>,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
+    /// Whether claims of sets are expanded (`expandClaims: true`).
+    pub expands_claims: bool,
     /// The ServiceAccount as which releases are made, if the entry names one.
     pub service_account: Option<String>,
     /// Whether the entry says what releases may have and look up (`confine`).
@@ -119,6 +121,7 @@ pub struct Watched {
 ///     overrides: Values::new(),
 ///     release_namespace: None,
 ///     ignores_dependents: false,
+///     expands_claims: false,
 ///     service_account: None,
 ///     is_confined: false,
 ///     checked_kinds: Vec::new(),

@@ -65,6 +65,8 @@ pub struct Options {
     pub allow_escalation: bool,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
+    /// Whether the claims of a `StatefulSet` are expanded where one of its claim templates grows (`expandClaims: true`).
+    pub expands_claims: bool,
     /// As which ServiceAccount releases are made; `None` for the operator itself.
     pub acts_as: Option<ActsAs>,
     /// Resources of kinds that neither Kubernetes nor the chart defines, by group and kind, as the cluster names them.

@@ -33,6 +33,7 @@ const FIELDS: &[&str] = &[
     "driftDetection",
     "crds",
     "conflicts",
+    "expandClaims",
     "reuseValues",
     "manifestInStatus",
     "serviceAccountName",
@@ -95,6 +96,7 @@ impl Loader<'_> {
             reuse_values: self.switch(&fields, "reuseValues"),
             manifest_in_status: self.switch(&fields, "manifestInStatus"),
         };
+        let expand_claims = self.expand_claims(&fields, confinement.as_ref());
         let (chart, chart_path) = chart?;
         Some(Watch {
             gvk: gvk?,
@@ -110,6 +112,7 @@ impl Loader<'_> {
             release_namespace,
             crds,
             conflicts,
+            expand_claims,
             compat,
             drift,
             order,

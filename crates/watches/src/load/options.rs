@@ -7,7 +7,7 @@ use steersman_yaml::Content;
 
 use super::entry::Loader;
 use super::fields::Fields;
-use crate::{ConflictPolicy, CrdPolicy};
+use crate::{Confinement, ConflictPolicy, CrdPolicy};
 
 impl Loader<'_> {
     pub(super) fn reconcile_period(&mut self, fields: &Fields<'_>) -> Option<Duration> {
@@ -70,6 +70,17 @@ impl Loader<'_> {
                 ConflictPolicy::default()
             }
         }
+    }
+
+    /// Claims are no objects of a release, but are changed for one: what confines the kinds of these counts for them, too.
+    pub(super) fn expand_claims(&mut self, fields: &Fields<'_>, confinement: Option<&Confinement>) -> bool {
+        let expands = self.switch(fields, "expandClaims");
+        let admitted = confinement.map_or(Ok(()), |bounds| bounds.admit_kind("", "PersistentVolumeClaim"));
+        if let (true, Err(reason), Some((_, node))) = (expands, admitted, fields.get("expandClaims")) {
+            let message = format!("no PersistentVolumeClaim may be changed: {reason}");
+            self.findings.problem(node, &fields.key("expandClaims"), message);
+        }
+        expands
     }
 
     pub(super) fn max_concurrent_reconciles(&mut self, fields: &Fields<'_>) -> Option<usize> {

@@ -146,6 +146,7 @@ mod tests {
             replaced: Vec::new(),
             former_managers: None,
             recreate: false,
+            claims: crate::apply::ClaimPolicy::Leave,
             conflicts: ConflictPolicy::Overwrite,
             prune: PruneScope::default(),
         }

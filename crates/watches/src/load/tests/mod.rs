@@ -61,6 +61,9 @@ fn describe(watches: &Watches) -> String {
         if watch.conflicts == crate::ConflictPolicy::Fail {
             text.push_str("conflicts fail ");
         }
+        if watch.expand_claims {
+            text.push_str("claims grow ");
+        }
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
@@ -112,6 +115,7 @@ fn every_field_is_read() {
   releaseNamespace: sites
   crds: create-replace
   conflicts: fail
+  expandClaims: true
   reuseValues: true
   manifestInStatus: true
   selector:
@@ -129,7 +133,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: as of old crds=CreateReplace conflicts fail 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
+            releases in sites: as of old crds=CreateReplace conflicts fail claims grow 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
         "#]],
     );
 }
@@ -477,6 +481,8 @@ fn drift_detection_is_read_as_flux_writes_it() {
   chart: CHART
   crds: replace
   conflicts: theirs
+  expandClaims: true
+  confine: {kinds: {allow: ['*.apps']}}
   driftDetection:
     mode: sometimes
     modus: warn
@@ -488,13 +494,14 @@ fn drift_detection_is_read_as_flux_writes_it() {
         &expect![[r"
             DIR/watches.yaml:6:9: [0].crds: `replace` is none of `create`, `create-replace`, `skip`
             DIR/watches.yaml:7:14: [0].conflicts: `theirs` is none of `overwrite`, `fail`
-            DIR/watches.yaml:9:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
-            DIR/watches.yaml:12:7: [0].driftDetection.ignore[0]: `paths` is missing
-            DIR/watches.yaml:12:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
-            DIR/watches.yaml:13:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
-            DIR/watches.yaml:13:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
-            DIR/watches.yaml:13:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
-            DIR/watches.yaml:14:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
+            DIR/watches.yaml:8:17: [0].expandClaims: no PersistentVolumeClaim may be changed: `confine.kinds.allow` of the watch has no `PersistentVolumeClaim`
+            DIR/watches.yaml:11:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
+            DIR/watches.yaml:14:7: [0].driftDetection.ignore[0]: `paths` is missing
+            DIR/watches.yaml:14:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
+            DIR/watches.yaml:15:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
+            DIR/watches.yaml:15:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
+            DIR/watches.yaml:15:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
+            DIR/watches.yaml:16:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
         "]],
     );
 }
@@ -672,9 +679,9 @@ fn a_health_check_is_read() {
         "- version: v1\n  kind: Web\n  chart: CHART\n  healthChecks:\n  - apiVersion: a.com/v1\n    kind: Db\n    \
          current: status.ready == true\n    failed: 'has(status.error)'\n  - {apiVersion: v1, kind: Pod, current: \
          'true', inProgress: ''}\n",
-        &expect![[r#"
+        &expect![[r"
             1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
-        "#]],
+        "]],
     );
 }
 
@@ -685,7 +692,7 @@ fn all_that_is_wrong_with_health_checks_is_said() {
          'a ==', failed: 'reddy(a)'}\n  - {apiVersion: a.com/v1, kind: Cache, current: a, inProgres: b}\n  - \
          {apiVersion: a.com/v2, kind: Cache, current: a}\n  - {kind: db, current: [a]}\n  - {apiVersion: a/b/c, kind: \
          Db}\n  - nothing\n- {version: v1, kind: Site, chart: CHART, healthChecks: {a: b}}\n",
-        &expect![[r#"
+        &expect![[r"
             DIR/watches.yaml:5:47: [0].healthChecks[0].current: no expression: syntax error: mismatched input '<EOF>' expecting expression at column 5
             DIR/watches.yaml:5:63: [0].healthChecks[0].failed: no expression: the function `reddy` is not known
             DIR/watches.yaml:6:53: [0].healthChecks[1].inProgres: unknown field; did you mean `inProgress`?
@@ -696,6 +703,6 @@ fn all_that_is_wrong_with_health_checks_is_said() {
             DIR/watches.yaml:9:18: [0].healthChecks[4].apiVersion: `a/b/c` is no apiVersion such as `example.com/v1`
             DIR/watches.yaml:10:5: [0].healthChecks[5]: expected a map, found the text `nothing`
             DIR/watches.yaml:11:71: [1].healthChecks: expected a list of health checks, found a map
-        "#]],
+        "]],
     );
 }
