@@ -131,28 +131,28 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
     Ok(revision)
 }
 
-/// The revision of the resource that has this stage, in one of these states.
-fn revision_of(object: &DynamicObject, stage: &str, states: &[&str]) -> Result<u64, Failure> {
-    let stages = object.data.pointer("/status/stages").and_then(Value::as_array);
-    let stages = stages.map(Vec::as_slice).unwrap_or_default();
-    let text = |stage: &Value, key: &str| stage[key].as_str().unwrap_or_default().to_owned();
-    let Some(found) = stages.iter().find(|one| text(one, "name") == stage) else {
-        let names: Vec<String> = stages.iter().map(|one| text(one, "name")).collect();
+/// The revision of the resource that has a stage of this name, in one of these states.
+fn revision_of(object: &DynamicObject, name: &str, wanted: &[&str]) -> Result<u64, Failure> {
+    let all = object.data.pointer("/status/stages").and_then(Value::as_array);
+    let all = all.map(Vec::as_slice).unwrap_or_default();
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let Some(found) = all.iter().find(|one| text(one, "name") == name) else {
+        let names: Vec<String> = all.iter().map(|one| text(one, "name")).collect();
         let hint = if names.is_empty() {
             "its status says of no stages".to_owned()
         } else {
             format!("there are {}", harmless(&names.join(", ")))
         };
-        let error = anyhow!("there is no stage `{}`", stage.escape_debug());
+        let error = anyhow!("there is no stage `{}`", name.escape_debug());
         return Err(Failure::failed(error, Some(hint)));
     };
-    let state = text(found, "state");
+    let is_now = text(found, "state");
     let revision = found["revision"].as_u64();
-    match revision.filter(|_| states.contains(&state.as_str())) {
+    match revision.filter(|_| wanted.contains(&is_now.as_str())) {
         Some(revision) => Ok(revision),
         None => Err(Failure::failed(
-            anyhow!("stage `{}` is {}", stage.escape_debug(), harmless(&state)),
-            Some(format!("this is for one that is {}", states.join(" or "))),
+            anyhow!("stage `{}` is {}", name.escape_debug(), harmless(&is_now)),
+            Some(format!("this is for one that is {}", wanted.join(" or "))),
         )),
     }
 }

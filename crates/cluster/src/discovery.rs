@@ -416,6 +416,7 @@ mod tests {
             let resource = Resource {
                 api: ApiResource::from_gvk_with_plural(&gvk, plural),
                 namespaced: true,
+                has_status: false,
             };
             let names = Names {
                 singular: format!("{}-one", kind.to_lowercase()),

@@ -99,9 +99,8 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
 /// What would become of the claims of a set, a line for each.
 fn claims(object: &ObjectDryRun) -> String {
     let lines = object.claims.iter();
-    lines
-        .map(|claim| format!("  {}\n", harmless(&claim.to_string())))
-        .collect()
+    let lines = lines.map(|claim| ["  ", &harmless(&claim.to_string()), "\n"].concat());
+    lines.collect()
 }
 
 /// The unified diff of two states of an object.

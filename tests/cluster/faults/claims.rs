@@ -19,7 +19,9 @@ struct Target {
 }
 
 /// What happens at a write, by name.
-const EFFECTS: [(&str, fn(Fault) -> Fault); 5] = [
+type NamedFault = (&'static str, fn(Fault) -> Fault);
+
+const EFFECTS: [NamedFault; 5] = [
     ("killed before", Fault::kill_before),
     ("killed after", Fault::kill_after),
     ("lost", Fault::lose_answer),

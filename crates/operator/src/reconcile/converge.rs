@@ -36,9 +36,6 @@ const MAX_ACTIONS: usize = 5;
 /// How soon to look again at what a deletion waits for, if nothing happens before.
 pub(crate) const UNINSTALL_POLL: Duration = Duration::from_secs(5);
 
-/// How soon to look again at a stage whose objects wake nobody, as the watch wants it.
-const GATE_POLL: Duration = Duration::from_secs(5);
-
 /// What a reconcile has come to.
 pub(super) struct Converged {
     /// The session, with the resource as it is now.
@@ -203,8 +200,7 @@ impl Reconciler {
         };
         let left = gate.deadline().filter(|deadline| *deadline > now);
         let left = left.and_then(|deadline| Duration::try_from(deadline.duration_since(now)).ok());
-        let unwatched = (!self.settings.watch_dependents).then_some(GATE_POLL);
-        let next = left.into_iter().chain(unwatched).min();
+        let next = left.into_iter().chain(self.settings.gate_poll).min();
         end(gate.report(cache, now), next.map_or(Next::Period, Next::After))
     }
 

@@ -19,8 +19,8 @@ use super::session::Session;
 use super::staged::Staged;
 use super::unfinished::Stage;
 use crate::apply::{
-    Applier, ApplyOptions, ClaimNotes, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft,
-    ObjectsOwned, PruneError, event_name, hooks_in_order, is_ours_to_run,
+    Applier, ClaimNotes, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft, ObjectsOwned,
+    PruneError, event_name, hooks_in_order, is_ours_to_run,
 };
 use crate::release::{HookRecord, Journal, Stored};
 use crate::status::{EventReason, ReleaseReport};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::Client;
@@ -23,6 +24,9 @@ use crate::status::{Events, has_health};
 
 /// A cluster-scoped custom resource has its release here, unless its watch names another namespace.
 const CLUSTER_RELEASE_NAMESPACE: &str = "default";
+
+/// How soon a stage is looked at again whose objects wake nobody.
+const GATE_POLL: Duration = Duration::from_secs(5);
 
 /// What all reconcilers share.
 #[derive(Clone)]
@@ -112,8 +116,8 @@ pub struct ReconcileSettings {
     pub drift: DriftDetection,
     /// In which order objects are applied, and what is waited for.
     pub order: Order,
-    /// Whether a change of a released object leads to a reconcile.
-    pub watch_dependents: bool,
+    /// How soon a stage is looked at again, where its objects wake nobody, as the watch wants it.
+    pub gate_poll: Option<Duration>,
     /// How objects of some kinds are judged instead of by kstatus' rules.
     pub health_checks: Vec<HealthCheck>,
     /// What is done as helm-operator does it, on request.
@@ -172,7 +176,7 @@ impl ReconcileSettings {
             expand_claims: watch.expand_claims,
             drift: watch.drift.clone(),
             order: watch.order.clone(),
-            watch_dependents: watch.watch_dependents,
+            gate_poll: (!watch.watch_dependents).then_some(GATE_POLL),
             health_checks: watch.health_checks.clone(),
             compat: watch.compat,
             service_account: watch.service_account.clone(),

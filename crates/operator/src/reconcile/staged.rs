@@ -137,10 +137,10 @@ impl<'a> Staged<'a> {
             claim_notes: Some(&notes),
             ..self.plan.options()
         };
-        let applier = &self.executor.applier;
-        let applied = applier.apply_with(&self.session.owner, objects, options).await;
+        let owner = &self.session.owner;
+        let changes = self.executor.applier.apply_with(owner, objects, options).await;
         self.executor.tell_of_claims(self.session, notes);
-        Ok(applied?)
+        Ok(changes?)
     }
 
     fn change(&mut self, place: usize, change: impl FnOnce(&mut StageRecord)) {
