@@ -42,7 +42,7 @@ enum Word {
     Retry(Of),
 }
 
-/// Which stage.
+/// Which one, of which resource.
 #[derive(Debug, clap::Args)]
 struct Of {
     /// The custom resource: KIND/NAME

@@ -65,7 +65,7 @@ impl HealthChecks {
         self.0.values().flatten().any(|check| check.is_for(group, kind))
     }
 
-    /// The one that a watch has for a kind.
+    /// That of a watch for objects of a kind; the version does not count.
     fn get(&self, watch: Option<&WatchedKind>, group: &str, kind: &str) -> Option<&HealthCheck> {
         let mut checks = self.0.get(watch?)?.iter();
         checks.find(|check| check.is_for(group, kind))
