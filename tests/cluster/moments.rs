@@ -430,17 +430,23 @@ async fn what_a_revision_waits_for_is_told() {
         ));
     };
     entry(
-        "  stages:\n  - {name: run, objects: [{kind: Deployment}], timeout: 8s}\n  - {name: serve, objects: [{kind: Service}], \
+        "  stages:\n  - {name: run, objects: [{kind: Deployment}]}\n  - {name: serve, objects: [{kind: Service}], \
          approve: true}\n",
     );
     moments.lane.start().await;
     moments.apply(json!({"replicas": 1})).await;
     moments.at("a stage is not ready").await;
-    moments.at("a stage was not ready in time").await;
+    let late = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web", "spec": {"replicas": 1},
+        "metadata": {"name": "late", "annotations": {"steersman.dev/wait": "1s"}}});
+    bench.create(&bench.webs(), late).await;
+    moments.at_of("late", "a stage was not ready in time").await;
     moments.annotate("steersman.dev/skip-stage", "1/run".into()).await;
     moments.at("a stage waits for somebody's word").await;
     moments
         .annotate("steersman.dev/approve-stage", "1/serve".into())
+        .await;
+    moments
+        .annotate("steersman.dev/skip-stage", "1/serve".into())
         .await;
     bench.wait_revision("shop", 1).await;
 }

@@ -96,6 +96,7 @@ async fn a_stage_waits_for_somebodys_word() {
     annotate(&bench, "site", "steersman.dev/approve-stage", "2/b").await;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!is_there(&bench, "site-b-1").await, "another revision is meant");
+    let site = format!("webs.{}/site", bench.group);
     let say = |words: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_steersman"));
         let command = command
@@ -107,9 +108,9 @@ async fn a_stage_waits_for_somebodys_word() {
         let text = [output.stdout, output.stderr].concat();
         (output.status.success(), String::from_utf8(text).unwrap())
     };
-    let (said, text) = say(&["skip", "web/site", "b"]);
+    let (said, text) = say(&["skip", &site, "b"]);
     assert!(!said && text.contains("stage `b` is ApprovalRequired"), "{text}");
-    let (said, text) = say(&["approve", "web/site", "b"]);
+    let (said, text) = say(&["approve", &site, "b"]);
     assert!(said && text.contains("stage b of revision 1 may begin"), "{text}");
     give_address(&bench, "site-b-1").await;
     give_address(&bench, "site-c-1").await;
