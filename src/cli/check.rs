@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use steersman_chart::{Capabilities, KubeVersion};
+use steersman_cluster::permissions::references;
 use steersman_model::Environment;
 use steersman_project::check::{
     AnsibleWatched, Deployed, Finding, Manifests, Project, Severity, Watched, check, required_collections,
@@ -254,6 +255,7 @@ fn watched(watch: &Watch) -> Watched {
         ignores_dependents: !watch.watch_dependents,
         service_account: watch.service_account.clone(),
         is_confined: watch.confinement.is_some(),
+        references: references(watch),
         checked_kinds: watch
             .health_checks
             .iter()

@@ -58,6 +58,7 @@ mod order;
 mod own_secrets;
 mod public_charts;
 mod records;
+mod references;
 mod refusals;
 mod requests;
 mod roles;

@@ -385,6 +385,14 @@ impl Known {
         }
     }
 
+    /// Has the owner's reconcile follow for something else than its objects.
+    pub(super) fn rouse(&self, owner: &str, pause: Duration) {
+        let known = self.owners.get(owner);
+        if let Some(waker) = known.and_then(|known| known.route.as_ref()) {
+            (waker.wake)(pause);
+        }
+    }
+
     /// Somebody gave the object another owner's mark: its former owner has lost it.
     pub(super) fn take_from_others(&mut self, owner: &str, id: &ObjectId) {
         for (other, known) in &mut self.owners {

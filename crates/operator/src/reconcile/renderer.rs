@@ -13,6 +13,7 @@ use steersman_cluster::discovery::Discovery;
 use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::Revision;
 use steersman_watches::Confinement;
+use steersman_watches::values::ValuesError;
 use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
@@ -77,6 +78,9 @@ impl Renderer {
         operation: Operation,
         twice: bool,
     ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
+        if !prepared.is_whole {
+            return Err(ReconcileError::Values(ValuesError::Incomplete));
+        }
         let chart = self.chart.clone();
         let values = prepared.values.clone();
         let release = ReleaseInfo {

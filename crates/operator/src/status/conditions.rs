@@ -88,6 +88,8 @@ pub enum Reason {
     DependentsFailed,
     /// Something is being done for the release.
     Progressing,
+    /// Another revision waits for what the release depends on.
+    DependencyNotReady,
     /// The last attempt failed; another one follows.
     ProgressingWithRetry,
     /// The chart can't be rendered with these values.
@@ -118,6 +120,7 @@ impl Reason {
             Self::DependentsProgressing => "DependentsProgressing",
             Self::DependentsFailed => "DependentsFailed",
             Self::Progressing => "Progressing",
+            Self::DependencyNotReady => "DependencyNotReady",
             Self::ProgressingWithRetry => "ProgressingWithRetry",
             Self::RenderFailed => "RenderFailed",
             Self::Uninstalling => "Uninstalling",

@@ -13,6 +13,8 @@ use super::health::HealthSummary;
 pub enum ReleaseReport {
     /// This is being done, for people. It is said before the first object is written.
     Progressing(String),
+    /// Another revision waits for what the release depends on, for people.
+    DependencyNotReady(String),
     /// A revision is deployed, now or since long.
     Deployed(Deployed),
     /// Something failed.

@@ -30,10 +30,9 @@ pub(super) struct Before<'a> {
     pub(super) now: Timestamp,
 }
 
-/// Something is being done; whether anything is deployed, and what failed last, stays as it is.
-pub(super) fn progressing_conditions(message: &str) -> Vec<ConditionChange> {
+/// Something is being done or waited for; whether anything is deployed, and what failed last, stays as it is.
+pub(super) fn progressing_conditions(reason: Reason, message: &str) -> Vec<ConditionChange> {
     let message = limited(message);
-    let reason = Reason::Progressing;
     let mut conditions = of_helm_operator();
     conditions.push(Set(Condition::fails(
         ConditionType::Ready,
