@@ -564,9 +564,9 @@ fn a_health_check_is_read() {
         "- version: v1\n  kind: Web\n  chart: CHART\n  healthChecks:\n  - apiVersion: a.com/v1\n    kind: Db\n    \
          current: status.ready == true\n    failed: 'has(status.error)'\n  - {apiVersion: v1, kind: Pod, current: \
          'true', inProgress: ''}\n",
-        &expect![[r#"
+        &expect![[r"
             1 v1 Web: chart=web override={} dependents=true selector= period=None limit=None
-        "#]],
+        "]],
     );
 }
 
@@ -577,7 +577,7 @@ fn all_that_is_wrong_with_health_checks_is_said() {
          'a ==', failed: 'reddy(a)'}\n  - {apiVersion: a.com/v1, kind: Cache, current: a, inProgres: b}\n  - \
          {apiVersion: a.com/v2, kind: Cache, current: a}\n  - {kind: db, current: [a]}\n  - {apiVersion: a/b/c, kind: \
          Db}\n  - nothing\n- {version: v1, kind: Site, chart: CHART, healthChecks: {a: b}}\n",
-        &expect![[r#"
+        &expect![[r"
             DIR/watches.yaml:5:47: [0].healthChecks[0].current: no expression: syntax error: mismatched input '<EOF>' expecting expression at column 5
             DIR/watches.yaml:5:63: [0].healthChecks[0].failed: no expression: the function `reddy` is not known
             DIR/watches.yaml:6:53: [0].healthChecks[1].inProgres: unknown field; did you mean `inProgress`?
@@ -588,6 +588,6 @@ fn all_that_is_wrong_with_health_checks_is_said() {
             DIR/watches.yaml:9:18: [0].healthChecks[4].apiVersion: `a/b/c` is no apiVersion such as `example.com/v1`
             DIR/watches.yaml:10:5: [0].healthChecks[5]: expected a map, found the text `nothing`
             DIR/watches.yaml:11:71: [1].healthChecks: expected a list of health checks, found a map
-        "#]],
+        "]],
     );
 }
