@@ -32,6 +32,7 @@ mod show;
 mod status;
 mod style;
 mod template;
+mod test_release;
 mod undeploy;
 
 use std::ffi::OsString;
@@ -88,6 +89,8 @@ enum Command {
     Diff(Box<diff::Args>),
     /// Show a release with the health of its objects
     Status(status::Args),
+    /// Have the operator run the tests of a release, as with `helm test`
+    TestRelease(test_release::Args),
     /// Print what brings the operator of a project into a cluster
     Manifests(manifests::Args),
     /// Bring the operator of a project into a cluster
@@ -179,6 +182,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Run(arguments) => run::exec(*arguments, &environment, program),
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
+        Command::TestRelease(arguments) => test_release::exec(&arguments, &environment),
         Command::Manifests(arguments) => manifests::exec(&arguments, &environment),
         Command::Deploy(arguments) => deploy::exec(&arguments, &environment),
         Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),

@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["init", "create", "crd", "rbac", "check", "build", "bundle"],
     ),
     ("In a cluster", &["manifests", "deploy", "undeploy", "migrate"]),
-    ("While it runs", &["run", "diff", "status"]),
+    ("While it runs", &["run", "diff", "status", "test-release"]),
     ("Charts", &["template", "lint", "show", "dependency", "functions"]),
     ("This program", &["completion", "man", "version", "help"]),
 ];

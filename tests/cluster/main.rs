@@ -8,6 +8,7 @@
 mod applying;
 mod bad_inputs;
 mod bench;
+mod claims;
 mod compat;
 mod concurrency;
 mod conflicts;
@@ -58,6 +59,7 @@ mod own_secrets;
 mod public_charts;
 mod records;
 mod refusals;
+mod release_tests;
 mod requests;
 mod roles;
 mod rollback;

@@ -303,6 +303,15 @@ async fn a_release_is_told_of_from_its_first_moment_to_its_last() {
         .await;
     moments.at("deployed and ready").await;
 
+    moments.apply(json!({"gate": "test", "replicas": 0})).await;
+    moments.at("deployed and ready").await;
+    moments.annotate("steersman.dev/test", "1".into()).await;
+    moments.gate("test", Some(&gate)).await;
+    moments.at("a test of the deployed revision runs").await;
+    moments.open().await;
+    moments.told("shop", "TestSuccess", "succeeded").await;
+    moments.at("deployed and ready").await;
+
     pauses_are_told_of(&moments).await;
     the_end_is_told_of(&moments).await;
     moments.lane.stop().await;

@@ -1,6 +1,7 @@
 //! What applying the objects of a release did, object by object.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::{Digest, ObjectId};
 
@@ -59,6 +60,50 @@ pub struct Applied {
     pub kept: bool,
     /// What was taken out of it so that the server takes it, for people.
     pub mended: Vec<String>,
+}
+
+/// What was done about the claims of a `StatefulSet` whose claim templates ask for another size. Its text goes on after the
+/// set's name.
+///
+/// ```
+/// use steersman_model::ClaimChange;
+///
+/// let change = ClaimChange::Expanded {
+///     claim: "data-store-0".to_owned(),
+///     from: "1Gi".to_owned(),
+///     to: "2Gi".to_owned(),
+/// };
+/// assert_eq!(change.to_string(), "expands claim data-store-0 from 1Gi to 2Gi");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClaimChange {
+    /// A claim asks for more.
+    Expanded {
+        /// Its name; it is in the namespace of its set.
+        claim: String,
+        /// What it has asked for.
+        from: String,
+        /// What it asks for.
+        to: String,
+    },
+    /// The set asks for less, and its claims, and those that it makes, stay as large as before.
+    Kept {
+        /// Their names, in words.
+        claims: String,
+        /// What they ask for.
+        size: String,
+    },
+}
+
+impl fmt::Display for ClaimChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expanded { claim, from, to } => write!(f, "expands claim {claim} from {from} to {to}"),
+            Self::Kept { claims, size } => {
+                write!(f, "keeps {size} for claims ({claims}), as these do not shrink")
+            }
+        }
+    }
 }
 
 /// What an application did, per object.

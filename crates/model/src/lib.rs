@@ -43,7 +43,7 @@ mod suggest;
 pub mod version;
 mod weight;
 
-pub use change::{Applied, Change, ChangeSet, OwnedFields};
+pub use change::{Applied, Change, ChangeSet, ClaimChange, OwnedFields};
 pub use definition::{is_definition, kinds_defined_by};
 pub use digest::{Digest, Inputs, digest_of_json};
 pub use documents::{

@@ -9,7 +9,7 @@
 use expect_test::{Expect, expect};
 use steersman_chart::Chart;
 use steersman_project::CustomKind;
-use steersman_project::rbac::{ActsAs, Granted, Options, RoleOptions, Rules, roles, write};
+use steersman_project::rbac::{ActsAs, Granted, Options, RoleOptions, Rule, Rules, roles, write};
 
 fn rules(templates: &[(&str, &str)], options: &Options) -> Rules {
     let mut files = vec![("Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")];
@@ -227,6 +227,48 @@ fn nothing_is_needed_for_tests() {
         &Options::default(),
         &expect![""],
     );
+    // Where they are run, they are hooks like others.
+    let options = Options {
+        runs_tests: true,
+        ..Options::default()
+    };
+    let hook = test.replace("helm.sh/hook: test", "helm.sh/hook: post-install");
+    let (tests, hooks) = (
+        [("templates/test.yaml", test)],
+        [("templates/test.yaml", hook.as_str())],
+    );
+    let [tests, hooks] = [(&tests, &options), (&hooks, &Options::default())]
+        .map(|(templates, options)| write::block(&rules(templates, options)));
+    assert_eq!(tests, hooks);
+    assert!(tests.contains("  - jobs\n"), "{tests}");
+}
+
+#[test]
+fn claims_of_sets_grow_with_a_rule_of_their_own() {
+    let set = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web}\n";
+    let options = Options {
+        expands_claims: true,
+        ..Options::default()
+    };
+    let verbs = |template: &str, options: &Options| {
+        let rules = rules(&[("templates/a.yaml", template)], options);
+        let of_claims = rules
+            .namespaced()
+            .filter(|rule| rule.resources == ["persistentvolumeclaims"]);
+        of_claims.flat_map(|rule| rule.verbs.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(verbs(set, &options), ["list", "patch"]);
+    assert_eq!(verbs(set, &Options::default()), [""; 0]);
+    assert_eq!(verbs("apiVersion: v1\nkind: Service\n", &options), [""; 0]);
+    // It is the account's where releases are made as one, and the role of the place where the set is.
+    let as_account = Options {
+        acts_as: Some(ActsAs::AnyAccount),
+        ..options.clone()
+    };
+    let rules = rules(&[("templates/a.yaml", set)], &as_account);
+    let is_of_claims = |rule: &&Rule| rule.resources == ["persistentvolumeclaims"];
+    assert_eq!(rules.rules.iter().filter(is_of_claims).count(), 0);
+    assert_eq!(rules.account.iter().filter(is_of_claims).count(), 1);
 }
 
 #[test]

@@ -154,7 +154,11 @@ impl Confinement {
         Err(OutOfBounds::Namespace { allowed })
     }
 
-    fn admit_kind(&self, group: &str, kind: &str) -> Result<(), OutOfBounds> {
+    /// Whether releases may have objects of this kind, wherever these are.
+    ///
+    /// # Errors
+    /// By which rule they may not.
+    pub fn admit_kind(&self, group: &str, kind: &str) -> Result<(), OutOfBounds> {
         // A kind without a group is as narrow as it can be where it allows, and as wide where it denies.
         if let Some(allowed) = &self.allowed_kinds
             && !allowed.iter().any(|pattern| pattern.matches(group, kind, ""))

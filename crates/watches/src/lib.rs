@@ -51,6 +51,6 @@ pub use ansible_paths::AnsiblePaths;
 pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
 pub use error::{Notice, Problem, WatchesError};
 pub use names::is_service_account;
-pub use policy::{ConflictPolicy, CrdPolicy};
+pub use policy::{ConflictPolicy, CrdPolicy, TestPolicy};
 pub use selectors::Selectors;
 pub use watch::{HelmOperatorCompat, Watch, Watches};

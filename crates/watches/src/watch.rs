@@ -11,7 +11,7 @@ use crate::ansible::AnsibleWatch;
 use crate::confinement::Confinement;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
-use crate::policy::{ConflictPolicy, CrdPolicy};
+use crate::policy::{ConflictPolicy, CrdPolicy, TestPolicy};
 
 /// One checked entry of watches.yaml.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,10 @@ pub struct Watch {
     pub crds: CrdPolicy,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
+    /// Whether the claims of a `StatefulSet` are expanded where one of its claim templates grows (`expandClaims`).
+    pub expand_claims: bool,
+    /// When the tests of the chart run, where the entry says something of them.
+    pub tests: Option<TestPolicy>,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// How often each custom resource is reconciled without a change, where the entry says so. Never zero: that

@@ -76,14 +76,16 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
                     harmless(&redactor.mask(&fields.join(", ")))
                 ),
             };
+            let claims = claims(object);
             format!(
-                "  {}  {id}\n{dropped}{hunks}",
+                "  {}  {id}\n{dropped}{claims}{hunks}",
                 style.paint(Tone::Doubtful, "changed")
             )
         }
         (ObjectResult::Recreated(after), live) => {
             let hunks = diff(&id, live.as_ref(), Some(after), redactor, style);
-            format!("  {}  {id}\n{hunks}", style.paint(Tone::Bad, "recreated"))
+            let claims = claims(object);
+            format!("  {}  {id}\n{claims}{hunks}", style.paint(Tone::Bad, "recreated"))
         }
         (ObjectResult::Deleted, _) => format!("  {}  {id}\n", style.paint(Tone::Bad, "deleted")),
         (ObjectResult::Kept, _) => format!("  kept     {id}, as helm.sh/resource-policy asks for that\n"),
@@ -92,6 +94,14 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
             format!("  {}  {id}: {reason}\n", style.paint(Tone::Bad, "refused"))
         }
     }
+}
+
+/// What would become of the claims of a set, a line for each.
+fn claims(object: &ObjectDryRun) -> String {
+    let lines = object.claims.iter();
+    lines
+        .map(|claim| format!("  {}\n", harmless(&claim.to_string())))
+        .collect()
 }
 
 /// The unified diff of two states of an object.
@@ -182,6 +192,7 @@ fn masked(before: Option<&Value>, after: Option<&Value>) -> (Option<Value>, Opti
 mod tests {
     use expect_test::{Expect, expect};
     use serde_json::json;
+    use steersman_model::ClaimChange;
     use steersman_model::{ObjectId, Revision};
     use steersman_operator::reconcile::{Cause, Decision};
 
@@ -199,6 +210,7 @@ mod tests {
             managers: std::collections::BTreeSet::new(),
             result,
             dropped: Vec::new(),
+            claims: Vec::new(),
         }
     }
 
@@ -236,6 +248,14 @@ mod tests {
                 ObjectDryRun {
                     dropped: vec!["/data/canary-1".to_owned(), "/data/other".to_owned()],
                     ..object(Some(map("1")), ObjectResult::Applied(json!({})), "Secret")
+                },
+                ObjectDryRun {
+                    claims: vec![ClaimChange::Expanded {
+                        claim: "data-a-0".to_owned(),
+                        from: "1Gi".to_owned(),
+                        to: "2Gi".to_owned(),
+                    }],
+                    ..object(Some(map("1")), ObjectResult::Recreated(map("2")), "StatefulSet")
                 },
                 object(
                     None,

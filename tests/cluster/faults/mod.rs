@@ -9,6 +9,7 @@
 //! | killed before or after any request of an installation, an upgrade, a deletion | `campaign` |
 //! | killed in an upgrade that is then taken back | `history` |
 //! | a deletion that leaves the objects, refused, in conflict, lost or killed at its first write | `orphaning` |
+//! | killed, refused, in conflict or without an answer at any write of claims that grow | `claims` |
 //! | a deletion that is refused | `campaign`, `history` |
 //! | refused, throttled or in conflict at any request; an answer that is lost | `campaign` |
 //! | conflicts in a row, 401, 403, answers that are no answers, broken connections, silence | `transport` |
@@ -24,6 +25,7 @@
 //! | many changes, many resources, few descriptors, a chart that changes meanwhile | `process` |
 
 mod campaign;
+mod claims;
 mod history;
 mod judge;
 pub(crate) mod lane;

@@ -1,6 +1,7 @@
 //! Two tenants of one operator: what one of them writes, and what of the other's it can reach.
 
 mod attempts;
+mod claims;
 mod deletion;
 mod matrix;
 mod ordinary;
@@ -133,7 +134,7 @@ impl Tenants {
     }
 
     /// Gives the operator its role, and each tenant an account with the other one.
-    async fn generate_roles(&self) {
+    pub(super) async fn generate_roles(&self) {
         let (name, own) = (self.role(), &self.own);
         let output = Command::new(env!("CARGO_BIN_EXE_steersman"))
             .args([

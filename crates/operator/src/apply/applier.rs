@@ -19,8 +19,9 @@ use super::conflicts::in_words;
 use crate::apply::address::{Addressed, address, missing_kind};
 use crate::apply::error::ApplyError;
 use crate::apply::ownership::takeover::take_over_fields;
+use crate::apply::repair::claims::{ClaimNotes, ClaimPolicy};
 use crate::apply::repair::merged_lists::{HealError, heal};
-use crate::apply::repair::recreate::Recreation;
+use crate::apply::repair::recreate::{Recreation, Way};
 use crate::apply::repair::schema::mend;
 use crate::apply::request::{Existing, apply_new, find};
 use crate::dependents::Dependents;
@@ -44,13 +45,17 @@ impl std::fmt::Debug for Applier {
 }
 
 /// What an application does besides applying.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ApplyOptions<'a> {
     /// Objects that carry our mark may have been written by managers of these names since: each
     /// object is read, and what they manage in it becomes ours.
     pub former_managers: &'a [String],
     /// What can't be changed in place is deleted and created again.
     pub recreate: bool,
+    /// What is done where claim templates of a `StatefulSet` ask for another size.
+    pub claims: ClaimPolicy,
+    /// Where it is said what was done about claims, also where the application fails behind that.
+    pub claim_notes: Option<&'a ClaimNotes>,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
 }
@@ -207,19 +212,21 @@ impl Applier {
                 }
                 (Err(error), Some(_)) if error.is_field_conflict() => return Err(refused(id, error)),
                 (Err(error), Some(current)) if error.is_immutable() => {
-                    self.make_way(
-                        Recreation {
-                            owner,
-                            options,
-                            api: &api,
-                            id,
-                            object,
-                            value: &value,
-                        },
-                        current,
-                        error,
-                    )
-                    .await?;
+                    let recreation = Recreation {
+                        owner,
+                        options,
+                        api: &api,
+                        id,
+                        object,
+                        value: &value,
+                    };
+                    match self.make_way_for_claims(recreation, current, error).await? {
+                        Way::Free => {}
+                        Way::Apply(kept) => {
+                            value = kept;
+                            continue;
+                        }
+                    }
                     (uid, new) = (None, Change::Recreated);
                 }
                 (Err(error), Some(uid)) if error.is_list_conflict() || error.is_about_forbidden_fields() => {

@@ -7,10 +7,11 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use steersman_cluster::discovery::Served;
 use steersman_cluster::{Owner, Ownership, RequestError};
-use steersman_model::{FIELD_MANAGER, ObjectId, RenderedObject};
+use steersman_model::{ClaimChange, FIELD_MANAGER, ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 
 use super::applier::{Applier, ApplyOptions, refused};
+use super::repair::claims::ClaimsPlan;
 use super::repair::recreate::{Recreation, as_recreated};
 use crate::apply::address::{identify, missing_kind};
 use crate::apply::error::ApplyError;
@@ -31,6 +32,8 @@ pub struct DryRunApplied {
     pub result: Result<Value, ApplyError>,
     /// Whether it would be deleted and created again to become that.
     pub recreated: bool,
+    /// What would become of its claims, where it is a `StatefulSet`.
+    pub claims: Vec<ClaimChange>,
     /// It as the apply alone would leave it, where fields of a former manager go with it.
     pub without_takeover: Option<Value>,
 }
@@ -162,9 +165,25 @@ impl Applier {
                     object,
                     value: &value,
                 };
-                let created = recreation.check(live, refusal).await;
-                dry_run.recreated = created.is_ok();
-                created.map(|created| as_recreated(&value, created, live))
+                match self.plan_claims(recreation, live, &refusal).await {
+                    Ok(ClaimsPlan::Other) => {
+                        let created = recreation.check(live, refusal).await;
+                        dry_run.recreated = created.is_ok();
+                        created.map(|created| as_recreated(&value, created, live))
+                    }
+                    Ok(ClaimsPlan::Expand(small, created)) => {
+                        dry_run.recreated = true;
+                        dry_run.claims = small.into_iter().map(ClaimChange::from).collect();
+                        Ok(as_recreated(&value, *created, live))
+                    }
+                    Ok(ClaimsPlan::Keep(kept, claims)) => {
+                        dry_run.claims = claims;
+                        let tried = try_value(&api, &object.name, kept, Some(live), &parameters).await;
+                        let applied = tried.answer.map_err(|source| refused(&id, source));
+                        applied.map(|applied| serde_json::to_value(applied).unwrap_or_default())
+                    }
+                    Err(error) => Err(error),
+                }
             }
             (Err(source), _) => Err(refused(&id, source)),
         };
@@ -225,6 +244,7 @@ impl DryRunApplied {
             live,
             result,
             recreated: false,
+            claims: Vec::new(),
             without_takeover: None,
         }
     }

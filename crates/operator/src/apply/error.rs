@@ -5,6 +5,7 @@ use steersman_cluster::discovery::DiscoveryError;
 use steersman_model::{ApiKind, ObjectId};
 
 use super::crds::CrdError;
+use crate::apply::repair::claims::ClaimsError;
 use crate::apply::repair::merged_lists::HealError;
 
 /// An object could not be applied.
@@ -50,6 +51,14 @@ pub enum ApplyError {
         advice: &'static str,
         /// What the server said.
         source: RequestError,
+    },
+    /// The claims of a set can't become as large, or as small, as its templates ask for.
+    #[error("failed to apply {id}, which stays as it is with its pods and claims")]
+    Claims {
+        /// Whose claims they are, such as `StatefulSet default/store`.
+        id: Box<ObjectId>,
+        /// Which claim, and why.
+        source: Box<ClaimsError>,
     },
     /// Others manage fields that the chart renders, and are not to be overruled.
     #[error(

@@ -24,4 +24,5 @@ pub use hook::{
     HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end, hooks_in_order, is_ours_to_run,
 };
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};
+pub use repair::claims::{ClaimNotes, ClaimPolicy, ClaimsError};
 pub(crate) use request::{delete, find};

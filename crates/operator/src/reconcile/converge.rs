@@ -11,8 +11,8 @@ use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
 use super::action::{
-    CorrectDrift, Deploy, Install, LeavingRelease, OrphanObjects, Recover, RollBack, TakeOver, Uninstall,
-    Upgrade,
+    CorrectDrift, Deploy, Install, LeavingRelease, OrphanObjects, Recover, RollBack, RunTests, TakeOver,
+    Uninstall, Upgrade,
 };
 use super::deployed::DeployedReport;
 use super::error::ReconcileError;
@@ -127,6 +127,11 @@ impl Reconciler {
                 return Ok(None);
             }
             acted = true;
+            // What goes before a test is done without its end; it is taken up again where it was.
+            if action != Action::Test && cache.unfinished.as_ref().is_some_and(|left| left.is_test) {
+                cache.unfinished = None;
+                self.shared.dependents.expect_nothing(&session.owner.uid);
+            }
             let earlier = match (&action, &cache.unfinished) {
                 (Action::Recover, Some(unfinished)) => {
                     let revision = unfinished.revision.as_ref();
@@ -252,6 +257,10 @@ impl Reconciler {
                 };
                 step("recover").of(recover.run(session, prepared, cache)).await?;
             }
+            (Action::Test, _) => {
+                let tests = self.tests();
+                step("test").of(tests.run(session, cache)).await?;
+            }
             // The finalizer is added before, and what is to be rendered was prepared with the observation.
             (Action::AddFinalizer | Action::Install | Action::Upgrade(_) | Action::Recover, _) => {}
         }
@@ -349,6 +358,7 @@ impl Reconciler {
                     cache.unfinished = next.map(|wait| Unfinished {
                         wait: wait.clone(),
                         revision: None,
+                        is_test: false,
                         said: session.progress.said(),
                     });
                 })?;
@@ -404,6 +414,17 @@ impl Reconciler {
         Lookups {
             renderer: &self.renderer,
             settings: &self.settings,
+        }
+    }
+
+    fn tests(&self) -> RunTests<'_> {
+        RunTests {
+            executor: &self.executor,
+            recorder: &self.recorder,
+            lookups: self.lookups(),
+            report: self.deployed_report(),
+            settings: &self.settings,
+            now: self.shared.now,
         }
     }
 

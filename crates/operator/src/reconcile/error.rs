@@ -211,6 +211,11 @@ impl ReconcileError {
             self,
             Self::Hook(HookError::Exists { .. } | HookError::Kept { .. })
         );
+        let of_claims = matches!(
+            self,
+            Self::Apply(ApplyError::Claims { source, .. }) | Self::Drift(ApplyError::Claims { source, .. })
+                if source.needs_change()
+        );
         let refused = self.request().is_some_and(RequestError::is_about_a_field);
         let was_so = matches!(
             self,
@@ -219,7 +224,7 @@ impl ReconcileError {
                 ..
             }
         );
-        self.is_stalled() || damaged || has_run || refused || was_so
+        self.is_stalled() || damaged || has_run || of_claims || refused || was_so
     }
 
     /// Whether only other inputs help.

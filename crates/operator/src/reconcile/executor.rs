@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Discovery;
-use steersman_model::{Change, ChangeSet, Inputs, ObjectId, ReleaseStatus, RenderedObject};
+use steersman_model::{Change, ChangeSet, ClaimChange, Inputs, ObjectId, ReleaseStatus, RenderedObject};
 use steersman_watches::controls::DeletionPolicy;
 
 use super::ReconcileSettings;
@@ -16,8 +16,8 @@ use super::release_cache::ReleaseCache;
 use super::session::Session;
 use super::unfinished::Stage;
 use crate::apply::{
-    Applier, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft, ObjectsOwned, PruneError,
-    event_name, hooks_in_order, is_ours_to_run,
+    Applier, ApplyOptions, ClaimNotes, CrdError, Deletion, Handover, HookError, HookRun, HookWait, HooksLeft,
+    ObjectsOwned, PruneError, event_name, hooks_in_order, is_ours_to_run,
 };
 use crate::release::{HookJournal, HookRecord, Stored};
 use crate::status::{EventReason, ReleaseReport};
@@ -131,6 +131,24 @@ impl Executor {
         Ok((admitted, refused))
     }
 
+    /// Whether the tests among `hooks` are within the bounds that the watch sets.
+    ///
+    /// # Errors
+    /// The first object that is not. None of them is run then.
+    pub(super) async fn admit_tests(
+        &self,
+        session: &Session,
+        hooks: &[HookRecord],
+    ) -> Result<(), ReconcileError> {
+        let Some(confinement) = &self.settings.confinement else {
+            return Ok(());
+        };
+        let served = self.discovery.served().await?;
+        let bounds = Bounds::new(confinement, &session.owner.release_namespace, &served);
+        let mut tests = hooks_in_order(hooks, HookEvent::Test).into_iter();
+        tests.try_for_each(|test| bounds.test(test))
+    }
+
     /// Installs the definitions of a plan, and waits until the server acts on them.
     ///
     /// # Guarantees
@@ -182,7 +200,14 @@ impl Executor {
                 self.run_hooks(session, plan, before, journal, stage).await?;
             }
             let objects = self.left_to_others(session, plan).await?;
-            let changes = self.applier.apply_with(owner, objects, plan.options()).await?;
+            let notes = ClaimNotes::default();
+            let options = ApplyOptions {
+                claim_notes: Some(&notes),
+                ..plan.options()
+            };
+            let applied = self.applier.apply_with(owner, objects, options).await;
+            self.tell_of_claims(session, notes);
+            let changes = applied?;
             let mut taken = BTreeSet::new();
             if journal.is_some() && !plan.prune.is_empty() {
                 let [before, after] = [before, after].map(|event| hooks_in_order(hooks, event));
@@ -471,6 +496,18 @@ impl Executor {
         Ok(self.applier.identities(&session.owner, objects).await?)
     }
 
+    /// Says in events what was done about claims, whatever has become of the rest.
+    fn tell_of_claims(&self, session: &Session, notes: ClaimNotes) {
+        let changes = notes.into_changes();
+        let told: Vec<String> = changes
+            .iter()
+            .map(|(id, change)| format!("{id} {change}"))
+            .collect();
+        for ((_, change), message) in changes.iter().zip(session.redactor.mask_all_own(&told)) {
+            self.recorder.event(session, reason_of(change), &message);
+        }
+    }
+
     /// Says in events what was done to objects that the server did not take as they are.
     pub(super) fn note_changes(&self, session: &Session, changes: &ChangeSet) {
         let recreated = changes
@@ -489,5 +526,12 @@ impl Executor {
         for message in session.redactor.mask_all(&mended.collect::<Vec<_>>()) {
             self.recorder.event(session, EventReason::ObjectMended, &message);
         }
+    }
+}
+
+fn reason_of(change: &ClaimChange) -> EventReason {
+    match change {
+        ClaimChange::Expanded { .. } => EventReason::ClaimExpanded,
+        ClaimChange::Kept { .. } => EventReason::ClaimKept,
     }
 }

@@ -36,6 +36,7 @@ mod secrets;
 mod session;
 mod settings;
 mod state;
+mod tests_due;
 mod unfinished;
 mod unsigned_objects;
 
@@ -63,6 +64,7 @@ pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
 use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::chain;
+pub use tests_due::TestState;
 pub use unfinished::HookState;
 
 use crate::budget::Share;

@@ -20,11 +20,12 @@ use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::state::Observed;
+use super::tests_due::TestState;
 use super::unfinished::{HookState, UnfinishedRevision, unfinished_of};
 use crate::apply::PruneError;
 use crate::dependents::Dependents;
 use crate::release::{ReleaseIndex, Stored};
-use crate::status::Redactor;
+use crate::status::{Health, Redactor, has_health};
 
 /// Finds out what is true of a resource and its release.
 #[derive(Clone, Copy)]
@@ -84,6 +85,13 @@ impl Observer<'_> {
         if hook != HookState::None {
             return Ok(self.observed_in_wait(session, prepared, cache, hook));
         }
+        if self.awaits_test(session, cache) {
+            *prepared = None;
+            return Ok(Observed {
+                tests: TestState::Awaited,
+                ..self.observed(session, mode, session.has_finalizer())
+            });
+        }
         let current = match prepared.take() {
             Some(prepared) => prepared,
             None => PreparedRelease::new(session, self.settings)?,
@@ -106,6 +114,7 @@ impl Observer<'_> {
         let refused = cache.refused(&session.controls, Instant::now());
         let has_finalizer = has_finalizer_of_watch(session, cache);
         Ok(Observed {
+            tests: self.tests(session, cache),
             last,
             inputs: current.inputs,
             lookups_changed,
@@ -118,11 +127,43 @@ impl Observer<'_> {
     /// Whether the release waits for a hook. Where it does not, its objects may wake it.
     fn hook_state(&self, session: &Session, cache: &ReleaseCache) -> HookState {
         let (dependents, owner) = (self.dependents, &session.owner);
-        if let Some(unfinished) = &cache.unfinished {
-            return unfinished.hook_state(dependents, owner);
+        match &cache.unfinished {
+            Some(unfinished) if unfinished.is_test => {}
+            Some(unfinished) => return unfinished.hook_state(dependents, owner),
+            None => dependents.expect_nothing(&owner.uid),
         }
-        dependents.expect_nothing(&owner.uid);
         HookState::None
+    }
+
+    /// Whether a test runs, and there is no sign of its end.
+    fn awaits_test(&self, session: &Session, cache: &ReleaseCache) -> bool {
+        let test = cache.unfinished.as_ref().filter(|left| left.is_test);
+        let state = test.map(|test| test.hook_state(self.dependents, &session.owner));
+        state == Some(HookState::Awaited)
+    }
+
+    /// Whether tests of the deployed revision are to be begun, or gone on with.
+    fn tests(&self, session: &Session, cache: &ReleaseCache) -> TestState {
+        let Some(known) = &cache.known else {
+            return TestState::Settled;
+        };
+        let is_ready = || {
+            let mut objects = known.objects.keys().filter(|id| has_health(&id.group, &id.kind));
+            objects.all(|id| {
+                let live = self.dependents.live(&session.owner.uid, id);
+                live.is_some_and(|live| !live.deleting && live.health == Some(Health::Ready))
+            })
+        };
+        let is_deployed = known.deployed.is_some();
+        if is_deployed
+            && known
+                .tests
+                .are_due(session.test_request(), self.settings.tests, is_ready)
+        {
+            TestState::Due
+        } else {
+            TestState::Settled
+        }
     }
 
     /// What is true of a release that waits for a hook, or has waited: nothing else matters then. What was left is prepared.
@@ -149,6 +190,7 @@ impl Observer<'_> {
             has_finalizer,
             mode,
             hook: HookState::None,
+            tests: TestState::Settled,
             last: None,
             inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
             lookups_changed: false,

@@ -18,6 +18,7 @@ use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
 use super::state::LastRevision;
+use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
 use crate::release::{Snapshot, Stored};
 use crate::status::{Failure, ReleaseReport};
@@ -98,6 +99,8 @@ pub(super) struct KnownRelease {
     pub(super) objects: BTreeMap<ObjectId, Option<OwnedFields>>,
     /// What was looked up for the newest revision.
     pub(super) lookups: Vec<Answer>,
+    /// What the deployed revision says of its tests.
+    pub(super) tests: KnownTests,
     /// Whether there is no revision although the resource has been dealt with.
     pub(super) may_be_lost: bool,
 }
@@ -139,6 +142,7 @@ impl KnownRelease {
                 .last()
                 .map(|stored| stored.snapshot.lookups.clone())
                 .unwrap_or_default(),
+            tests: deployed.map(KnownTests::of).unwrap_or_default(),
             may_be_lost: false,
         }
     }
@@ -342,6 +346,7 @@ impl ReleaseCache {
             deployed_at: stored.record.info.last_deployed,
             objects: objects(&stored.snapshot),
             lookups: stored.snapshot.lookups.clone(),
+            tests: KnownTests::of(stored),
             may_be_lost: false,
         });
         self.unreported = Some(Unreported {
@@ -353,6 +358,13 @@ impl ReleaseCache {
         self.looked_at = None;
         self.refusal = None;
         self.announced = None;
+    }
+
+    /// Tests of the deployed revision have begun or ended.
+    pub(super) fn note_tests(&mut self, stored: &Stored) {
+        if let Some(known) = &mut self.known {
+            known.tests = KnownTests::of(stored);
+        }
     }
 
     /// Objects were applied again.

@@ -9,10 +9,10 @@ use kube::core::Selector;
 use steersman_chart::Chart;
 use steersman_cluster::discovery::Discovery;
 use steersman_watches::drift::DriftDetection;
-use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, Watch};
+use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HelmOperatorCompat, TestPolicy, Watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::apply::Applier;
+use crate::apply::{Applier, ClaimPolicy};
 use crate::budget::Budget;
 use crate::dependents::{Dependents, Interests};
 use crate::release::ReleasePolicy;
@@ -104,6 +104,10 @@ pub struct ReconcileSettings {
     pub crds: CrdPolicy,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
+    /// Whether claims grow with the templates that they were made from.
+    pub expand_claims: bool,
+    /// When the tests of the chart run, where the watch says something of them.
+    pub tests: Option<TestPolicy>,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// What is done as helm-operator does it, on request.
@@ -121,6 +125,24 @@ pub struct ReconcileSettings {
 }
 
 impl ReconcileSettings {
+    /// What becomes of claims in a revision that is another than the one in effect.
+    pub(super) fn claims_of_new(&self) -> ClaimPolicy {
+        if self.expand_claims {
+            ClaimPolicy::Expand
+        } else {
+            ClaimPolicy::Leave
+        }
+    }
+
+    /// What becomes of claims where a revision is applied again that was in effect: they may have grown since.
+    pub(super) fn claims_of_former(&self) -> ClaimPolicy {
+        if self.expand_claims {
+            ClaimPolicy::ExpandOrKeep
+        } else {
+            ClaimPolicy::Leave
+        }
+    }
+
     /// What a watch says, and Helm's own defaults for the rest.
     pub fn new(watch: &Watch) -> Self {
         Self {
@@ -135,6 +157,8 @@ impl ReconcileSettings {
                 .unwrap_or_else(|| CLUSTER_RELEASE_NAMESPACE.to_owned()),
             crds: watch.crds,
             conflicts: watch.conflicts,
+            expand_claims: watch.expand_claims,
+            tests: watch.tests,
             drift: watch.drift.clone(),
             compat: watch.compat,
             service_account: watch.service_account.clone(),

@@ -32,4 +32,6 @@ pub use policy::ReleasePolicy;
 pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use signature::{Signable, Signature, SignedContent, Signer, SignerError, SigningKeys, feed_field};
-pub use stored::{FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, Verdict};
+pub use stored::{
+    FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, TestOutcome, TestRecord, Verdict,
+};

@@ -39,8 +39,8 @@ pub enum DryRunChange {
     Created,
     /// Values at these JSON pointers would be others.
     Changed(Vec<String>),
-    /// It would be deleted and made again, as it can't be changed in place.
-    Recreated,
+    /// It would be deleted and made again, as it can't be changed in place; with what would become of its claims.
+    Recreated(Vec<String>),
     /// It would be deleted.
     Deleted,
     /// It would not be applied, for this reason, secrets masked.
@@ -53,7 +53,7 @@ impl DryRunChange {
         match self {
             Self::Created => "created",
             Self::Changed(_) => "changed",
-            Self::Recreated => "recreated",
+            Self::Recreated(_) => "recreated",
             Self::Deleted => "deleted",
             Self::Refused(_) => "refused",
         }
@@ -82,7 +82,11 @@ impl DryRunStatus {
                 DryRunChange::Refused(reason) => {
                     entry.insert("message".to_owned(), reason.as_str().into());
                 }
-                DryRunChange::Created | DryRunChange::Recreated | DryRunChange::Deleted => {}
+                DryRunChange::Recreated(claims) if !claims.is_empty() => {
+                    let claims: Vec<_> = claims.iter().take(MAX_FIELDS).collect();
+                    entry.insert("claims".to_owned(), json!(claims));
+                }
+                DryRunChange::Created | DryRunChange::Recreated(_) | DryRunChange::Deleted => {}
             }
             Value::Object(entry)
         });

@@ -69,6 +69,14 @@ pub enum EventReason {
     ObjectMended,
     /// An object was deleted and created again.
     ObjectRecreated,
+    /// A claim of a StatefulSet was expanded, as its template grew.
+    ClaimExpanded,
+    /// A claim template asks for less, and claims stay as they are.
+    ClaimKept,
+    /// All tests of a revision have succeeded.
+    TestSucceeded,
+    /// A test of a revision has failed.
+    TestFailed,
     /// Values of watches.yaml win over the spec. helm-operator's.
     OverrideValuesInUse,
     /// A hook of a release that is deleted is out of the bounds of its watch, and did not run.
@@ -85,7 +93,7 @@ pub enum EventReason {
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -99,6 +107,10 @@ impl EventReason {
         Self::DriftFight,
         Self::ObjectMended,
         Self::ObjectRecreated,
+        Self::ClaimExpanded,
+        Self::ClaimKept,
+        Self::TestSucceeded,
+        Self::TestFailed,
         Self::OverrideValuesInUse,
         Self::HookLeftOut,
         Self::HistoryUnreadable,
@@ -123,6 +135,10 @@ impl EventReason {
             Self::DriftFight => "DriftFight",
             Self::ObjectMended => "ObjectMended",
             Self::ObjectRecreated => "ObjectRecreated",
+            Self::ClaimExpanded => "ClaimExpanded",
+            Self::ClaimKept => "ClaimKept",
+            Self::TestSucceeded => "TestSucceeded",
+            Self::TestFailed => "TestFailed",
             Self::OverrideValuesInUse => "OverrideValuesInUse",
             Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
@@ -142,12 +158,16 @@ impl EventReason {
             | Self::ReleaseLetGo
             | Self::ReleaseOrphaned
             | Self::DriftCorrected
+            | Self::ClaimExpanded
+            | Self::ClaimKept
+            | Self::TestSucceeded
             | Self::RunSucceeded => EventKind::Normal,
             Self::ReleaseFailed
             | Self::ReleaseStalled
             | Self::DriftDetected
             | Self::DriftFight
             | Self::ObjectMended
+            | Self::TestFailed
             | Self::ObjectRecreated
             | Self::OverrideValuesInUse
             | Self::HookLeftOut

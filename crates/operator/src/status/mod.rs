@@ -26,4 +26,6 @@ pub use manifest::shown_manifest;
 pub use next_status::next_status;
 pub use patch::{StatusError, write_status};
 pub use redact::{CompactSecrets, LearningRedactor, MOST_COMPACT_BYTES, Redactor, is_secret_key};
-pub use release_report::{Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport};
+pub use release_report::{
+    Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport, TestsReport,
+};

@@ -82,6 +82,10 @@ pub struct Watched {
     pub release_namespace: Option<String>,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
+    /// Whether claims of StatefulSets are expanded (`expandClaims: true`).
+    pub expands_claims: bool,
+    /// Whether the chart's tests are run (`test`).
+    pub runs_tests: bool,
     /// The ServiceAccount as which releases are made, if the entry names one.
     pub service_account: Option<String>,
     /// Whether the entry says what releases may have and look up (`confine`).
@@ -116,6 +120,8 @@ pub struct Watched {
 ///     overrides: Values::new(),
 ///     release_namespace: None,
 ///     ignores_dependents: false,
+///     expands_claims: false,
+///     runs_tests: false,
 ///     service_account: None,
 ///     is_confined: false,
 ///     line: 1,

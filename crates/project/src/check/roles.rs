@@ -19,6 +19,8 @@ const BINDINGS: [&str; 2] = ["ClusterRoleBinding", "RoleBinding"];
 pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec<Finding>) {
     let options = Options {
         ignores_dependents: watched.ignores_dependents,
+        expands_claims: watched.expands_claims,
+        runs_tests: watched.runs_tests,
         acts_as: watched.service_account.clone().map(ActsAs::Account),
         ..Options::default()
     };

@@ -14,6 +14,9 @@ const UNWATCHED: &[&str] = &["get", "create", "patch", "delete"];
 /// Definitions in `crds/`, and those that are hooks, stay when the release goes.
 const DEFINITION: &[&str] = &["get", "create", "patch"];
 
+/// Claims of a set are looked for, and expanded; their set's controller makes and deletes them.
+const CLAIM: &[&str] = &["list", "patch"];
+
 /// How many places of one kind a comment names.
 const PLACES: usize = 3;
 
@@ -70,6 +73,10 @@ pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
     if has_jobs_as_hooks(survey) {
         let reason = "how the pods of a hook that failed have ended";
         found.push(Rule::new("", &["pods"], &["list"], reason));
+    }
+    if options.expands_claims && has_stateful_sets(survey) {
+        let reason = "claims that StatefulSets have made, as templates of these grow";
+        found.push(Rule::new("", &["persistentvolumeclaims"], CLAIM, reason));
     }
     // Namespaced rules last, as operator-sdk has them.
     found.sort_by_key(|rule| rule.reach == Reach::Namespaces);
@@ -130,6 +137,11 @@ fn has_jobs_as_hooks(survey: &Survey) -> bool {
     let jobs = survey.objects.iter().filter(|object| object.kind == "Job");
     jobs.flat_map(|object| &object.sources)
         .any(|source| source.hook != HookUse::Never)
+}
+
+fn has_stateful_sets(survey: &Survey) -> bool {
+    let is_one = |object: &ObjectKind| object.kind == "StatefulSet" && group(&object.api_version) == "apps";
+    survey.objects.iter().any(is_one)
 }
 
 fn described(source: &Source) -> String {

@@ -65,6 +65,10 @@ pub struct Options {
     pub allow_escalation: bool,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
+    /// Whether the claims of a `StatefulSet` are expanded where one of its claim templates grows (`expandClaims: true`).
+    pub expands_claims: bool,
+    /// Whether the chart's tests are run: at all, where a resource asks for it, or after each revision (`test`).
+    pub runs_tests: bool,
     /// As which ServiceAccount releases are made; `None` for the operator itself.
     pub acts_as: Option<ActsAs>,
     /// Resources of kinds that neither Kubernetes nor the chart defines, by group and kind, as the cluster names them.
@@ -107,6 +111,8 @@ impl Rules {
 
     /// As [`of`](Self::of), for a chart that was surveyed already.
     pub fn of_survey(kind: &CustomKind, survey: &Survey, options: &Options) -> Self {
+        let with_tests = options.runs_tests.then(|| survey.with_tests());
+        let survey = with_tests.as_ref().unwrap_or(survey);
         let own = match &options.acts_as {
             Some(_) => Vec::new(),
             None => base::custom_resource(kind),

@@ -31,6 +31,8 @@ const FIELDS: &[&str] = &[
     "driftDetection",
     "crds",
     "conflicts",
+    "expandClaims",
+    "test",
     "reuseValues",
     "manifestInStatus",
     "serviceAccountName",
@@ -88,6 +90,8 @@ impl Loader<'_> {
             reuse_values: self.switch(&fields, "reuseValues"),
             manifest_in_status: self.switch(&fields, "manifestInStatus"),
         };
+        let expand_claims = self.expand_claims(&fields, confinement.as_ref());
+        let tests = self.tests(&fields);
         let (chart, chart_path) = chart?;
         Some(Watch {
             gvk: gvk?,
@@ -103,6 +107,8 @@ impl Loader<'_> {
             release_namespace,
             crds,
             conflicts,
+            expand_claims,
+            tests,
             compat,
             drift,
             reconcile_period,

@@ -7,7 +7,9 @@ use steersman_yaml::Content;
 
 use super::entry::Loader;
 use super::fields::Fields;
-use crate::{ConflictPolicy, CrdPolicy};
+use crate::{Confinement, ConflictPolicy, CrdPolicy, TestPolicy};
+
+const TEST_FIELDS: &[&str] = &["enable", "timeout"];
 
 impl Loader<'_> {
     pub(super) fn reconcile_period(&mut self, fields: &Fields<'_>) -> Option<Duration> {
@@ -70,6 +72,35 @@ impl Loader<'_> {
                 ConflictPolicy::default()
             }
         }
+    }
+
+    /// Claims are no objects of a release, but are changed for one: what confines the kinds of these counts for them, too.
+    pub(super) fn expand_claims(&mut self, fields: &Fields<'_>, confinement: Option<&Confinement>) -> bool {
+        let expands = self.switch(fields, "expandClaims");
+        let admitted = confinement.map_or(Ok(()), |bounds| bounds.admit_kind("", "PersistentVolumeClaim"));
+        if let (true, Err(reason), Some((_, node))) = (expands, admitted, fields.get("expandClaims")) {
+            let message = format!("no PersistentVolumeClaim may be changed: {reason}");
+            self.findings.problem(node, &fields.key("expandClaims"), message);
+        }
+        expands
+    }
+
+    /// The words are those of Flux' HelmRelease.
+    pub(super) fn tests(&mut self, fields: &Fields<'_>) -> Option<TestPolicy> {
+        let (_, node) = fields.get("test")?;
+        let fields = Fields::read(node, fields.key("test"), TEST_FIELDS, &mut self.findings)?;
+        let timeout = fields
+            .text("timeout", &mut self.findings)
+            .and_then(|(text, node)| {
+                let parsed = parse_duration(&text);
+                let parsed =
+                    parsed.map_err(|error| self.findings.problem(node, &fields.key("timeout"), error));
+                parsed.ok().filter(|timeout| !timeout.is_zero())
+            });
+        Some(TestPolicy {
+            after_each_revision: self.switch(&fields, "enable"),
+            timeout,
+        })
     }
 
     pub(super) fn max_concurrent_reconciles(&mut self, fields: &Fields<'_>) -> Option<usize> {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
 use crate::apply::ownership::may_delete;
+use crate::apply::repair::claims::{ClaimPolicy, ClaimsPlan};
 use crate::apply::request::{delete, find};
 
 /// How long the deletion of an object may take.
@@ -39,6 +40,14 @@ pub(in crate::apply) struct Recreation<'a> {
     pub(in crate::apply) value: &'a Value,
 }
 
+/// How an object that can't be changed in place goes on.
+pub(in crate::apply) enum Way {
+    /// It is gone, for the new one to be created.
+    Free,
+    /// It is there, and is to be applied like this, as claims do not shrink.
+    Apply(Value),
+}
+
 impl Recreation<'_> {
     /// The new object as the server would make it, under another name, if the `live` one may be deleted for what `refusal`
     /// says.
@@ -57,6 +66,18 @@ impl Recreation<'_> {
         }
         let created = try_create(self.api, self.value).await;
         created.map_err(|source| self.failed("create", source))
+    }
+
+    /// Whether it is about a `StatefulSet`.
+    pub(in crate::apply) fn is_about_a_set(&self) -> bool {
+        is_stateful_set(self.object)
+    }
+
+    /// The object as it is in the cluster, if it is the one with this UID.
+    async fn find(&self, uid: &str) -> Result<Option<DynamicObject>, ApplyError> {
+        let found = self.api.get_opt(&self.id.name).await;
+        let found = found.map_err(|error| self.failed("read", error.into()))?;
+        Ok(found.filter(|live| live.metadata.uid.as_deref() == Some(uid)))
     }
 
     fn immutable(&self, advice: &'static str, refusal: RequestError) -> ApplyError {
@@ -93,20 +114,65 @@ impl Applier {
         uid: &str,
         refusal: RequestError,
     ) -> Result<(), ApplyError> {
-        let Recreation { api, id, object, .. } = recreation;
+        let Recreation { id, object, .. } = recreation;
         // What is not wanted is refused without another request.
         if let Some(advice) = obstacle(recreation.options, object) {
             return Err(recreation.immutable(advice, refusal));
         }
         let fields = fields(&refusal);
-        let found = api.get_opt(&id.name).await;
-        let found = found.map_err(|error| recreation.failed("read", error.into()))?;
-        let Some(live) = found.filter(|live| live.metadata.uid.as_deref() == Some(uid)) else {
+        let Some(live) = recreation.find(uid).await? else {
             // Somebody else has made way.
             return Ok(());
         };
         recreation.check(&live, refusal).await?;
         tracing::warn!(object = %id, fields, "deleting the object to create it again");
+        self.remove(recreation, uid, live).await
+    }
+
+    /// As [`Applier::make_way`], but that claims of a set grow first, where its options want that.
+    ///
+    /// # Errors
+    /// As there, or a claim does not become what the set asks for.
+    pub(in crate::apply) async fn make_way_for_claims(
+        &self,
+        recreation: Recreation<'_>,
+        uid: &str,
+        refusal: RequestError,
+    ) -> Result<Way, ApplyError> {
+        if recreation.options.claims == ClaimPolicy::Leave || !recreation.is_about_a_set() {
+            self.make_way(recreation, uid, refusal).await?;
+            return Ok(Way::Free);
+        }
+        let Some(live) = recreation.find(uid).await? else {
+            return Ok(Way::Free);
+        };
+        match self.plan_claims(recreation, &live, &refusal).await? {
+            ClaimsPlan::Other => {
+                self.make_way(recreation, uid, refusal).await?;
+                Ok(Way::Free)
+            }
+            ClaimsPlan::Keep(value, kept) => {
+                kept.into_iter().for_each(|kept| recreation.note(kept));
+                Ok(Way::Apply(value))
+            }
+            ClaimsPlan::Expand(small, _) => {
+                self.expand_claims(recreation, &live, small).await?;
+                let id = recreation.id;
+                tracing::warn!(object = %id, "deleting the set without its pods and claims, to create it with larger ones");
+                self.remove(recreation, uid, live).await?;
+                Ok(Way::Free)
+            }
+        }
+    }
+
+    /// Deletes the `live` object with this UID, and waits until it is gone.
+    async fn remove(
+        &self,
+        recreation: Recreation<'_>,
+        uid: &str,
+        live: DynamicObject,
+    ) -> Result<(), ApplyError> {
+        let Recreation { api, id, object, .. } = recreation;
         let preconditions = Preconditions {
             uid: Some(uid.to_owned()),
             resource_version: live.metadata.resource_version,
@@ -142,6 +208,12 @@ fn obstacle(options: ApplyOptions<'_>, object: &RenderedObject) -> Option<&'stat
         Some("the chart wants it kept; undo the change, or replace it yourself")
     } else if options.recreate {
         None
+    } else if has_claim_templates(object) && options.claims == ClaimPolicy::Leave {
+        Some(
+            "undo the change, set `expandClaims: true` in the watch if a claim template grows, or set the annotation \
+             helm.sdk.operatorframework.io/upgrade-force: \"True\" on the resource to have the set created again with its \
+             pods and claims as they are",
+        )
     } else {
         Some(
             "undo the change, or set the annotation helm.sdk.operatorframework.io/upgrade-force: \"True\" on the \
@@ -179,6 +251,10 @@ fn policy(object: &RenderedObject) -> PropagationPolicy {
 
 fn is_stateful_set(object: &RenderedObject) -> bool {
     object.api.group == "apps" && object.api.kind == "StatefulSet"
+}
+
+fn has_claim_templates(object: &RenderedObject) -> bool {
+    is_stateful_set(object) && object.value.pointer("/spec/volumeClaimTemplates").is_some()
 }
 
 /// Whether the selector of a new workload chooses the pods of the one that is live.

@@ -19,7 +19,7 @@ use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed};
-use super::{HookState, Reconciler, next_action, release_state};
+use super::{HookState, Reconciler, TestState, next_action, release_state};
 use crate::release::Stored;
 use crate::status::Redactor;
 
@@ -138,6 +138,7 @@ impl Reconciler {
             has_finalizer: true,
             mode: Mode::Apply,
             hook: HookState::None,
+            tests: TestState::Settled,
             last: known.last.clone(),
             inputs: prepared.inputs,
             lookups_changed,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use steersman_model::{FIELD_MANAGER, ObjectId, chain};
+use steersman_model::{ClaimChange, FIELD_MANAGER, ObjectId, chain};
 
 use crate::apply::{DryRunApplied, DryRunDefined};
 use crate::reconcile::comparable::comparable;
@@ -30,6 +30,7 @@ use crate::status::differing_fields;
 ///     managers: BTreeSet::from(["kubectl-edit".to_owned()]),
 ///     result: ObjectResult::Applied(deployment(2)),
 ///     dropped: Vec::new(),
+///     claims: Vec::new(),
 /// };
 /// assert!(dry_run.differs());
 /// assert!(!ObjectDryRun { result: ObjectResult::Kept, ..dry_run }.differs());
@@ -46,6 +47,8 @@ pub struct ObjectDryRun {
     pub result: ObjectResult,
     /// JSON pointers to the values that would go with the fields of its former manager.
     pub dropped: Vec<String>,
+    /// What would become of its claims, where it is a `StatefulSet`.
+    pub claims: Vec<ClaimChange>,
 }
 
 /// What the server makes of what is planned for an object.
@@ -90,6 +93,7 @@ impl ObjectDryRun {
             live: tried.live.map(comparable),
             result,
             dropped,
+            claims: tried.claims,
         }
     }
 
@@ -104,6 +108,7 @@ impl ObjectDryRun {
             managers: managers(Some(&live)),
             live: Some(comparable(live)),
             dropped: Vec::new(),
+            claims: Vec::new(),
             id,
         }
     }
@@ -119,6 +124,7 @@ impl ObjectDryRun {
                 Err(error) => ObjectResult::Refused(chain(&error)),
             },
             dropped: Vec::new(),
+            claims: Vec::new(),
         }
     }
 }
@@ -155,6 +161,7 @@ mod tests {
             live: live.map(comparable),
             result,
             dropped: Vec::new(),
+            claims: Vec::new(),
         }
     }
 

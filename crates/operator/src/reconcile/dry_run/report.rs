@@ -73,7 +73,9 @@ fn would_be(object: &ObjectDryRun) -> Option<DryRunEntry> {
     let change = match (&object.result, &object.live) {
         (ObjectResult::Applied(_), None) => DryRunChange::Created,
         (ObjectResult::Applied(value), Some(live)) => DryRunChange::Changed(differing_fields(live, value)),
-        (ObjectResult::Recreated(_), _) => DryRunChange::Recreated,
+        (ObjectResult::Recreated(_), _) => {
+            DryRunChange::Recreated(object.claims.iter().map(ToString::to_string).collect())
+        }
         (ObjectResult::Deleted, _) => DryRunChange::Deleted,
         (ObjectResult::Refused(reason), _) => DryRunChange::Refused(reason.clone()),
         (ObjectResult::Kept, _) => return None,

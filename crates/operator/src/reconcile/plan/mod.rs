@@ -29,7 +29,7 @@ use steersman_watches::controls::Controls;
 
 use super::ReconcileSettings;
 use super::error::ReconcileError;
-use crate::apply::{ApplyOptions, event_name, hooks_in_order};
+use crate::apply::{ApplyOptions, ClaimPolicy, event_name, hooks_in_order};
 use crate::release::{HookRecord, Stored};
 
 /// What a revision will do.
@@ -49,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) former_managers: Option<Vec<String>>,
     /// Whether what can't be changed in place is deleted and created again.
     pub(crate) recreate: bool,
+    /// What is done where claim templates ask for another size.
+    pub(crate) claims: ClaimPolicy,
     pub(crate) conflicts: ConflictPolicy,
     pub(crate) prune: PruneScope,
 }
@@ -116,6 +118,8 @@ impl Plan {
         ApplyOptions {
             former_managers: self.former_managers.as_deref().unwrap_or_default(),
             recreate: self.recreate,
+            claims: self.claims,
+            claim_notes: None,
             conflicts: self.conflicts,
         }
     }
@@ -166,6 +170,7 @@ impl Plan {
             objects,
             former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
+            claims: settings.claims_of_new(),
             conflicts: settings.conflicts,
             prune: PruneScope::new(in_effect(earlier), &stored.snapshot.abandoned),
         })
@@ -183,6 +188,7 @@ impl Plan {
             objects,
             former_managers: None,
             recreate: false,
+            claims: settings.claims_of_former(),
             conflicts: settings.conflicts,
             prune: PruneScope::default(),
         })
@@ -215,6 +221,7 @@ impl Plan {
             objects,
             former_managers: None,
             recreate: controls.rollback_force,
+            claims: settings.claims_of_former(),
             conflicts: settings.conflicts,
             prune: PruneScope::new(
                 in_effect(earlier).iter().chain(std::iter::once(failed)),
@@ -241,6 +248,7 @@ impl Plan {
             replaced: Vec::new(),
             former_managers: None,
             recreate: false,
+            claims: ClaimPolicy::Leave,
             conflicts: settings.conflicts,
             prune: PruneScope::new(revisions, &[]),
         }
@@ -262,6 +270,7 @@ impl Plan {
             objects,
             former_managers: Some(stored.former_managers()),
             recreate: false,
+            claims: settings.claims_of_new(),
             conflicts: settings.conflicts,
             prune: PruneScope::default(),
         })

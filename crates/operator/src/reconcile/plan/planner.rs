@@ -102,6 +102,7 @@ impl Planner<'_> {
             replaced: Vec::new(),
             former_managers: Some(Vec::new()),
             recreate: controls.upgrade_force,
+            claims: settings.claims_of_new(),
             conflicts: settings.conflicts,
             prune: PruneScope::default(),
         };

@@ -61,6 +61,12 @@ fn describe(watches: &Watches) -> String {
         if watch.conflicts == crate::ConflictPolicy::Fail {
             text.push_str("conflicts fail ");
         }
+        if watch.expand_claims {
+            text.push_str("claims grow ");
+        }
+        if let Some(tests) = watch.tests {
+            let _ = write!(text, "{tests:?} ");
+        }
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
@@ -112,6 +118,8 @@ fn every_field_is_read() {
   releaseNamespace: sites
   crds: create-replace
   conflicts: fail
+  expandClaims: true
+  test: {enable: true, timeout: 5m}
   reuseValues: true
   manifestInStatus: true
   selector:
@@ -129,7 +137,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: as of old crds=CreateReplace conflicts fail 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
+            releases in sites: as of old crds=CreateReplace conflicts fail claims grow TestPolicy { after_each_revision: true, timeout: Some(300s) } 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
         "#]],
     );
 }
@@ -477,6 +485,8 @@ fn drift_detection_is_read_as_flux_writes_it() {
   chart: CHART
   crds: replace
   conflicts: theirs
+  expandClaims: true
+  confine: {kinds: {allow: ['*.apps']}}
   driftDetection:
     mode: sometimes
     modus: warn
@@ -485,17 +495,18 @@ fn drift_detection_is_read_as_flux_writes_it() {
     - paths: [spec, 7, /metadata/name]
       target: {labelSelector: app~web}
 ",
-        &expect![[r"
+        &expect![[r#"
             DIR/watches.yaml:6:9: [0].crds: `replace` is none of `create`, `create-replace`, `skip`
             DIR/watches.yaml:7:14: [0].conflicts: `theirs` is none of `overwrite`, `fail`
-            DIR/watches.yaml:9:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
-            DIR/watches.yaml:12:7: [0].driftDetection.ignore[0]: `paths` is missing
-            DIR/watches.yaml:12:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
-            DIR/watches.yaml:13:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
-            DIR/watches.yaml:13:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
-            DIR/watches.yaml:13:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
-            DIR/watches.yaml:14:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
-        "]],
+            DIR/watches.yaml:8:17: [0].expandClaims: no PersistentVolumeClaim may be changed: `confine.kinds.allow` of the watch has no `PersistentVolumeClaim`
+            DIR/watches.yaml:11:11: [0].driftDetection.mode: `sometimes` is none of `enabled`, `warn`, `disabled`
+            DIR/watches.yaml:14:7: [0].driftDetection.ignore[0]: `paths` is missing
+            DIR/watches.yaml:14:22: [0].driftDetection.ignore[0].target.kind: `(` is not a regular expression
+            DIR/watches.yaml:15:15: [0].driftDetection.ignore[1].paths: `spec` is not a JSON pointer such as `/spec/replicas`
+            DIR/watches.yaml:15:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
+            DIR/watches.yaml:15:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
+            DIR/watches.yaml:16:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
+        "#]],
     );
 }
 
