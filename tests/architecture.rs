@@ -23,7 +23,10 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("model", &["sprig", "yaml"]),
     ("ansible", &["model"]),
     ("registry", &["chart", "image", "model", "sprig", "yaml"]),
-    ("watches", &["chart", "gotemplate", "model", "sprig", "yaml"]),
+    (
+        "watches",
+        &["chart", "gotemplate", "kustomize", "model", "sprig", "yaml"],
+    ),
     (
         "cluster",
         &["chart", "gotemplate", "model", "project", "watches", "yaml"],

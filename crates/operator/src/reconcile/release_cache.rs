@@ -463,6 +463,7 @@ mod tests {
                 chart: digest,
                 values: digest,
                 identity: digest,
+                post_render: None,
             })
         };
         let mut cache = ReleaseCache::default();

@@ -124,6 +124,7 @@ mod tests {
             chart: digest,
             values: digest,
             identity: digest,
+            post_render: None,
         }
     }
 

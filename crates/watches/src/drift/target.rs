@@ -112,7 +112,8 @@ impl Pattern {
 }
 
 impl Target {
-    pub(super) fn matches(&self, id: &ObjectId, candidate: &Candidate) -> bool {
+    /// Whether an object is meant.
+    pub fn matches(&self, id: &ObjectId, candidate: &Candidate) -> bool {
         let namespace = id.namespace.as_deref().unwrap_or_default();
         let selects = |selector: &Option<Selector>, all| selector.as_ref().is_none_or(|one| one.matches(all));
         let is_named = [
