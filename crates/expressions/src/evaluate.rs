@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::budget::{Budget, MAX_INPUT, MAX_NESTING};
+use crate::budget::{MAX_INPUT, MAX_NESTING};
 use crate::error::EvaluationError;
-use crate::functions::Patterns;
 use crate::node::{Fold, Literal, Node};
-use crate::value::{List, Map, TYPES, Text, Val};
+use crate::resources::Resources;
+use crate::value::{List, Map, TYPES, Text, Val, types, whole};
 use crate::variables::Variables;
 
 /// What a value takes in a list.
@@ -17,8 +17,7 @@ pub(crate) struct Evaluation<'a> {
     variables: &'a Variables<'a>,
     /// What comprehensions have bound, the outermost first.
     locals: Vec<Val<'a>>,
-    pub(crate) budget: Budget,
-    pub(crate) patterns: Patterns,
+    pub(crate) resources: Resources,
 }
 
 type Result<T> = std::result::Result<T, EvaluationError>;
@@ -28,8 +27,7 @@ impl<'a> Evaluation<'a> {
         Self {
             variables,
             locals: Vec::new(),
-            budget: Budget::default(),
-            patterns: Patterns::default(),
+            resources: Resources::default(),
         }
     }
 
@@ -38,7 +36,7 @@ impl<'a> Evaluation<'a> {
     /// # Errors
     /// It has no result, or the budget is used up.
     pub(crate) fn value(&mut self, node: &'a Node) -> Result<Val<'a>> {
-        self.budget.spend(1)?;
+        self.resources.budget.spend(1)?;
         match node {
             Node::Literal(literal) => self.literal(literal),
             Node::Variable(name) => self.variable(name),
@@ -56,7 +54,7 @@ impl<'a> Evaluation<'a> {
             Node::Not(of) => Ok(Val::Bool(!self.truth(of, "!")?)),
             Node::Negate(of) => {
                 let value = self.value(of)?;
-                Self::negated(&value)
+                Resources::negated(&value)
             }
             Node::Conditional(all) => {
                 let [condition, one, other] = all.as_ref();
@@ -66,14 +64,14 @@ impl<'a> Evaluation<'a> {
             Node::Binary(operator, both) => {
                 let [left, right] = both.as_ref();
                 let (left, right) = (self.value(left)?, self.value(right)?);
-                self.combined(*operator, &left, &right)
+                self.resources.combined(*operator, &left, &right)
             }
             Node::List(items) => self.list(items),
             Node::Map(entries) => self.map(entries),
             Node::Call(function, arguments) => {
                 let values = arguments.iter().map(|argument| self.value(argument));
                 let values = values.collect::<Result<Vec<_>>>()?;
-                self.call(*function, &values)
+                self.resources.call(*function, &values)
             }
             Node::Fold(fold, both) => self.folded(*fold, both),
             Node::MapWhere(all) => {
@@ -85,7 +83,7 @@ impl<'a> Evaluation<'a> {
                 Val::Optional(Some(value)) => value.as_ref().clone(),
                 other => other,
             }),
-            Node::OptionalMap(both) => self.optional_map(both, |value| Ok(some(value))),
+            Node::OptionalMap(both) => self.optional_map(both, |value| Ok(Val::some(value))),
             Node::OptionalFlatMap(both) => self.optional_map(both, |value| match value {
                 Val::Optional(_) => Ok(value),
                 other => Err(types("optFlatMap", &[&other])),
@@ -102,7 +100,7 @@ impl<'a> Evaluation<'a> {
             Literal::Double(number) => Val::Double(*number),
             Literal::Text(text) => Val::Text(Text::Borrowed(text)),
             Literal::Bytes(bytes) => {
-                self.budget.allocate(bytes.len())?;
+                self.resources.budget.allocate(bytes.len())?;
                 Val::Bytes(bytes.as_slice().into())
             }
         })
@@ -203,7 +201,7 @@ impl<'a> Evaluation<'a> {
         if !matches!(of, Val::List(_) | Val::Map(_)) {
             return Ok(Val::Optional(None));
         }
-        Ok(self.item(of, index)?.map_or(Val::Optional(None), some))
+        Ok(self.item(of, index)?.map_or(Val::Optional(None), Val::some))
     }
 
     fn item(&mut self, of: &Val<'a>, index: &Val<'a>) -> Result<Option<Val<'a>>> {
@@ -213,7 +211,7 @@ impl<'a> Evaluation<'a> {
                     Val::Int(at) => usize::try_from(*at).ok(),
                     Val::Uint(at) => usize::try_from(*at).ok(),
                     Val::Double(at) => {
-                        let at = crate::value::whole(*at).ok_or_else(|| types("[]", &[of, index]))?;
+                        let at = whole(*at).ok_or_else(|| types("[]", &[of, index]))?;
                         usize::try_from(at).ok()
                     }
                     _ => return Err(types("[]", &[of, index])),
@@ -221,7 +219,7 @@ impl<'a> Evaluation<'a> {
                 Ok(at.and_then(|at| list.get(at)))
             }
             Val::Map(map) => {
-                self.budget.spend(1 + map.len() / 64)?;
+                self.resources.budget.spend(1 + map.len() / 64)?;
                 let key = index.key().ok_or_else(|| types("[]", &[of, index]))?;
                 Ok(map.get(&key))
             }
@@ -230,7 +228,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn list(&mut self, items: &'a [(Node, bool)]) -> Result<Val<'a>> {
-        self.budget.allocate(items.len() * SIZE)?;
+        self.resources.budget.allocate(items.len() * SIZE)?;
         let mut list = Vec::with_capacity(items.len());
         for (item, is_optional) in items {
             match self.value(item)? {
@@ -244,7 +242,7 @@ impl<'a> Evaluation<'a> {
     }
 
     fn map(&mut self, entries: &'a [(Node, Node, bool)]) -> Result<Val<'a>> {
-        self.budget.allocate(entries.len() * 4 * SIZE)?;
+        self.resources.budget.allocate(entries.len() * 4 * SIZE)?;
         let mut map = std::collections::BTreeMap::new();
         for (key, value, is_optional) in entries {
             let key = self.value(key)?;
@@ -279,7 +277,7 @@ impl<'a> Evaluation<'a> {
                 let mut kept = Vec::new();
                 for item in self.items(range)? {
                     if self.truth_of(body, item.clone(), "filter")? {
-                        self.budget.allocate(SIZE)?;
+                        self.resources.budget.allocate(SIZE)?;
                         kept.push(item);
                     }
                 }
@@ -311,7 +309,7 @@ impl<'a> Evaluation<'a> {
             {
                 continue;
             }
-            self.budget.allocate(SIZE)?;
+            self.resources.budget.allocate(SIZE)?;
             made.push(self.with_local(item, |evaluation| evaluation.value(body))?);
         }
         Ok(Val::list(made))
@@ -322,7 +320,7 @@ impl<'a> Evaluation<'a> {
         match self.value(range)? {
             Val::List(list) => Ok(Box::new(list.iter())),
             Val::Map(map) => {
-                self.budget.allocate(map.len() * SIZE)?;
+                self.resources.budget.allocate(map.len() * SIZE)?;
                 Ok(Box::new(List::Made(map.keys().into()).iter()))
             }
             other => Err(types("a comprehension", &[&other])),
@@ -370,23 +368,9 @@ impl<'a> Evaluation<'a> {
 /// A field that may be missing, of what is there. What has no fields has none of that name; a list has places.
 fn optional_field<'a>(of: &Val<'a>, field: &str) -> Result<Val<'a>> {
     match of {
-        Val::Map(map) => Ok(map.field(field).map_or(Val::Optional(None), some)),
+        Val::Map(map) => Ok(map.field(field).map_or(Val::Optional(None), Val::some)),
         list @ Val::List(_) => Err(types(".?", &[list])),
         _ => Ok(Val::Optional(None)),
-    }
-}
-
-/// An optional with a value.
-pub(crate) fn some(value: Val<'_>) -> Val<'_> {
-    Val::Optional(Some(std::rc::Rc::new(value)))
-}
-
-/// That these are not what an operator or function takes.
-pub(crate) fn types(what: &'static str, values: &[&Val<'_>]) -> EvaluationError {
-    let kinds: Vec<&str> = values.iter().map(|value| value.kind()).collect();
-    EvaluationError::Types {
-        what,
-        types: kinds.join(" and "),
     }
 }
 

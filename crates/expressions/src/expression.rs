@@ -88,7 +88,7 @@ impl Expression {
         self.check_size(variables)?;
         let mut evaluation = Evaluation::new(variables);
         let value = evaluation.value(&self.0.root)?;
-        evaluation.json_of(&value)
+        evaluation.resources.json_of(&value)
     }
 
     /// All that it looks at is at most 1.5 MB, the size of what an API server takes.

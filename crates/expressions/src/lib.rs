@@ -33,13 +33,17 @@
 
 mod budget;
 mod compile;
+mod durations;
 mod error;
 mod evaluate;
 mod expression;
 mod functions;
+mod moment;
 mod node;
 mod operators;
 mod output;
+mod patterns;
+mod resources;
 mod value;
 mod variables;
 

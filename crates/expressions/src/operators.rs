@@ -6,19 +6,24 @@ use jiff::SignedDuration;
 
 use crate::budget::MAX_NESTING;
 use crate::error::EvaluationError;
-use crate::evaluate::{Evaluation, types};
-use crate::functions::in_range;
+use crate::moment::in_range;
 use crate::node::Binary;
-use crate::value::{List, Map, Val};
+use crate::resources::Resources;
+use crate::value::{List, Map, Val, types};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-impl<'a> Evaluation<'a> {
+impl Resources {
     /// What an operator makes of two values.
     ///
     /// # Errors
     /// It does not take values of these types, or the result has no place in its own.
-    pub(crate) fn combined(&mut self, operator: Binary, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+    pub(crate) fn combined<'a>(
+        &mut self,
+        operator: Binary,
+        left: &Val<'a>,
+        right: &Val<'a>,
+    ) -> Result<Val<'a>> {
         match operator {
             Binary::Equal => Ok(Val::Bool(self.is_equal(left, right)?)),
             Binary::NotEqual => Ok(Val::Bool(!self.is_equal(left, right)?)),
@@ -35,11 +40,11 @@ impl<'a> Evaluation<'a> {
     ///
     /// # Errors
     /// The budget is used up.
-    pub(crate) fn is_equal(&mut self, left: &Val<'a>, right: &Val<'a>) -> Result<bool> {
+    pub(crate) fn is_equal<'a>(&mut self, left: &Val<'a>, right: &Val<'a>) -> Result<bool> {
         self.is_equal_within(left, right, MAX_NESTING)
     }
 
-    fn is_equal_within(&mut self, left: &Val<'a>, right: &Val<'a>, depth: usize) -> Result<bool> {
+    fn is_equal_within<'a>(&mut self, left: &Val<'a>, right: &Val<'a>, depth: usize) -> Result<bool> {
         let depth = depth.checked_sub(1).ok_or(EvaluationError::TooDeep)?;
         self.budget.spend(1)?;
         Ok(match (left, right) {
@@ -66,7 +71,7 @@ impl<'a> Evaluation<'a> {
         })
     }
 
-    fn are_equal_lists(&mut self, left: &List<'a>, right: &List<'a>, depth: usize) -> Result<bool> {
+    fn are_equal_lists<'a>(&mut self, left: &List<'a>, right: &List<'a>, depth: usize) -> Result<bool> {
         if left.len() != right.len() {
             return Ok(false);
         }
@@ -78,7 +83,7 @@ impl<'a> Evaluation<'a> {
         Ok(true)
     }
 
-    fn are_equal_maps(&mut self, left: &Map<'a>, right: &Map<'a>, depth: usize) -> Result<bool> {
+    fn are_equal_maps<'a>(&mut self, left: &Map<'a>, right: &Map<'a>, depth: usize) -> Result<bool> {
         if left.len() != right.len() {
             return Ok(false);
         }
@@ -98,7 +103,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `value in container`: an element of a list, or a key of a map.
-    pub(crate) fn contains(&mut self, container: &Val<'a>, value: &Val<'a>) -> Result<bool> {
+    pub(crate) fn contains<'a>(&mut self, container: &Val<'a>, value: &Val<'a>) -> Result<bool> {
         match container {
             Val::List(list) => {
                 for item in list.iter() {
@@ -116,7 +121,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn order(&mut self, operator: Binary, left: &Val<'a>, right: &Val<'a>) -> Result<Ordering> {
+    fn order<'a>(&mut self, operator: Binary, left: &Val<'a>, right: &Val<'a>) -> Result<Ordering> {
         let order = match (left, right) {
             (Val::Bool(left), Val::Bool(right)) => Some(left.cmp(right)),
             (Val::Text(left), Val::Text(right)) => {
@@ -134,7 +139,7 @@ impl<'a> Evaluation<'a> {
         order.ok_or_else(|| types(operator.sign(), &[left, right]))
     }
 
-    fn calculated(&mut self, operator: Binary, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
+    fn calculated<'a>(&mut self, operator: Binary, left: &Val<'a>, right: &Val<'a>) -> Result<Val<'a>> {
         let sign = operator.sign();
         let overflow = EvaluationError::Overflow(sign);
         match (operator, left, right) {
@@ -204,7 +209,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `-value`
-    pub(crate) fn negated(value: &Val<'a>) -> Result<Val<'a>> {
+    pub(crate) fn negated<'a>(value: &Val<'a>) -> Result<Val<'a>> {
         match value {
             Val::Int(number) => {
                 let negated = number.checked_neg().map(Val::Int);

@@ -5,21 +5,22 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use crate::budget::MAX_NESTING;
+use crate::durations::duration_text;
 use crate::error::EvaluationError;
-use crate::evaluate::Evaluation;
-use crate::functions::{duration_text, key_text, time_text};
+use crate::moment::time_text;
+use crate::resources::Resources;
 use crate::value::Val;
 
-impl<'a> Evaluation<'a> {
+impl Resources {
     /// A result as JSON, which is made of what is left of the budget.
     ///
     /// # Errors
     /// The result is too large.
-    pub(crate) fn json_of(&mut self, value: &Val<'a>) -> Result<Value, EvaluationError> {
+    pub(crate) fn json_of(&mut self, value: &Val<'_>) -> Result<Value, EvaluationError> {
         self.json_within(value, MAX_NESTING)
     }
 
-    fn json_within(&mut self, value: &Val<'a>, depth: usize) -> Result<Value, EvaluationError> {
+    fn json_within(&mut self, value: &Val<'_>, depth: usize) -> Result<Value, EvaluationError> {
         let depth = depth.checked_sub(1).ok_or(EvaluationError::TooDeep)?;
         self.budget.allocate(size_of::<Value>())?;
         Ok(match value {
@@ -56,5 +57,16 @@ impl<'a> Evaluation<'a> {
                 Value::Object(fields)
             }
         })
+    }
+}
+
+/// A key of a map as the name of a field.
+fn key_text(key: &Val<'_>) -> String {
+    match key {
+        Val::Bool(value) => value.to_string(),
+        Val::Int(number) => number.to_string(),
+        Val::Uint(number) => number.to_string(),
+        Val::Text(text) => text.as_str().to_owned(),
+        _ => String::new(),
     }
 }

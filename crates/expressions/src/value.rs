@@ -7,6 +7,8 @@ use std::rc::Rc;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::error::EvaluationError;
+
 #[derive(Clone)]
 pub(crate) enum Val<'a> {
     Null,
@@ -94,6 +96,11 @@ impl<'a> Val<'a> {
         Self::List(List::Made(items.into()))
     }
 
+    /// An optional with a value.
+    pub(crate) fn some(value: Self) -> Self {
+        Self::Optional(Some(Rc::new(value)))
+    }
+
     /// The name of its type.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
@@ -123,6 +130,15 @@ impl<'a> Val<'a> {
             Self::Text(text) => Key::Text(text.clone()),
             _ => return None,
         })
+    }
+}
+
+/// That these are not what an operator or function takes.
+pub(crate) fn types(what: &'static str, values: &[&Val<'_>]) -> EvaluationError {
+    let kinds: Vec<&str> = values.iter().map(|value| value.kind()).collect();
+    EvaluationError::Types {
+        what,
+        types: kinds.join(" and "),
     }
 }
 

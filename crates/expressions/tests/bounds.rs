@@ -212,7 +212,7 @@ fn no_text_brings_the_parser_down() {
     let object = json!({"a": {"a": [1, "b"]}});
     let mut read = 0;
     for _ in 0..20_000 {
-        let source: String = (0..1 + next(12)).map(|_| pieces[next(pieces.len())]).collect();
+        let source: String = (0..=next(12)).map(|_| pieces[next(pieces.len())]).collect();
         match Expression::parse(&source) {
             Ok(expression) => {
                 read += 1;

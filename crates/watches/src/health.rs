@@ -7,7 +7,7 @@ use steersman_expressions::{EvaluationError, Expression, Variables};
 pub struct HealthCheck {
     /// The group of the kind, in whatever version; empty for that of Pods.
     pub group: String,
-    /// The kind.
+    /// As manifests write it, such as `ZookeeperCluster`.
     pub kind: String,
     /// Holds when it does.
     pub current: Expression,
@@ -36,7 +36,7 @@ pub enum CheckVerdict {
 }
 
 impl HealthCheck {
-    /// Whether it is about this kind.
+    /// Whether objects of this group and kind are judged by it, in whatever version.
     pub fn is_for(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind
     }

@@ -1,4 +1,4 @@
-//! Values from Secrets and ConfigMaps.
+//! Values from Secrets and `ConfigMap`s.
 
 use std::time::{Duration, Instant};
 

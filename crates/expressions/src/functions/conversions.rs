@@ -6,11 +6,11 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 
-use super::durations::{duration_text, parse_duration};
-use super::times::{in_range, parse_time, time_text};
 use super::wrong;
+use crate::durations::{duration_text, parse_duration};
 use crate::error::EvaluationError;
-use crate::evaluate::Evaluation;
+use crate::moment::{in_range, parse_time, time_text};
+use crate::resources::Resources;
 use crate::value::{Text, Val};
 
 /// Base64 with or without its padding, as the extension reads it.
@@ -19,8 +19,8 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-impl<'a> Evaluation<'a> {
-    pub(super) fn converted(
+impl Resources {
+    pub(super) fn converted<'a>(
         &mut self,
         name: &'static str,
         value: &Val<'a>,
@@ -74,7 +74,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn string(&mut self, value: &Val<'a>) -> Result<Val<'a>, EvaluationError> {
+    fn string<'a>(&mut self, value: &Val<'a>) -> Result<Val<'a>, EvaluationError> {
         let text = match value {
             Val::Bool(value) => value.to_string(),
             Val::Int(number) => number.to_string(),

@@ -1,19 +1,13 @@
 //! Functions by their names, and what each does.
 
 mod conversions;
-mod durations;
-mod patterns;
 mod sets;
 mod strings;
 mod times;
 
-pub(crate) use durations::duration_text;
-pub(crate) use patterns::Patterns;
-pub(crate) use times::{in_range, key_text, time_text};
-
 use crate::error::EvaluationError;
-use crate::evaluate::{Evaluation, some, types};
-use crate::value::Val;
+use crate::resources::Resources;
+use crate::value::{Val, types};
 
 /// A function. Those of a target have it as their first argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,12 +122,12 @@ impl Function {
     }
 }
 
-impl<'a> Evaluation<'a> {
+impl Resources {
     /// What a function makes of its arguments, the target first.
     ///
     /// # Errors
     /// It does not take these.
-    pub(crate) fn call(
+    pub(crate) fn call<'a>(
         &mut self,
         function: Function,
         arguments: &[Val<'a>],
@@ -160,7 +154,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn size(&mut self, value: &Val<'a>) -> Result<Val<'a>, EvaluationError> {
+    fn size<'a>(&mut self, value: &Val<'a>) -> Result<Val<'a>, EvaluationError> {
         let size = match value {
             Val::Text(text) => {
                 self.budget.read(text.as_str().len())?;
@@ -179,7 +173,7 @@ fn optional<'a>(name: &'static str, arguments: &[Val<'a>]) -> Result<Val<'a>, Ev
     match (name, arguments) {
         ("optional.none", []) => Ok(Val::Optional(None)),
         ("optional.ofNonZeroValue", [value]) if is_zero(value) => Ok(Val::Optional(None)),
-        ("optional.of" | "optional.ofNonZeroValue", [value]) => Ok(some(value.clone())),
+        ("optional.of" | "optional.ofNonZeroValue", [value]) => Ok(Val::some(value.clone())),
         ("hasValue", [Val::Optional(value)]) => Ok(Val::Bool(value.is_some())),
         ("value", [Val::Optional(Some(value))]) => Ok(value.as_ref().clone()),
         ("value", [Val::Optional(None)]) => Err(EvaluationError::Unusable("value")),

@@ -2,11 +2,11 @@
 
 use super::wrong;
 use crate::error::EvaluationError;
-use crate::evaluate::Evaluation;
+use crate::resources::Resources;
 use crate::value::{List, Val};
 
-impl<'a> Evaluation<'a> {
-    pub(super) fn set(
+impl Resources {
+    pub(super) fn set<'a>(
         &mut self,
         name: &'static str,
         arguments: &[Val<'a>],
@@ -21,7 +21,7 @@ impl<'a> Evaluation<'a> {
         }))
     }
 
-    fn has_all(&mut self, set: &List<'a>, of: &List<'a>) -> Result<bool, EvaluationError> {
+    fn has_all<'a>(&mut self, set: &List<'a>, of: &List<'a>) -> Result<bool, EvaluationError> {
         let set = Val::List(set.clone());
         for item in of.iter() {
             if !self.contains(&set, &item)? {
@@ -31,7 +31,7 @@ impl<'a> Evaluation<'a> {
         Ok(true)
     }
 
-    fn has_any(&mut self, set: &List<'a>, of: &List<'a>) -> Result<bool, EvaluationError> {
+    fn has_any<'a>(&mut self, set: &List<'a>, of: &List<'a>) -> Result<bool, EvaluationError> {
         let set = Val::List(set.clone());
         for item in of.iter() {
             if self.contains(&set, &item)? {

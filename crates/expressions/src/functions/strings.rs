@@ -2,13 +2,13 @@
 
 use super::wrong;
 use crate::error::EvaluationError;
-use crate::evaluate::Evaluation;
+use crate::resources::Resources;
 use crate::value::{List, Val};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
-impl<'a> Evaluation<'a> {
-    pub(super) fn text_function(&mut self, name: &'static str, arguments: &[Val<'a>]) -> Result<Val<'a>> {
+impl Resources {
+    pub(super) fn text_function<'a>(&mut self, name: &'static str, arguments: &[Val<'a>]) -> Result<Val<'a>> {
         // All of them look through each text at most a few times.
         for argument in arguments {
             if let Val::Text(text) = argument {
@@ -42,7 +42,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn of_one(&mut self, name: &'static str, text: &str) -> Result<Val<'a>> {
+    fn of_one<'a>(&mut self, name: &'static str, text: &str) -> Result<Val<'a>> {
         self.budget.allocate(text.len())?;
         Ok(Val::text(&match name {
             "lowerAscii" => text.to_ascii_lowercase(),
@@ -53,7 +53,7 @@ impl<'a> Evaluation<'a> {
         }))
     }
 
-    fn of_two(&mut self, name: &'static str, text: &str, other: &str) -> Result<Val<'a>> {
+    fn of_two<'a>(&mut self, name: &'static str, text: &str, other: &str) -> Result<Val<'a>> {
         match name {
             "contains" => Ok(Val::Bool(text.contains(other))),
             "startsWith" => Ok(Val::Bool(text.starts_with(other))),
@@ -68,7 +68,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn joined(&mut self, list: &List<'a>, between: &str) -> Result<Val<'a>> {
+    fn joined<'a>(&mut self, list: &List<'a>, between: &str) -> Result<Val<'a>> {
         let mut joined = String::new();
         for (index, item) in list.iter().enumerate() {
             let Val::Text(item) = item else {
@@ -83,7 +83,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// At most so many parts, the last of which is what is left; all of them where `most` is negative.
-    fn split(&mut self, text: &str, by: &str, most: i64) -> Result<Val<'a>> {
+    fn split<'a>(&mut self, text: &str, by: &str, most: i64) -> Result<Val<'a>> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let mut parts = Vec::new();
         let mut rest = Some(text).filter(|text| most > 0 && !(by.is_empty() && text.is_empty()));
@@ -99,7 +99,7 @@ impl<'a> Evaluation<'a> {
         Ok(Val::list(parts))
     }
 
-    fn replaced(&mut self, text: &str, old: &str, new: &str, most: i64) -> Result<Val<'a>> {
+    fn replaced<'a>(&mut self, text: &str, old: &str, new: &str, most: i64) -> Result<Val<'a>> {
         let most = usize::try_from(most).unwrap_or(usize::MAX);
         let count = text.matches(old).take(most).count();
         let added = count.saturating_mul(new.len());
@@ -107,7 +107,7 @@ impl<'a> Evaluation<'a> {
         Ok(Val::text(&text.replacen(old, new, most)))
     }
 
-    fn substring(&mut self, text: &str, from: i64, to: Option<i64>) -> Result<Val<'a>> {
+    fn substring<'a>(&mut self, text: &str, from: i64, to: Option<i64>) -> Result<Val<'a>> {
         let wrong = || EvaluationError::Unusable("substring");
         let start = place(text, from).ok_or_else(wrong)?;
         let end = match to {

@@ -1,43 +1,10 @@
 //! Parts of timestamps and durations. Time zones are offsets: the names of zones would have to be looked up outside.
 
-use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
 use super::wrong;
 use crate::error::EvaluationError;
 use crate::value::Val;
-
-/// A timestamp of the years that CEL has, 1 to 9999.
-pub(crate) fn in_range(time: Timestamp) -> Option<Timestamp> {
-    let year = time.to_zoned(TimeZone::UTC).year();
-    (1..=9999).contains(&year).then_some(time)
-}
-
-pub(crate) fn time_text(time: Timestamp) -> String {
-    time.to_string()
-}
-
-/// A key of a map as the name of a field.
-pub(crate) fn key_text(key: &Val<'_>) -> String {
-    match key {
-        Val::Bool(value) => value.to_string(),
-        Val::Int(number) => number.to_string(),
-        Val::Uint(number) => number.to_string(),
-        Val::Text(text) => text.as_str().to_owned(),
-        _ => String::new(),
-    }
-}
-
-/// A timestamp of RFC 3339.
-pub(super) fn parse_time(text: &str) -> Option<Timestamp> {
-    // What jiff reads besides: spaces, signs, zones in brackets.
-    let is_strict = text.len() <= 40
-        && text.as_bytes().get(10) == Some(&b'T')
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || b"TZ:.+-".contains(&byte));
-    is_strict.then(|| text.parse().ok()).flatten().and_then(in_range)
-}
 
 /// A part of a date, such as `getMonth`.
 pub(super) fn part<'a>(name: &'static str, arguments: &[Val<'a>]) -> Result<Val<'a>, EvaluationError> {

@@ -37,7 +37,7 @@ pub(super) struct Said {
 /// An object as it has arrived.
 pub(super) enum Arrived {
     /// What is of interest of it: nobody has a check for its kind.
-    Reduced(ObjectMeta, Said),
+    Reduced(Box<ObjectMeta>, Said),
     /// All of it, until it is known whose it is.
     Whole(Arc<ApiResource>, Box<DynamicObject>),
 }
@@ -65,7 +65,6 @@ impl HealthChecks {
         self.0.values().flatten().any(|check| check.is_for(group, kind))
     }
 
-    /// The one that a watch has for a kind.
     fn get(&self, watch: Option<&WatchedKind>, group: &str, kind: &str) -> Option<&HealthCheck> {
         let mut checks = self.0.get(watch?)?.iter();
         checks.find(|check| check.is_for(group, kind))
@@ -75,7 +74,7 @@ impl HealthChecks {
 impl Arrived {
     /// An object of a kind that says nothing of its health.
     pub(super) fn unjudged(metadata: ObjectMeta) -> Self {
-        Self::Reduced(metadata, Said::default())
+        Self::Reduced(Box::new(metadata), Said::default())
     }
 
     pub(super) fn metadata(&self) -> &ObjectMeta {
@@ -98,7 +97,7 @@ impl Dependents {
             return Arrived::Whole(Arc::clone(api), Box::new(object));
         }
         let said = by_kstatus(scope, &object);
-        Arrived::Reduced(object.metadata, said)
+        Arrived::Reduced(Box::new(object.metadata), said)
     }
 
     /// What an object of this owner says, and the state under the lock in which that is so.
@@ -133,5 +132,38 @@ fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
     Said {
         health: health(group, kind, object.metadata.generation, &object.data),
         has_ended: has_ended(group, kind, &object.data),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use steersman_expressions::Expression;
+
+    use super::*;
+
+    #[test]
+    fn a_check_is_for_its_own_watch_and_for_a_kind_in_any_version() {
+        let check = |kind: &str, current: &str| HealthCheck {
+            group: "acme.com".to_owned(),
+            kind: kind.to_owned(),
+            current: Expression::parse(current).unwrap(),
+            in_progress: None,
+            failed: None,
+        };
+        let [web, site, other] =
+            ["Web", "Site", "Other"].map(|kind| GroupVersionKind::gvk("a.com", "v1", kind));
+        let mut checks = HealthChecks::default();
+        checks.add(&web, &[check("Db", "status.ready")]);
+        checks.add(&site, &[check("Db", "true"), check("Cache", "true")]);
+        checks.add(&other, &[]);
+        let found = |watch: &GroupVersionKind, kind: &str| {
+            let found = checks.get(Some(&WatchedKind::of(watch)), "acme.com", kind);
+            found.map(|check| check.current.source().to_owned())
+        };
+        assert_eq!(found(&web, "Db").as_deref(), Some("status.ready"));
+        assert_eq!(found(&site, "Db").as_deref(), Some("true"));
+        assert_eq!((found(&web, "Cache"), found(&other, "Db")), (None, None));
+        assert_eq!(checks.get(None, "acme.com", "Db"), None, "of a stranger");
+        assert!(checks.has("acme.com", "Cache") && !checks.has("", "Cache"));
     }
 }

@@ -577,6 +577,26 @@ mod tests {
     }
 
     #[test]
+    fn what_another_watch_has_judged_is_looked_at_anew() {
+        let mut known = Known::default();
+        let (number, _) = route(&mut known, "u", Instant::now());
+        let of = |version| WatchedKind::of(&kube::core::GroupVersionKind::gvk("a.com", version, "Web"));
+        let judged = [scope()];
+        known.note_watch("u", of("v1"), judged.iter());
+        assert!(known.unseen("u").is_empty(), "nothing was judged before");
+        shown(&mut known, "u", "one", 1, None);
+        // A controller that is replaced is of the same watch; the resource may be written in another version then.
+        known.leave("u", number, Instant::now());
+        route(&mut known, "u", Instant::now());
+        known.note_watch("u", of("v1"), judged.iter());
+        assert!(known.unseen("u").is_empty());
+        known.note_watch("u", of("v2"), judged.iter());
+        assert_eq!(known.unseen("u"), judged);
+        assert_eq!(known.watch_of("u"), Some(&of("v2")));
+        assert_eq!(known.watch_of("stranger"), None);
+    }
+
+    #[test]
     fn what_an_answer_has_said_is_no_news_when_something_newer_is_known() {
         let mut known = Known::default();
         route(&mut known, "u", Instant::now());

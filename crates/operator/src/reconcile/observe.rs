@@ -95,7 +95,7 @@ impl Observer<'_> {
         if session.deleting() || mode != Mode::Apply {
             self.expect_nothing(session);
             if self.sources.are_named(session) {
-                self.sources.learn(session, cache);
+                cache.sources.mask_in(session);
             }
             return Ok(Observed {
                 hook,

@@ -100,6 +100,14 @@ impl KnownSources {
         self.secrets.as_ref().map(CompactSecrets::redactor)
     }
 
+    /// Masks what is secret in the sources; where that is not known, no words of others are shown, who may say it.
+    pub(super) fn mask_in(&self, session: &Session) {
+        match self.secrets() {
+            Some(secrets) => session.redactor.learn(secrets),
+            None => session.redactor.hide_words_of_others(),
+        }
+    }
+
     /// How long another revision for sources alone has to wait.
     fn rest(&self) -> Option<Duration> {
         let rest = INTERVAL.checked_sub(self.upgraded?.elapsed())?;
@@ -152,14 +160,6 @@ impl Sources<'_> {
             || from.from_resources && annotations.is_some_and(|all| all.contains_key(VALUES_FROM))
     }
 
-    /// Masks what is secret in the sources of a resource, as far as it is known.
-    pub(super) fn learn(&self, session: &Session, cache: &ReleaseCache) {
-        match cache.sources.secrets() {
-            Some(secrets) => session.redactor.learn(secrets),
-            None => session.redactor.hide_words_of_others(),
-        }
-    }
-
     /// Puts what the sources of the resource give under its values. Where nothing of it has changed since it was read, it is
     /// read only if `is_wanted`, and the inputs alone are set.
     ///
@@ -188,7 +188,7 @@ impl Sources<'_> {
             let nothing = Digest::of(b"no values can be had");
             current.inputs.values = joined(current.own_inputs.values, nothing);
         })?;
-        self.learn(session, cache);
+        cache.sources.mask_in(session);
         self.take(session, current, cache, sourced);
         Ok(())
     }

@@ -19,7 +19,7 @@ impl Patterns {
     ///
     /// # Errors
     /// It is none, is too large, or the budget is used up.
-    pub(super) fn find(
+    pub(crate) fn find(
         &mut self,
         budget: &mut Budget,
         text: &str,

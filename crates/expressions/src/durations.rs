@@ -13,7 +13,7 @@ pub(crate) fn duration_text(nanoseconds: i64) -> String {
 }
 
 /// Nanoseconds of `1h30m`, `-1.5s` and the like.
-pub(super) fn parse_duration(text: &str) -> Option<i64> {
+pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     let (is_negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, text.get(1..)?),
         b'+' => (false, text.get(1..)?),
