@@ -195,7 +195,7 @@ impl Moments {
                 let run = job.pointer("/metadata/annotations/steersman.dev~1hook-run")?;
                 let uid = job.pointer("/metadata/uid")?.as_str()?;
                 let is_open = job.pointer("/status/conditions").is_none();
-                let is_it = run.as_str()?.split(['/', ' ']).nth(1) == Some(event);
+                let is_it = run.as_str()?.split(['/', '~', ' ']).nth(1) == Some(event);
                 (is_open && is_it && former != Some(uid)).then(|| uid.to_owned())
             })
             .await

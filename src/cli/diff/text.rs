@@ -98,10 +98,11 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
 
 /// What would become of the claims of a set, a line for each.
 fn claims(object: &ObjectDryRun) -> String {
-    let lines = object.claims.iter();
+    let mut lines = String::new();
+    for claim in &object.claims {
+        let _ = writeln!(lines, "  {}", harmless(&claim.to_string()));
+    }
     lines
-        .map(|claim| format!("  {}\n", harmless(&claim.to_string())))
-        .collect()
 }
 
 /// The unified diff of two states of an object.

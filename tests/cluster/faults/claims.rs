@@ -18,8 +18,11 @@ struct Target {
     number: usize,
 }
 
+/// Makes a fault of what it strikes.
+type Effect = fn(Fault) -> Fault;
+
 /// What happens at a write, by name.
-const EFFECTS: [(&str, fn(Fault) -> Fault); 5] = [
+const EFFECTS: [(&str, Effect); 5] = [
     ("killed before", Fault::kill_before),
     ("killed after", Fault::kill_after),
     ("lost", Fault::lose_answer),

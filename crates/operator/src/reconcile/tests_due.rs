@@ -64,32 +64,41 @@ mod tests {
     use super::*;
     use crate::release::TestOutcome;
 
-    fn known(handled: Option<&str>, record: Option<Option<TestOutcome>>) -> KnownTests {
+    /// A revision that was not tested.
+    fn untested(handled: Option<&str>) -> KnownTests {
         KnownTests {
             handled: handled.map(str::to_owned),
-            record: record.map(|outcome| TestRecord {
+            record: None,
+            are_there: true,
+        }
+    }
+
+    /// One that was, or is being.
+    fn tested(handled: Option<&str>, outcome: Option<TestOutcome>) -> KnownTests {
+        KnownTests {
+            record: Some(TestRecord {
                 round: 1,
                 begun: Timestamp::UNIX_EPOCH,
                 outcome,
             }),
-            are_there: true,
+            ..untested(handled)
         }
     }
 
     #[test]
     fn a_request_is_taken_up_once() {
         let asked = |known: &KnownTests, request| known.are_due(request, None, || true);
-        assert!(!asked(&known(None, None), None));
-        assert!(asked(&known(None, None), Some("1")));
+        assert!(!asked(&untested(None), None));
+        assert!(asked(&untested(None), Some("1")));
         for outcome in [TestOutcome::Succeeded(1), TestOutcome::Failed(String::new())] {
-            let done = known(Some("1"), Some(Some(outcome)));
+            let done = tested(Some("1"), Some(outcome));
             assert!(!asked(&done, Some("1")));
             assert!(asked(&done, Some("2")));
             assert!(!asked(&done, None), "the annotation was taken off");
         }
         // A later revision knows of it.
-        assert!(!asked(&known(Some("1"), None), Some("1")));
-        let interrupted = known(Some("1"), Some(None));
+        assert!(!asked(&untested(Some("1")), Some("1")));
+        let interrupted = tested(Some("1"), None);
         assert!(asked(&interrupted, Some("1")) && asked(&interrupted, None));
     }
 
@@ -101,13 +110,13 @@ mod tests {
                 timeout: None,
             })
         };
-        let new = known(Some("1"), None);
+        let new = untested(Some("1"));
         assert!(new.are_due(Some("1"), policy(true), || true));
         assert!(!new.are_due(Some("1"), policy(true), || false));
         assert!(!new.are_due(Some("1"), policy(false), || true));
         let none = KnownTests::default();
         assert!(!none.are_due(None, policy(true), || true), "the chart has none");
-        let done = known(None, Some(Some(TestOutcome::Succeeded(1))));
+        let done = tested(None, Some(TestOutcome::Succeeded(1)));
         assert!(!done.are_due(None, policy(true), || true));
     }
 }

@@ -105,9 +105,9 @@ pub enum Reason {
     PauseReconcileAnnotationTrue,
     /// Only a dry run is asked for.
     DryRun,
-    /// All tests have succeeded.
+    /// Each hook of `helm test` has come to a good end.
     TestSucceeded,
-    /// A test has failed.
+    /// One has not, and those behind it were not run.
     TestFailed,
 }
 

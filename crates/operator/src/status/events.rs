@@ -69,7 +69,7 @@ pub enum EventReason {
     ObjectMended,
     /// An object was deleted and created again.
     ObjectRecreated,
-    /// A claim of a StatefulSet was expanded, as its template grew.
+    /// A claim of a `StatefulSet` was expanded, as its template grew.
     ClaimExpanded,
     /// A claim template asks for less, and claims stay as they are.
     ClaimKept,

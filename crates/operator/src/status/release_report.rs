@@ -57,7 +57,7 @@ pub struct Deployed {
 /// What the tests of a revision have come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TestsReport {
-    /// They run.
+    /// They have begun, and not ended.
     Running,
     /// So many have succeeded, and none has failed.
     Succeeded(usize),

@@ -69,6 +69,7 @@ impl std::fmt::Debug for Project<'_> {
 
 /// An entry of watches.yaml.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Watched {
     /// What the operator watches, and has a controller for.
     pub kind: CustomKind,
@@ -82,7 +83,7 @@ pub struct Watched {
     pub release_namespace: Option<String>,
     /// Whether changes of the release's objects go unnoticed (`watchDependentResources: false`).
     pub ignores_dependents: bool,
-    /// Whether claims of StatefulSets are expanded (`expandClaims: true`).
+    /// Whether claims of a `StatefulSet` are expanded (`expandClaims: true`).
     pub expands_claims: bool,
     /// Whether the chart's tests are run (`test`).
     pub runs_tests: bool,

@@ -60,6 +60,7 @@ use crate::CustomKind;
 
 /// What a chart's permissions depend on, besides the chart.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Options {
     /// Lets the operator write the chart's roles without having their rules: `escalate` and `bind`.
     pub allow_escalation: bool,

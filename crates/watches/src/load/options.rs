@@ -85,7 +85,7 @@ impl Loader<'_> {
         expands
     }
 
-    /// The words are those of Flux' HelmRelease.
+    /// The words are those of Flux' `HelmRelease`.
     pub(super) fn tests(&mut self, fields: &Fields<'_>) -> Option<TestPolicy> {
         let (_, node) = fields.get("test")?;
         let fields = Fields::read(node, fields.key("test"), TEST_FIELDS, &mut self.findings)?;

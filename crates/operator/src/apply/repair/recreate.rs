@@ -152,7 +152,9 @@ impl Applier {
                 Ok(Way::Free)
             }
             ClaimsPlan::Keep(value, kept) => {
-                kept.into_iter().for_each(|kept| recreation.note(kept));
+                for change in kept {
+                    recreation.note(change);
+                }
                 Ok(Way::Apply(value))
             }
             ClaimsPlan::Expand(small, _) => {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use steersman_chart::HookEvent;
 
-use crate::apply::{HookError, HookRun, HookWait, hooks_in_order};
+use crate::apply::{HookRun, HookWait, hooks_in_order};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::deployed::DeployedReport;
 use crate::reconcile::error::ReconcileError;
@@ -76,7 +76,7 @@ impl RunTests<'_> {
                 let tests = hooks.filter(|hook| ["Job", "Pod"].contains(&hook.kind.as_str()));
                 TestOutcome::Succeeded(tests.count())
             }
-            Err(error) => match self.awaited(error, wait) {
+            Err(error) => match awaited(error, wait) {
                 Some(wait) => {
                     cache.unfinished = Some(Unfinished {
                         wait,
@@ -128,15 +128,6 @@ impl RunTests<'_> {
         Ok(self.executor.applier.run_hooks(&session.owner, run).await?)
     }
 
-    /// The test that is to be waited for: the next one, or the same where a request about it had no answer.
-    fn awaited(&self, error: &ReconcileError, wait: Option<HookWait>) -> Option<HookWait> {
-        if let Some(next) = error.awaited() {
-            return Some(next.clone());
-        }
-        let is_of = |wait: &HookWait| matches!(error, ReconcileError::Hook(error) if error.is_of(wait));
-        wait.filter(|wait| error.is_transient() && is_of(wait))
-    }
-
     fn announce(&self, session: &Session, outcome: &TestOutcome, stored: &Stored) {
         let revision = stored.record.version;
         match outcome {
@@ -158,6 +149,15 @@ impl RunTests<'_> {
 fn is_under_way(stored: &Stored) -> bool {
     let tests = stored.snapshot.tests.as_ref();
     tests.is_some_and(|tests| tests.outcome.is_none())
+}
+
+/// The test that is to be waited for: the next one, or the same where a request about it had no answer.
+fn awaited(error: &ReconcileError, wait: Option<HookWait>) -> Option<HookWait> {
+    if let Some(next) = error.awaited() {
+        return Some(next.clone());
+    }
+    let is_of = |wait: &HookWait| matches!(error, ReconcileError::Hook(error) if error.is_of(wait));
+    wait.filter(|wait| error.is_transient() && is_of(wait))
 }
 
 /// So many tests, in words.

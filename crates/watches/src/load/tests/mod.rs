@@ -495,7 +495,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
     - paths: [spec, 7, /metadata/name]
       target: {labelSelector: app~web}
 ",
-        &expect![[r#"
+        &expect![[r"
             DIR/watches.yaml:6:9: [0].crds: `replace` is none of `create`, `create-replace`, `skip`
             DIR/watches.yaml:7:14: [0].conflicts: `theirs` is none of `overwrite`, `fail`
             DIR/watches.yaml:8:17: [0].expandClaims: no PersistentVolumeClaim may be changed: `confine.kinds.allow` of the watch has no `PersistentVolumeClaim`
@@ -506,7 +506,7 @@ fn drift_detection_is_read_as_flux_writes_it() {
             DIR/watches.yaml:15:21: [0].driftDetection.ignore[1].paths: expected a JSON pointer, found the number `7`
             DIR/watches.yaml:15:24: [0].driftDetection.ignore[1].paths: `/metadata/name` says which object it is, and can't be ignored
             DIR/watches.yaml:16:31: [0].driftDetection.ignore[1].target.labelSelector: `app~web` is not a part of a selector such as `tier=web`
-        "#]],
+        "]],
     );
 }
 

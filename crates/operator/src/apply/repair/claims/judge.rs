@@ -225,7 +225,7 @@ mod tests {
         });
         assert_eq!(going, Standing::Other);
         let unbound = judge("data-store-1", |claim| {
-            claim["status"]["phase"] = "Pending".into()
+            claim["status"]["phase"] = "Pending".into();
         });
         assert_eq!(unbound, Standing::Unbound);
     }
