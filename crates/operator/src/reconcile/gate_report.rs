@@ -1,7 +1,9 @@
 //! The report on a revision that waits for one of its stages, or has waited in vain.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
-use steersman_model::{ObjectId, ReleaseStatus, Revision};
+use steersman_model::{ObjectId, ReleaseStatus};
 
 use super::ReconcileSettings;
 use super::deployed::mask_words;
@@ -9,6 +11,7 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::release_cache::{KnownRelease, ReleaseCache};
 use super::session::Session;
 use super::staged::approval_due;
+use super::state::LastRevision;
 use crate::dependents::Dependents;
 use crate::release::{Position, StageRecord};
 use crate::status::{
@@ -16,14 +19,15 @@ use crate::status::{
     StageStatus,
 };
 
-/// Looks at the gate at which the newest revision of a release stands, from what is remembered and what its objects' controllers
-/// say. Nothing is asked for that.
-#[derive(Clone, Copy)]
+/// The gate at which the newest revision of a release stands, as what is remembered and what its objects' controllers say tell
+/// of it. Nothing is asked for that.
 pub(super) struct GateView<'a> {
-    pub(super) session: &'a Session,
-    pub(super) known: &'a KnownRelease,
-    pub(super) dependents: &'a Dependents,
-    pub(super) settings: &'a ReconcileSettings,
+    session: &'a Session,
+    known: &'a KnownRelease,
+    last: &'a LastRevision,
+    settings: &'a ReconcileSettings,
+    /// What is not ready of what the revision has applied, where that is waited for.
+    unready: Vec<Unready>,
 }
 
 impl<'a> GateView<'a> {
@@ -31,22 +35,33 @@ impl<'a> GateView<'a> {
     pub(super) fn new(
         session: &'a Session,
         cache: &'a ReleaseCache,
-        (dependents, settings): (&'a Dependents, &'a ReconcileSettings),
+        (dependents, settings): (&Dependents, &'a ReconcileSettings),
     ) -> Option<Self> {
         let known = cache.known.as_ref()?;
         let last = known.last.as_ref()?;
         let is_through = last.status == ReleaseStatus::Deployed || last.is_being_undone;
-        (!is_through && !known.stages.is_empty()).then_some(Self {
+        if is_through || known.stages.is_empty() {
+            return None;
+        }
+        let mut view = Self {
             session,
             known,
-            dependents,
+            last,
             settings,
-        })
+            unready: Vec::new(),
+        };
+        if let Position::At(place) = Position::of(&known.stages) {
+            let owner = &session.owner.uid;
+            let judged = |id: &ObjectId| dependents.judged(owner, id);
+            let jobs = known.stages.get(place).is_some_and(|stage| stage.jobs);
+            view.unready = unready(view.judged(), judged, jobs);
+        }
+        Some(view)
     }
 
     /// Whether the revision goes on.
     pub(super) fn state(&self, now: Timestamp) -> GateState {
-        self.gate().state(&self.unready(), now)
+        self.gate().state(&self.unready, now)
     }
 
     /// When its time is over; `None` where it has for ever.
@@ -58,8 +73,7 @@ impl<'a> GateView<'a> {
     pub(super) fn report(&self, cache: &ReleaseCache, now: Timestamp) -> ReleaseReport {
         let state = self.state(now);
         let message = self.message(cache, state);
-        let has_failed = self.known.last.as_ref().map(|last| last.status) == Some(ReleaseStatus::Failed);
-        if has_failed && state != GateState::Unapproved {
+        if self.has_failed() && state != GateState::Unapproved {
             return ReleaseReport::Failed(Failure {
                 stage: self.failure_stage(cache.is_first()),
                 message,
@@ -87,19 +101,18 @@ impl<'a> GateView<'a> {
 
     /// For what the revision waits, or has waited, for people; secrets masked.
     pub(super) fn message(&self, cache: &ReleaseCache, at: GateState) -> String {
-        let revision = self.revision();
+        let revision = self.last.revision;
         let what = match self.current() {
             Some(stage) if at == GateState::Unapproved => {
-                return approval_due(&stage.name, Some(revision));
+                return approval_due(&stage.name, revision);
             }
             Some(stage) if !stage.name.is_empty() => format!("stage {} of revision {revision}", stage.name),
             _ => format!("revision {revision}"),
         };
-        let has_failed = self.known.last.as_ref().map(|last| last.status) == Some(ReleaseStatus::Failed);
         let health = self.health(cache);
         let how = if health.not_ready().iter().any(|object| object.failed) {
             "has failed".to_owned()
-        } else if has_failed || at == GateState::Failed {
+        } else if self.has_failed() || at == GateState::Failed {
             let timeout = self.current().map(|stage| stage.timeout).unwrap_or_default();
             format!("was not ready within {timeout}s")
         } else {
@@ -113,15 +126,14 @@ impl<'a> GateView<'a> {
 
     fn gate(&self) -> Gate<'a> {
         Gate {
-            revision: self.revision(),
+            revision: self.last.revision,
             stages: &self.known.stages,
             asked: &self.session.controls.stages,
         }
     }
 
-    fn revision(&self) -> Revision {
-        let last = self.known.last.as_ref();
-        last.map_or(Revision::FIRST, |last| last.revision)
+    fn has_failed(&self) -> bool {
+        self.last.status == ReleaseStatus::Failed
     }
 
     /// The stage that is waited for, or that waits.
@@ -137,16 +149,6 @@ impl<'a> GateView<'a> {
         self.known.stages.iter().all(|stage| stage.name.is_empty())
     }
 
-    fn unready(&self) -> Vec<Unready> {
-        if !matches!(Position::of(&self.known.stages), Position::At(_)) {
-            return Vec::new();
-        }
-        let owner = &self.session.owner.uid;
-        let judged = |id: &ObjectId| self.dependents.judged(owner, id);
-        let jobs = self.current().is_some_and(|stage| stage.jobs);
-        unready(self.judged(), judged, jobs)
-    }
-
     /// What the revision has applied of which it is known how it is.
     fn judged(&self) -> impl Iterator<Item = &'a ObjectId> {
         let settings = self.settings;
@@ -156,13 +158,11 @@ impl<'a> GateView<'a> {
 
     /// How the objects are that the revision has applied, as it is shown.
     fn health(&self, cache: &ReleaseCache) -> HealthSummary {
-        let unready = self.unready();
+        let unready = self.unready.iter().map(|object| (&object.id, &object.health));
+        let unready: BTreeMap<_, _> = unready.collect();
         let verdicts = self.judged().map(|id| {
-            let found = unready.iter().find(|object| object.id == *id);
-            (
-                id,
-                found.map_or(Some(Health::Ready), |object| object.health.clone()),
-            )
+            let health = unready.get(id).copied().cloned();
+            (id, health.unwrap_or(Some(Health::Ready)))
         });
         let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
         mask_words(self.session, cache, &mut verdicts);
@@ -173,7 +173,6 @@ impl<'a> GateView<'a> {
     fn stages(&self, message: &str) -> Vec<StageStatus> {
         let position = Position::of(&self.known.stages);
         let gate = self.gate();
-        let revision = self.revision();
         let named = self.known.stages.iter().enumerate();
         let named = named.filter(|(_, stage)| !stage.name.is_empty());
         let stages = named.map(|(place, stage)| {
@@ -186,7 +185,7 @@ impl<'a> GateView<'a> {
             };
             StageStatus {
                 name: stage.name.clone(),
-                revision,
+                revision: self.last.revision,
                 state,
                 since,
                 message: if is_current {

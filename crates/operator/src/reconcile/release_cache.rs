@@ -407,7 +407,7 @@ impl ReleaseCache {
         self.known = None;
     }
 
-    /// A revision was written down.
+    /// A revision was written down, or has come further with its stages.
     pub(super) fn note_pending(&mut self, stored: &Stored, inputs: Inputs) {
         let known = self.known.get_or_insert_default();
         let deployed_before = known.last.as_ref().is_some_and(|last| last.deployed_before);
@@ -420,13 +420,6 @@ impl ReleaseCache {
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
         known.note_stages(stored);
-    }
-
-    /// The newest revision has come to a stage that it waits for, after `earlier` ones.
-    pub(super) fn note_at_gate(&mut self, stored: &Stored, earlier: &[Stored]) {
-        let revisions: Vec<Stored> = earlier.iter().chain([stored]).cloned().collect();
-        self.known = Some(KnownRelease::new(&revisions));
-        self.looked_at = None;
     }
 
     /// What the newest revision has done is undone.

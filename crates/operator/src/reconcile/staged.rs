@@ -8,7 +8,7 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
 use crate::apply::{ApplyOptions, ClaimNotes};
-use crate::release::{Journal, Position, StageRecord};
+use crate::release::{Journal, StageRecord, has_begun};
 use crate::status::EventReason;
 use crate::telemetry::step;
 
@@ -17,11 +17,11 @@ pub(super) struct Staged<'a> {
     executor: &'a Executor,
     session: &'a Session,
     plan: &'a Plan,
+    /// Where it is written down how far they are. There is none where no stage waits for the one before it: what is undone is
+    /// applied in order, and was ready before.
     journal: Option<&'a Journal<'a>>,
     /// As they are when what was asked for is followed.
     stages: Vec<StageRecord>,
-    /// Whether a stage waits for the one before it. What is undone is applied in order, and waits for nothing: it was ready before.
-    has_gates: bool,
 }
 
 impl<'a> Staged<'a> {
@@ -32,20 +32,19 @@ impl<'a> Staged<'a> {
         plan: &'a Plan,
         journal: Option<&'a Journal<'a>>,
     ) -> Self {
-        let has_gates = journal.is_some() && !matches!(plan.decision, Decision::RollBack(_));
+        let waits = !matches!(plan.decision, Decision::RollBack(_));
         let mut staged = Self {
             executor,
             session,
             plan,
-            journal,
-            stages: plan.stages.clone(),
-            has_gates,
+            journal: journal.filter(|_| waits),
+            stages: Vec::new(),
         };
-        if let Some(journal) = journal.filter(|_| has_gates) {
+        if let Some(journal) = staged.journal {
             staged.stages = journal.stages();
-            staged.stages = staged.gate(&staged.stages, journal).with_retry();
+            staged.stages = staged.gate(journal).with_retry();
         } else {
-            let anew = staged.stages.into_iter().map(StageRecord::into_unbegun);
+            let anew = plan.stages.iter().cloned().map(StageRecord::into_unbegun);
             staged.stages = anew.collect();
         }
         staged
@@ -53,16 +52,15 @@ impl<'a> Staged<'a> {
 
     /// Whether anything of it was applied and noted.
     pub(super) fn has_begun(&self) -> bool {
-        !self.stages.is_empty() && Position::of(&self.stages).has_begun()
+        has_begun(&self.stages)
     }
 
     /// Whether its first stage may not begin: no hook runs then, either.
     pub(super) fn is_held(&self) -> bool {
-        let is_held = |journal| {
-            let gate = self.gate(&self.stages, journal);
-            self.stages.first().is_some_and(|first| !gate.may_begin(first))
-        };
-        !self.has_begun() && self.has_gates && self.journal.is_some_and(is_held)
+        let first = self.stages.first().filter(|_| !self.has_begun());
+        first
+            .zip(self.journal)
+            .is_some_and(|(first, journal)| !self.gate(journal).may_begin(first))
     }
 
     /// Applies stage after stage. `None` where one is waited for; else everything that was applied of the revision, now and
@@ -75,7 +73,7 @@ impl<'a> Staged<'a> {
         if self.stages.is_empty() {
             return self.apply_part(objects).await.map(Some);
         }
-        let Some(journal) = self.journal.filter(|_| self.has_gates) else {
+        let Some(journal) = self.journal else {
             let mut changes = ChangeSet::new();
             for part in parts(objects, &self.stages) {
                 changes.extend(self.apply_part(part).await?);
@@ -107,10 +105,10 @@ impl<'a> Staged<'a> {
             return Ok(true);
         }
         if stage.applied.is_none() {
-            if !self.gate(&self.stages, journal).may_begin(&stage) {
+            if !self.gate(journal).may_begin(&stage) {
                 // What comes before it was ready once, and is not waited for again.
                 journal.note_stages(&self.stages, &ChangeSet::new()).await?;
-                self.say_that_approval_is_due(&stage);
+                self.say_that_approval_is_due(&stage, journal);
                 return Ok(false);
             }
             let applied = self.apply_part(objects).await?;
@@ -123,7 +121,7 @@ impl<'a> Staged<'a> {
         }
         let unready = self.unready(changes.keys(), stage.jobs).await?;
         let now = (self.executor.recorder.now)();
-        if self.gate(&self.stages, journal).state(&unready, now) != GateState::Open {
+        if self.gate(journal).state(&unready, now) != GateState::Open {
             return Ok(false);
         }
         self.say_that_it_is_over(&stage, journal, &unready);
@@ -168,10 +166,10 @@ impl<'a> Staged<'a> {
         Ok(unready(objects, |id| dependents.judged(owner, id), jobs))
     }
 
-    fn gate<'g>(&'g self, stages: &'g [StageRecord], journal: &Journal<'_>) -> Gate<'g> {
+    fn gate(&self, journal: &Journal<'_>) -> Gate<'_> {
         Gate {
             revision: journal.revision(),
-            stages,
+            stages: &self.stages,
             asked: &self.session.controls.stages,
         }
     }
@@ -190,16 +188,15 @@ impl<'a> Staged<'a> {
         self.executor.recorder.event(self.session, reason, &message);
     }
 
-    fn say_that_approval_is_due(&self, stage: &StageRecord) {
-        let message = approval_due(&stage.name, self.journal.map(Journal::revision));
+    fn say_that_approval_is_due(&self, stage: &StageRecord, journal: &Journal<'_>) {
+        let message = approval_due(&stage.name, journal.revision());
         let recorder = &self.executor.recorder;
         recorder.event(self.session, EventReason::ApprovalRequired, &message);
     }
 }
 
 /// What somebody is to do for a stage to begin.
-pub(super) fn approval_due(stage: &str, revision: Option<Revision>) -> String {
-    let revision = revision.map_or_else(String::new, |revision| revision.to_string());
+pub(super) fn approval_due(stage: &str, revision: Revision) -> String {
     format!(
         "stage {stage} of revision {revision} begins when annotation steersman.dev/approve-stage is {revision}/{stage}"
     )

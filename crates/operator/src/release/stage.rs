@@ -71,11 +71,11 @@ impl Position {
             None => Self::Past,
         }
     }
+}
 
-    /// Whether anything of the revision was applied and noted.
-    pub fn has_begun(self) -> bool {
-        self != Self::Before(0)
-    }
+/// Whether anything of a revision with these stages was applied and noted.
+pub fn has_begun(stages: &[StageRecord]) -> bool {
+    !stages.is_empty() && Position::of(stages) != Position::Before(0)
 }
 
 impl StageRecord {

@@ -15,7 +15,7 @@ use crate::reconcile::executor::{Carried, Executor};
 use crate::reconcile::lookups::Lookups;
 use crate::reconcile::new_record::{pending_status, record};
 use crate::reconcile::plan::{NewRevision, Plan, in_effect};
-use crate::reconcile::release_cache::ReleaseCache;
+use crate::reconcile::release_cache::{KnownRelease, ReleaseCache};
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, UnfinishedRevision, spec_of};
@@ -181,7 +181,7 @@ impl Deploy<'_> {
                 step("store").of(written).await.map(|()| true)
             }
             Ok(Carried::ToGate) => {
-                self.stop_at_gate(session, cache, stored, earlier).await?;
+                self.stop_at_gate(session, cache, stored, inputs).await?;
                 Ok(false)
             }
             Err(error) => {
@@ -210,19 +210,45 @@ impl Deploy<'_> {
         }
     }
 
+    /// The last revision, with those before it, if it is the one that is `wanted`, or known where nobody says which; what is
+    /// secret in all of them is masked from now on. Where it is another one, what is known is read anew.
+    pub(super) async fn last_revision(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        wanted: Option<Revision>,
+    ) -> Result<Option<(Stored, Vec<Stored>)>, ReconcileError> {
+        let mut revisions = session.history.load().await?;
+        let in_question = in_effect(&revisions);
+        self.lookups.learn_secrets(session, cache, in_question).await?;
+        let known = cache.known.get_or_insert_with(|| KnownRelease::new(&revisions));
+        let wanted = wanted.or(known.last.as_ref().map(|last| last.revision));
+        let last = revisions
+            .pop()
+            .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
+        let Some(stored) = last else {
+            // Somebody else has written, changed or deleted revisions.
+            cache.forget_known();
+            return Ok(None);
+        };
+        let earlier = in_effect(&revisions).iter();
+        session.redactor.learn(secrets_of(earlier.chain([&stored]), &[]));
+        Ok(Some((stored, revisions)))
+    }
+
     /// A revision waits for a stage: what is remembered says so. One that had failed is on its way again.
     async fn stop_at_gate(
         &self,
         session: &Session,
         cache: &mut ReleaseCache,
         mut stored: Stored,
-        earlier: &[Stored],
+        inputs: Inputs,
     ) -> Result<(), ReconcileError> {
         if stored.record.info.status == ReleaseStatus::Failed {
             stored.record.info.status = pending_status(stored.record.version);
             session.history.update(&mut stored, (self.now)()).await?;
         }
-        cache.note_at_gate(&stored, earlier);
+        cache.note_pending(&stored, inputs);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::reconcile::error::ReconcileError;
 use crate::reconcile::gate::GateState;
 use crate::reconcile::gate_report::GateView;
 use crate::reconcile::plan::Decision;
-use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, is_first};
+use crate::reconcile::release_cache::{ReleaseCache, is_first};
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage};
 
@@ -23,15 +23,8 @@ impl GiveUp<'_> {
         prepared: &PreparedRelease,
         cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
-        let mut revisions = session.history.load().await?;
-        let known = cache.known.get_or_insert_with(|| KnownRelease::new(&revisions));
-        let wanted = known.last.as_ref().map(|last| last.revision);
-        let last = revisions
-            .pop()
-            .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
-        let Some(stored) = last else {
-            // Somebody else has written, changed or deleted revisions.
-            cache.forget_known();
+        let last = self.deploy.last_revision(session, cache, None).await?;
+        let Some((stored, revisions)) = last else {
             return Ok(());
         };
         let executor = self.deploy.executor;

@@ -3,12 +3,11 @@
 use super::deploy::{Deploy, Pending, Undoing};
 use crate::apply::HookWait;
 use crate::reconcile::error::ReconcileError;
-use crate::reconcile::plan::{Decision, Plan, in_effect};
-use crate::reconcile::release_cache::{KnownRelease, ReleaseCache, is_first};
-use crate::reconcile::secrets::secrets_of;
+use crate::reconcile::plan::{Decision, Plan};
+use crate::reconcile::release_cache::{ReleaseCache, is_first};
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, undoing};
-use crate::release::Position;
+use crate::release::has_begun;
 
 /// Brings the last revision into effect from its stored manifest, without a rendering: the
 /// same revision, whatever is random in the chart.
@@ -23,35 +22,17 @@ impl Recover<'_> {
         prepared: &PreparedRelease,
         cache: &mut ReleaseCache,
     ) -> Result<(), ReconcileError> {
-        let mut revisions = session.history.load().await?;
-        let lookups = &self.deploy.lookups;
-        lookups
-            .learn_secrets(session, cache, in_effect(&revisions))
-            .await?;
-        let unfinished = cache.unfinished.take();
-        let known = cache
-            .known
-            .get_or_insert_with(|| KnownRelease::new(&revisions))
-            .last
-            .as_ref();
-        let (wait, left) = match unfinished {
+        let left = cache.unfinished.as_ref();
+        let left = left.and_then(|unfinished| unfinished.revision.as_ref());
+        let wanted = left.map(|left| left.current.revision);
+        let last = self.deploy.last_revision(session, cache, wanted).await?;
+        let (wait, left) = match cache.unfinished.take() {
             Some(Unfinished { wait, revision, .. }) => (Some(wait), revision),
             None => (None, None),
         };
-        let wanted = left
-            .as_ref()
-            .map(|left| left.current.revision)
-            .or(known.map(|last| last.revision));
-        let last = revisions
-            .pop()
-            .filter(|stored| stored.is_signed() && Some(stored.record.version) == wanted);
-        let Some(stored) = last else {
-            // Somebody else has written, changed or deleted revisions.
-            cache.forget_known();
+        let Some((stored, revisions)) = last else {
             return Ok(());
         };
-        let earlier = in_effect(&revisions).iter();
-        session.redactor.learn(secrets_of(earlier.chain([&stored]), &[]));
         let revision = stored.record.version;
         let current = left.as_ref().map_or_else(
             || CurrentRevision {
@@ -97,7 +78,7 @@ impl Recover<'_> {
         let controls = stage.controls(session);
         let mut plan = Plan::recover(settings, &controls, current.first, &stored, &revisions)?;
         plan.decision = current.decision;
-        if is_left || Position::of(&plan.stages).has_begun() && !plan.stages.is_empty() {
+        if is_left || has_begun(&plan.stages) {
             // What was waited for is looked for again; of a stage the status says what it waits for.
             let admitted = executor.admit(session, &plan).await;
             admitted.inspect_err(|_| cache.forget_known())?;
