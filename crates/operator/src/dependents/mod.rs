@@ -272,9 +272,11 @@ impl Dependents {
     pub fn judged(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
         let state = self.lock();
         let mut live = state.known.judged(owner, id)?;
-        let watched = state.watches.iter().find(|(scope, _)| scope.contains(id));
-        if live.health == Some(Health::Unsaid) && watched.is_some_and(|(_, one)| !one.resource.has_status) {
-            live.health = Some(Health::Ready);
+        if live.health == Some(Health::Unsaid) {
+            let watched = state.watches.iter().find(|(scope, _)| scope.contains(id));
+            if watched.is_some_and(|(_, one)| !one.resource.has_status) {
+                live.health = Some(Health::Ready);
+            }
         }
         Some(live)
     }
