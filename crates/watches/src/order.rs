@@ -85,32 +85,20 @@ impl Order {
     }
 
     /// The place of the stage that claims an object of a release in `namespace`; `None` where none does. What matches is what
-    /// the chart renders: an object that names no namespace counts as one of the release's.
+    /// the chart renders: an object that names no namespace counts as one of the release's. Of several that claim it, the first
+    /// one has it.
     pub fn stage_of(&self, object: &RenderedObject, namespace: &str) -> Option<usize> {
-        self.claims(object, namespace).next()
-    }
-
-    /// The places of all stages that claim an object: more than one is a mistake, of which the first one counts.
-    pub fn claims<'a>(
-        &'a self,
-        object: &'a RenderedObject,
-        namespace: &'a str,
-    ) -> impl Iterator<Item = usize> + 'a {
+        if self.stages.is_empty() {
+            return None;
+        }
         let id = ObjectId {
             group: object.api.group.clone(),
             kind: object.api.kind.clone(),
             namespace: Some(object.namespace.clone().unwrap_or_else(|| namespace.to_owned())),
             name: object.name.clone(),
         };
-        let candidate = if self.stages.is_empty() {
-            Candidate::default()
-        } else {
-            Candidate::applied(&object.api.version, &object.value)
-        };
-        let stages = self.stages.iter().enumerate();
-        let claims = move |stage: &Stage| stage.objects.iter().any(|target| target.matches(&id, &candidate));
-        stages
-            .filter(move |(_, stage)| claims(stage))
-            .map(|(place, _)| place)
+        let candidate = Candidate::applied(&object.api.version, &object.value);
+        let claims = |stage: &Stage| stage.objects.iter().any(|target| target.matches(&id, &candidate));
+        self.stages.iter().position(claims)
     }
 }
