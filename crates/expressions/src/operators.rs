@@ -13,6 +13,20 @@ use crate::value::{List, Map, Val, types};
 
 type Result<T> = std::result::Result<T, EvaluationError>;
 
+/// What two whole numbers of one type give; none where that is too large.
+macro_rules! whole {
+    ($operator:expr, $left:expr, $right:expr) => {
+        match $operator {
+            Binary::Add => $left.checked_add($right),
+            Binary::Subtract => $left.checked_sub($right),
+            Binary::Multiply => $left.checked_mul($right),
+            _ if $right == 0 => return Err(EvaluationError::DivisionByZero),
+            Binary::Divide => $left.checked_div($right),
+            _ => $left.checked_rem($right),
+        }
+    };
+}
+
 impl Resources {
     /// What an operator makes of two values.
     ///
@@ -144,25 +158,11 @@ impl Resources {
         let overflow = EvaluationError::Overflow(sign);
         match (operator, left, right) {
             (_, Val::Int(left), Val::Int(right)) => {
-                let result = match operator {
-                    Binary::Add => left.checked_add(*right),
-                    Binary::Subtract => left.checked_sub(*right),
-                    Binary::Multiply => left.checked_mul(*right),
-                    _ if *right == 0 => return Err(EvaluationError::DivisionByZero),
-                    Binary::Divide => left.checked_div(*right),
-                    _ => left.checked_rem(*right),
-                };
+                let result = whole!(operator, *left, *right);
                 result.map(Val::Int).ok_or(overflow)
             }
             (_, Val::Uint(left), Val::Uint(right)) => {
-                let result = match operator {
-                    Binary::Add => left.checked_add(*right),
-                    Binary::Subtract => left.checked_sub(*right),
-                    Binary::Multiply => left.checked_mul(*right),
-                    _ if *right == 0 => return Err(EvaluationError::DivisionByZero),
-                    Binary::Divide => left.checked_div(*right),
-                    _ => left.checked_rem(*right),
-                };
+                let result = whole!(operator, *left, *right);
                 result.map(Val::Uint).ok_or(overflow)
             }
             (Binary::Add, Val::Double(left), Val::Double(right)) => Ok(Val::Double(left + right)),
