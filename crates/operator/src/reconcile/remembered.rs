@@ -81,8 +81,10 @@ impl Unfinished {
 
 impl KnownRelease {
     fn weight(&self) -> usize {
-        let objects = self.objects.keys().map(weight_of_id).sum::<usize>();
-        objects + weight_of_lookups(&self.lookups)
+        let objects = self.objects.keys().chain(self.later.keys());
+        let objects = objects.map(weight_of_id).sum::<usize>();
+        let stages = self.stages.iter().map(|stage| ENTRY + stage.name.len());
+        objects + stages.sum::<usize>() + weight_of_lookups(&self.lookups)
     }
 }
 
@@ -116,6 +118,7 @@ mod tests {
     use crate::budget::Shares;
     use crate::reconcile::plan::Decision;
     use crate::reconcile::unfinished::{CurrentRevision, UnfinishedRevision};
+    use crate::release::StageRecord;
     use crate::status::{Failure, FailureStage, Prospect, Redactor};
 
     fn inputs() -> Inputs {
@@ -246,6 +249,27 @@ mod tests {
         );
         let forgotten = caches.iter().filter(|cache| !cache.secrets.are_complete(&[]));
         assert_eq!(forgotten.map(|cache| cache.secrets.weight()).sum::<usize>(), 0);
+    }
+
+    #[test]
+    fn what_waits_at_a_gate_counts_with_its_stages_and_what_they_have_applied() {
+        let id = |number: usize| ObjectId {
+            group: String::new(),
+            kind: "ConfigMap".to_owned(),
+            namespace: None,
+            name: format!("map-{number}"),
+        };
+        let nothing = KnownRelease::default().weight();
+        let later = KnownRelease {
+            later: (0..100).map(|number| (id(number), Revision(2))).collect(),
+            ..KnownRelease::default()
+        };
+        assert!(later.weight() >= nothing + 100 * ENTRY);
+        let staged = KnownRelease {
+            stages: vec![StageRecord::default(); 10],
+            ..KnownRelease::default()
+        };
+        assert!(staged.weight() >= nothing + 10 * ENTRY);
     }
 
     #[test]
