@@ -28,6 +28,7 @@ mod kustomization;
 mod merge;
 mod merge_schema;
 mod names;
+mod object_patch;
 mod order;
 mod patch;
 mod references;
@@ -38,6 +39,7 @@ mod transform;
 
 pub use edit::{EditError, set_image};
 pub use error::Error;
+pub use object_patch::{ObjectPatch, PatchError};
 
 use serde_json::Value;
 use std::path::Path;

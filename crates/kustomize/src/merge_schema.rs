@@ -1,5 +1,5 @@
 //! Which lists of Kubernetes' own kinds are merged item by item, and by which keys: those of Kubernetes 1.21, which
-//! kustomize 5 goes by.
+//! kustomize 5 goes by, and those that have come since.
 
 use crate::identity::Gvk;
 use serde_json::{Map, Value};
@@ -13,6 +13,17 @@ pub(crate) enum Shape {
     Map(&'static [(&'static str, Shape)]),
     /// A list whose items find their counterparts, instead of all being replaced.
     List(List),
+    /// What kustomize 5 does not know.
+    Newer(&'static Shape),
+}
+
+/// Whose lists are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edition {
+    /// Those that kustomize 5 knows: what a build prints is what it prints.
+    Kustomize,
+    /// Those that Kubernetes has got since, too.
+    Kubernetes,
 }
 
 /// How items of two lists are paired, as containers are by their `name`.
@@ -26,13 +37,15 @@ pub(crate) struct List {
 
 impl Shape {
     /// What is known of a field.
-    pub(crate) fn field(self, name: &str) -> Shape {
-        match self {
-            Self::Map(fields) => fields
-                .iter()
-                .find(|(field, _)| *field == name)
-                .map_or(Self::Unknown, |(_, shape)| *shape),
-            Self::Unknown | Self::List(_) => Self::Unknown,
+    pub(crate) fn field(self, name: &str, edition: Edition) -> Shape {
+        let Self::Map(fields) = self else {
+            return Self::Unknown;
+        };
+        let known = fields.iter().find(|(field, _)| *field == name);
+        match known.map_or(Self::Unknown, |(_, shape)| *shape) {
+            Self::Newer(_) if edition == Edition::Kustomize => Self::Unknown,
+            Self::Newer(shape) => *shape,
+            shape => shape,
         }
     }
 
@@ -40,15 +53,20 @@ impl Shape {
     pub(crate) fn list(self) -> Option<List> {
         match self {
             Self::List(list) => Some(list),
-            Self::Unknown | Self::Map(_) => None,
+            Self::Unknown | Self::Map(_) | Self::Newer(_) => None,
         }
     }
 
     /// This shape, or where nothing is known yet, that of the kind which one of two objects names.
-    pub(crate) fn or_of(self, object: &Map<String, Value>, patch: &Map<String, Value>) -> Shape {
+    pub(crate) fn or_of(
+        self,
+        object: &Map<String, Value>,
+        patch: &Map<String, Value>,
+        edition: Edition,
+    ) -> Shape {
         match self {
-            Self::Unknown => of_kind(&Gvk::of(object))
-                .or_else(|| of_kind(&Gvk::of(patch)))
+            Self::Unknown => of_kind(&Gvk::of(object), edition)
+                .or_else(|| of_kind(&Gvk::of(patch), edition))
                 .unwrap_or(Self::Unknown),
             known => known,
         }
@@ -84,6 +102,8 @@ const POD_SPEC: Shape = Shape::Map(&[
     ("ephemeralContainers", list(&["name"], &EPHEMERAL_CONTAINER)),
     ("hostAliases", plain(&["ip"])),
     ("imagePullSecrets", plain(&["name"])),
+    ("resourceClaims", Shape::Newer(&plain(&["name"]))),
+    ("schedulingGates", Shape::Newer(&plain(&["name"]))),
     (
         "topologySpreadConstraints",
         plain(&["topologyKey", "whenUnsatisfiable"]),
@@ -115,7 +135,20 @@ const CRON_JOB: Shape = Shape::Map(&[
     ),
 ]);
 
-const WEBHOOKS: Shape = Shape::Map(&[("metadata", METADATA), ("webhooks", plain(&["name"]))]);
+const WEBHOOK: Shape = Shape::Map(&[("matchConditions", Shape::Newer(&plain(&["name"])))]);
+
+const WEBHOOKS: Shape = Shape::Map(&[("metadata", METADATA), ("webhooks", list(&["name"], &WEBHOOK))]);
+
+const VALIDATING_POLICY: Shape = Shape::Map(&[
+    ("metadata", METADATA),
+    (
+        "spec",
+        Shape::Map(&[
+            ("matchConditions", plain(&["name"])),
+            ("variables", plain(&["name"])),
+        ]),
+    ),
+]);
 
 const OTHER: Shape = Shape::Map(&[("metadata", METADATA)]);
 
@@ -190,19 +223,49 @@ const BUILT_IN: &[(&str, &[&str])] = &[
     ("storage.k8s.io", &["v1", "v1beta1"]),
 ];
 
-fn of_kind(gvk: &Gvk) -> Option<Shape> {
+/// Kinds with lists of their own that have come since.
+const NEWER_KINDS: &[(&str, &[&str], &str, Shape)] = &[
+    (
+        "admissionregistration.k8s.io",
+        &["v1", "v1beta1"],
+        "ValidatingAdmissionPolicy",
+        VALIDATING_POLICY,
+    ),
+    (
+        "admissionregistration.k8s.io",
+        &["v1", "v1beta1", "v1alpha1"],
+        "MutatingAdmissionPolicy",
+        Shape::Map(&[
+            ("metadata", METADATA),
+            ("spec", Shape::Map(&[("matchConditions", plain(&["name"]))])),
+        ]),
+    ),
+];
+
+/// Groups and versions that have come since.
+const NEWER_BUILT_IN: &[(&str, &[&str])] = &[
+    ("autoscaling", &["v2"]),
+    ("flowcontrol.apiserver.k8s.io", &["v1"]),
+    ("resource.k8s.io", &["v1", "v1beta1", "v1beta2"]),
+];
+
+fn of_kind(gvk: &Gvk, edition: Edition) -> Option<Shape> {
     if gvk.kind.is_empty() {
         return None;
     }
     let version = gvk.version.as_str();
-    let own = KINDS.iter().find(|(group, versions, kind, _)| {
-        gvk.group == *group && versions.contains(&version) && gvk.kind == *kind
-    });
+    let is_of = |group: &str, versions: &[&str]| gvk.group == group && versions.contains(&version);
+    let is_newer_known = edition == Edition::Kubernetes;
+    let newer_kinds = NEWER_KINDS.iter().filter(|_| is_newer_known);
+    let own = newer_kinds
+        .chain(KINDS)
+        .find(|(group, versions, kind, _)| is_of(group, versions) && gvk.kind == *kind);
     if let Some((_, _, _, shape)) = own {
         return Some(*shape);
     }
-    BUILT_IN
-        .iter()
-        .any(|(group, versions)| gvk.group == *group && versions.contains(&version))
+    let newer_groups = NEWER_BUILT_IN.iter().filter(|_| is_newer_known);
+    let mut groups = newer_groups.chain(BUILT_IN);
+    groups
+        .any(|(group, versions)| is_of(group, versions))
         .then_some(OTHER)
 }

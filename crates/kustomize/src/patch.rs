@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::kustomization::{Kustomization, Patch};
 use crate::merge;
+use crate::merge_schema::Edition;
 use crate::resource::{Resource, Resources, check_size};
 use crate::selector::Selector;
 use serde_json::Value;
@@ -178,7 +179,8 @@ fn merge_into(
     }
     let object = Value::Object(std::mem::take(&mut resource.object));
     let patch = Value::Object(patch.object.clone());
-    let merged = merge::merge(object, &patch).map_err(|problem| format!("{id}: {problem}"))?;
+    let merged =
+        merge::merge(object, &patch, Edition::Kustomize).map_err(|problem| format!("{id}: {problem}"))?;
     let Some(Value::Object(merged)) = merged else {
         return Ok(false);
     };

@@ -1,8 +1,9 @@
 //! Folders of `fixtures`, built and compared with what `kubectl kustomize` prints: its recorded output, and where
 //! there is a kubectl on this machine, what it says now. `kubectl kustomize fixtures/NAME > fixtures/NAME.yaml` records it.
 
+mod kubectl;
+
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use steersman_testkit::skip;
 
 fn fixtures() -> PathBuf {
@@ -23,18 +24,8 @@ fn names() -> Vec<String> {
 
 /// What `kubectl kustomize` prints, unless there is no kubectl.
 fn judged(folder: &Path) -> Option<String> {
-    let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(|folder| Path::new(&folder).join("kubectl"));
-    let program = assets
-        .filter(|path| path.exists())
-        .unwrap_or_else(|| "kubectl".into());
-    let output = Command::new(program).arg("kustomize").arg(folder).output().ok()?;
-    assert!(
-        output.status.success(),
-        "{}: {}",
-        folder.display(),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Some(String::from_utf8(output.stdout).expect("text"))
+    let said = kubectl::judged(&["kustomize", folder.to_str().expect("a path in UTF-8")])?;
+    Some(said.unwrap_or_else(|error| panic!("{}: {error}", folder.display())))
 }
 
 #[test]
