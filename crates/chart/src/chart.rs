@@ -187,6 +187,25 @@ impl Chart {
         &self.0.source.values
     }
 
+    /// A file of the chart that templates find in `.Files`, by its path in the chart: no template, and none that means
+    /// something to Helm, as `values.yaml` does.
+    ///
+    /// ```
+    /// use steersman_chart::Chart;
+    ///
+    /// let chart = Chart::from_files([
+    ///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+    ///     ("values-production.yaml", b"replicas: 3"),
+    /// ])?;
+    /// assert_eq!(chart.file("values-production.yaml"), Some(b"replicas: 3".as_slice()));
+    /// assert_eq!(chart.file("values-test.yaml"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn file(&self, path: &str) -> Option<&[u8]> {
+        let mut files = self.0.source.files.iter();
+        files.find(|file| file.name == path).map(|file| &*file.content)
+    }
+
     /// The files in `crds/` of the chart and of all its subcharts, in Helm's order. Those of
     /// the subcharts that some values leave enabled are in [`Rendered::crds`].
     pub fn crds(&self) -> Vec<CrdFile> {

@@ -85,7 +85,7 @@ pub use error::{LoadError, RenderError, RenderErrorKind, ValuesError};
 pub use functions::table as functions;
 pub use input::RenderInput;
 pub use load::{files_of_archive, files_of_chart};
-pub use manifest::{CrdFile, Hook, HookEvent, Manifest, Rendered, SkippedHook};
+pub use manifest::{CrdFile, Hook, HookEvent, Manifest, Rendered, Revised, SkippedHook};
 pub use metadata::{Dependency, Lock, Maintainer, Metadata};
 pub use notice::{Notice, NoticeLevel};
 pub use outline::Outline;

@@ -82,39 +82,121 @@ impl Manifest {
     }
 }
 
+/// What becomes of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Revised {
+    /// It stays as it is.
+    Same,
+    /// This text takes its place.
+    Text(String),
+    /// It goes.
+    Gone,
+}
+
+impl Rendered {
+    /// Has each document looked at once, hooks included, and puts another text in its place where `revise` gives one. As
+    /// with a post-renderer of Helm, what the new text says of hooks counts.
+    ///
+    /// ```
+    /// use steersman_chart::{Manifest, Rendered, RenderError, Revised};
+    ///
+    /// let manifest = Manifest {
+    ///     source: "web/templates/map.yaml".to_owned(),
+    ///     text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}".to_owned(),
+    ///     api_version: "v1".to_owned(),
+    ///     kind: "ConfigMap".to_owned(),
+    ///     name: "web".to_owned(),
+    /// };
+    /// let rendered = Rendered { manifests: vec![manifest], ..Rendered::default() };
+    /// let renamed = rendered.revised(|manifest| {
+    ///     Ok::<_, RenderError>(Revised::Text(manifest.text.replace("web", "shop")))
+    /// })?;
+    /// assert_eq!(renamed.manifests[0].name, "shop");
+    /// # Ok::<(), RenderError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `revise` fails with, and where a new text is no YAML.
+    pub fn revised<E: From<RenderError>>(
+        self,
+        mut revise: impl FnMut(&Manifest) -> Result<Revised, E>,
+    ) -> Result<Self, E> {
+        let mut all = Self {
+            manifests: Vec::with_capacity(self.manifests.len()),
+            hooks: Vec::with_capacity(self.hooks.len()),
+            ..self
+        };
+        for manifest in self.manifests {
+            match revise(&manifest)? {
+                Revised::Same => all.manifests.push(manifest),
+                Revised::Text(text) => all.put_text(&manifest.source, &text)?,
+                Revised::Gone => {}
+            }
+        }
+        for hook in self.hooks {
+            match revise(&hook.manifest)? {
+                Revised::Same => all.hooks.push(hook),
+                Revised::Text(text) => all.put_text(&hook.manifest.source, &text)?,
+                Revised::Gone => {}
+            }
+        }
+        all.sort();
+        Ok(all)
+    }
+
+    fn put_text(&mut self, source: &str, text: &str) -> Result<(), RenderError> {
+        let (manifest, head) = read(source, text).map_err(|message| invalid(source, &message))?;
+        self.put(manifest, &head);
+        Ok(())
+    }
+
+    /// Adds a document, to the hooks if it says that it is one.
+    fn put(&mut self, manifest: Manifest, head: &Head) {
+        let Some(events) = head.annotation(hook::HOOK) else {
+            self.manifests.push(manifest);
+            return;
+        };
+        let source = manifest.source.clone();
+        match Hook::new(manifest, events, head) {
+            Some(hook) => self.hooks.push(hook),
+            None => self.skipped_hooks.push(SkippedHook {
+                source,
+                events: events.to_owned(),
+            }),
+        }
+    }
+
+    fn sort(&mut self) {
+        self.manifests.sort_by(|a, b| install_order(&a.kind, &b.kind));
+        self.hooks
+            .sort_by(|a, b| install_order(&a.manifest.kind, &b.manifest.kind));
+    }
+}
+
 /// Takes the texts of templates apart into manifests and hooks, each sorted by kind. `output_bytes` is what the templates
 /// may print.
 pub(crate) fn sort_files(
     files: &BTreeMap<String, Str>,
     output_bytes: usize,
 ) -> Result<Rendered, RenderError> {
-    let invalid = |source: &str, message: String| {
-        let message = format!("YAML parse error on {source}: {message}");
-        RenderError::new(RenderErrorKind::Manifest, message)
-    };
     check_number(files, MAX_DOCUMENTS.min(output_bytes / LEAST_BYTES))?;
     let mut rendered = Rendered::default();
     for (source, output) in files {
-        let text = output.as_str().ok_or_else(|| invalid(source, not_text(output)))?;
+        let text = output
+            .as_str()
+            .ok_or_else(|| invalid(source, &not_text(output)))?;
         for document in documents(text) {
-            let (manifest, head) = read(source, document).map_err(|message| invalid(source, message))?;
-            match head.annotation(hook::HOOK) {
-                None => rendered.manifests.push(manifest),
-                Some(events) => match Hook::new(manifest, events, &head) {
-                    Some(hook) => rendered.hooks.push(hook),
-                    None => rendered.skipped_hooks.push(SkippedHook {
-                        source: source.clone(),
-                        events: events.to_owned(),
-                    }),
-                },
-            }
+            let (manifest, head) = read(source, document).map_err(|message| invalid(source, &message))?;
+            rendered.put(manifest, &head);
         }
     }
-    rendered.manifests.sort_by(|a, b| install_order(&a.kind, &b.kind));
-    rendered
-        .hooks
-        .sort_by(|a, b| install_order(&a.manifest.kind, &b.manifest.kind));
+    rendered.sort();
     Ok(rendered)
+}
+
+fn invalid(source: &str, message: &str) -> RenderError {
+    let message = format!("YAML parse error on {source}: {message}");
+    RenderError::new(RenderErrorKind::Manifest, message)
 }
 
 /// Refuses more documents than `allowed`.
