@@ -1,5 +1,7 @@
 //! `check`: what is wrong with a project, without a cluster.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -8,15 +10,14 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use steersman_chart::{Capabilities, KubeVersion};
-use steersman_model::Environment;
+use steersman_chart::{Capabilities, KubeVersion, Rendered};
+use steersman_model::{Environment, chain};
 use steersman_project::check::{
     AnsibleWatched, Deployed, Finding, Manifests, Project, Severity, Watched, check, required_collections,
 };
 use steersman_project::rbac::Known;
 use steersman_project::tasks::{Search, TaskSurvey};
 use steersman_project::{CustomKind, Scope};
-use steersman_watches::values::user_values;
 use steersman_watches::world::SystemWorld;
 use steersman_watches::{AnsibleWatch, Watch, Watches, WatchesError};
 
@@ -34,7 +35,7 @@ Examples:
   steersman check --kube-version 1.38 --strict
 
 What is checked:
-  watches.yaml       every field, and what it names
+  watches.yaml       every field, and what it names; `postRender` on what charts render
   charts             dependencies, lint, rendering with the defaults and with each sample
   definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the
                      chart's defaults
@@ -134,6 +135,7 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
     let search = ansible::search(environment);
     let of_ansible = watches.ansible().iter();
     let of_ansible: Vec<AnsibleWatched> = of_ansible.map(|watch| ansible_watched(watch, &search)).collect();
+    let patching = Patching::new(&watches);
     let begun = Instant::now();
     let project = Project {
         watches: &entries,
@@ -145,9 +147,11 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
             .map(|(file, objects)| Deployed { file, objects }),
         kube_version: &kube_version,
         world: &SystemWorld,
+        post_render: Some(&|watched: &Watched, rendered| patching.apply(watched, rendered)),
         expired: Some(&|| begun.elapsed() > RENDERED_WITHIN),
     };
     findings.extend(check(&project, file));
+    findings.extend(patching.unused(file));
     if !of_ansible.is_empty() {
         ask_ansible(&of_ansible, file, &search, environment, &mut findings)?;
     }
@@ -199,6 +203,62 @@ fn ask_ansible(
     Ok(())
 }
 
+/// The patches of watches.yaml on what the charts render here, and which of them were for an object.
+struct Patching<'a> {
+    watches: &'a Watches,
+    /// By the lines of their entries; entries of which nothing was rendered are not there.
+    used: RefCell<BTreeMap<u32, BTreeSet<usize>>>,
+}
+
+impl<'a> Patching<'a> {
+    fn new(watches: &'a Watches) -> Self {
+        Self {
+            watches,
+            used: RefCell::default(),
+        }
+    }
+
+    fn apply(&self, watched: &Watched, rendered: Rendered) -> Result<Rendered, String> {
+        let mut entries = self.watches.iter();
+        let Some(watch) = entries.find(|watch| watch.line == watched.line) else {
+            return Ok(rendered);
+        };
+        let namespace = watched.release_namespace.as_deref().unwrap_or("default");
+        let patched = watch.post_render.apply(rendered, namespace);
+        let patched = patched.map_err(|error| chain(&error))?;
+        self.used
+            .borrow_mut()
+            .entry(watch.line)
+            .or_default()
+            .extend(patched.used);
+        Ok(patched.rendered)
+    }
+
+    /// The patches that were for no object of any rendering.
+    fn unused(self, file: &str) -> Vec<Finding> {
+        let used = self.used.into_inner();
+        let mut findings = Vec::new();
+        for watch in self.watches {
+            let Some(used) = used.get(&watch.line) else {
+                continue;
+            };
+            let patches = watch.post_render.patches().iter().enumerate();
+            for (_, patch) in patches.filter(|(index, _)| !used.contains(index)) {
+                let message =
+                    "its target is no object of what the chart renders with the defaults and the samples";
+                findings.push(Finding {
+                    file: file.to_owned(),
+                    line: patch.line,
+                    severity: Severity::Warning,
+                    message: keyed(&patch.key, message),
+                    hint: None,
+                });
+            }
+        }
+        findings
+    }
+}
+
 fn ansible_watched(watch: &AnsibleWatch, search: &Search) -> AnsibleWatched {
     let contents = ansible::contents(watch);
     AnsibleWatched {
@@ -248,8 +308,8 @@ fn watched(watch: &Watch) -> Watched {
         kind,
         chart: watch.chart.clone(),
         chart_path: watch.chart_path.display().to_string(),
-        // What can't be read is reported when the operator needs it.
-        overrides: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
+        below: watch.values.below(),
+        overrides: watch.values.above(),
         release_namespace: watch.release_namespace.clone(),
         ignores_dependents: !watch.watch_dependents,
         expands_claims: watch.expand_claims,

@@ -12,7 +12,6 @@ use steersman_model::Environment;
 use steersman_project::definition::{Definition, DefinitionError, Options, RoleOptions, distinguish};
 use steersman_project::rbac::Known;
 use steersman_project::{CustomKind, Role, Scope};
-use steersman_watches::values::user_values;
 use steersman_watches::{AnsibleWatch, Watch, Watches};
 
 use super::Failure;
@@ -218,8 +217,7 @@ fn unknown_kind(arguments: &Args, watches: &Watches) -> Failure {
 fn of_watch(arguments: &Args, watch: &Watch) -> Subject {
     let mut kind = custom_kind(watch, &Known::new());
     kind.plural = arguments.plural.clone().unwrap_or(kind.plural);
-    // What can't be read is reported when the operator needs it.
-    let given = user_values(&Value::Null, &watch.override_values).unwrap_or_default();
+    let given = watch.values.alone();
     Subject {
         kind,
         source: Source::Chart(Box::new(watch.chart.clone()), options(arguments, given)),

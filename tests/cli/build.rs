@@ -217,6 +217,50 @@ fn what_makes_no_image_is_refused_with_the_reason() {
     check_refusal(&project, &["--binary=program"], "watches.yaml");
 }
 
+#[test]
+fn files_of_values_lie_beside_the_watches_as_in_the_project() {
+    let project = project();
+    project.write("inner/production.yaml", "a: b\n");
+    project.write("inner/more/values.yaml", "a: c\n");
+    project.write("charts/web/of-chart.yaml", "a: d\n");
+    let watch = |files: &str| {
+        let entry = "- {version: v1, group: example.com, kind: Web, chart: charts/web, valueFiles:";
+        project.write("inner/watches.yaml", &format!("{entry} {files}}}\n"));
+    };
+    watch("[production.yaml, ./more/values.yaml, of-chart.yaml]");
+    build(
+        &project,
+        &["-t=a", "-o=a.tar", "--watches-file=inner/watches.yaml"],
+    );
+    let image = Unpacked::read(&project.path().join("a.tar"));
+    for file in [
+        "- 644 opt/helm/production.yaml",
+        "- 644 opt/helm/more/values.yaml",
+        "- 644 opt/helm/charts/web/of-chart.yaml",
+        "- 644 opt/helm/watches.yaml",
+    ] {
+        assert!(
+            image.files.iter().any(|line| line == file),
+            "{file}: {:?}",
+            image.files
+        );
+    }
+    assert!(
+        !image
+            .files
+            .iter()
+            .any(|line| line.ends_with("opt/helm/of-chart.yaml"))
+    );
+
+    project.write("outside.yaml", "a: e\n");
+    watch("[../outside.yaml]");
+    check_refusal(
+        &project,
+        &["--binary=program", "--watches-file=inner/watches.yaml"],
+        "does not lie beside watches.yaml or below",
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_project_is_not_followed() {

@@ -300,3 +300,38 @@ fn nothing_is_wrong_with_the_example() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "nothing is wrong\n");
     assert!(output.status.success());
 }
+
+#[test]
+fn patches_are_tried_on_what_charts_render() {
+    let project = project();
+    let entry = "- group: example.com\n  version: v1\n  kind: Web\n  chart: charts/web\n";
+    assert_eq!(
+        project.run(&["crd", "--output-dir", "config/crd/bases"]).code,
+        Some(0)
+    );
+    project.write("values-production.yaml", "host: production\n");
+    project.write(
+        "config/samples/web.yaml",
+        "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: a}\nspec: {replicas: 2}\n",
+    );
+    let watch = |patches: &str| {
+        let lines = "  valueFiles: [values-production.yaml]\n  overrides: {replicas: 3}\n  postRender:\n";
+        project.write("watches.yaml", &format!("{entry}{lines}{patches}"));
+    };
+    // The patch tests which values there are.
+    watch("  - {target: {kind: ConfigMap}, patch: [{op: test, path: /data/host, value: production}]}\n");
+    assert_eq!(found(&project, &["--strict"], 0), "nothing is wrong\n");
+    watch(
+        "  - {target: {kind: ConfigMap, name: a}, merge: {data: {a: b}}}\n  - {target: {kind: Deployment}, merge: {spec: {paused: true}}}\n",
+    );
+    assert_eq!(
+        found(&project, &[], 0),
+        "watches.yaml:9: warning: [0].postRender[1]: its target is no object of what the chart renders with the defaults and the \
+         samples\nerrors: 0, warnings: 1\n"
+    );
+    watch("  - {target: {name: a}, patch: [{op: remove, path: /data/none}]}\n");
+    let text = found(&project, &[], 1);
+    let expect = "config/samples/web.yaml:4: error: the chart can't be rendered with it: web/templates/config.yaml: [0].postRender[0] on \
+                  line 8 of watches.yaml can't be applied to ConfigMap default/a: operation 1, `remove /data/none`: path is invalid\n";
+    assert!(text.contains(expect), "{text}");
+}

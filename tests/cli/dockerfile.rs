@@ -117,8 +117,9 @@ fn the_dockerfile_of_a_project_adds_to_the_base_what_build_adds() {
     // The rest is the base's, and nothing is said over it.
     assert_eq!((stage.user.as_str(), &stage.entrypoint), ("", &Value::Null));
     assert_eq!(whole["config"]["WorkingDir"], stage.folder.as_str());
-    let home = |name: &str| (name.to_owned(), format!("/opt/helm/{name}"));
-    assert_eq!(stage.copied, [home("watches.yaml"), home("helm-charts")]);
+    let home = |name: &str, target: &str| (name.to_owned(), format!("/opt/helm/{target}"));
+    let files = home("[vw]a[lt]*.yaml", "");
+    assert_eq!(stage.copied, [files, home("helm-charts", "helm-charts")]);
     // `make base` makes the image that it is built upon.
     let text = |name: &str| fs::read_to_string(project.path().join(name)).unwrap();
     let dockerfile = text("Dockerfile");

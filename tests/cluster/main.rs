@@ -58,6 +58,7 @@ mod moments;
 mod node;
 mod order;
 mod own_secrets;
+mod patched;
 mod public_charts;
 mod records;
 mod refusals;

@@ -87,6 +87,39 @@ async fn values_come_out_as_in_helm() {
     operator.stop().await.unwrap();
 }
 
+/// Values of two files, of which the second changes each sort of value of the first and of the chart.
+const FILES: [&str; 2] = [
+    "{dropped: file, ratio: 1.5, small: 12, nested: {dropped: null, more: {a: 1, b: 2}}, list: [1, {a: b}], flag: true}",
+    "{dropped: null, small: '12', nested: {kept: 3000000, more: {a: null, c: 3}}, list: [null, x], flag: {a: b}, text: a}",
+];
+
+#[tokio::test]
+async fn files_of_values_are_merged_as_helm_merges_them() {
+    let Some(bench) = bench().await else { return };
+    let mut flags = Vec::new();
+    for (index, text) in FILES.iter().enumerate() {
+        let path = bench.folder.path().join(format!("{index}.yaml"));
+        std::fs::write(&path, text).unwrap();
+        flags.extend(["-f".to_owned(), path.display().to_string()]);
+    }
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    for count in 1..=FILES.len() {
+        let names: Vec<String> = (0..count).map(|index| format!("{index}.yaml")).collect();
+        bench.watches(&format!(
+            "- {{group: {}, version: v1, kind: Web, chart: web, valueFiles: [{}]}}\n",
+            bench.group,
+            names.join(", ")
+        ));
+        let operator = bench.ready_operator().await;
+        bench.apply_web("shop", json!({})).await;
+        bench.wait_revision("shop", count as u64).await;
+        let shown = bench.config_maps().get("shown").await.unwrap();
+        let expected = by_helm(&bench, &flags[..2 * count]).await;
+        assert_eq!(shown.data["data"], expected, "{count}");
+        operator.stop().await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn values_that_a_schema_refuses_are_named() {
     let Some(bench) = bench().await else { return };

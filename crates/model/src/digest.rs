@@ -124,6 +124,7 @@ fn hash_text(hasher: &mut Sha256, tag: u8, text: &str) {
 ///     chart: Digest::of(b"web 1.0.0"),
 ///     values: digest_of_json(&values),
 ///     identity: Digest::of(b"shop"),
+///     post_render: None,
 /// };
 /// assert_eq!(inputs(serde_json::json!({"replicas": 2})), inputs(serde_json::json!({"replicas": 2})));
 /// assert_ne!(inputs(serde_json::json!({"replicas": 2})), inputs(serde_json::json!({"replicas": 3})));
@@ -136,6 +137,9 @@ pub struct Inputs {
     pub values: Digest,
     /// Whose release it is: its name, its namespace and the custom resource's UID.
     pub identity: Digest,
+    /// What is changed in what the chart renders, where anything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_render: Option<Digest>,
 }
 
 #[cfg(test)]
@@ -160,6 +164,15 @@ mod tests {
             digest_of_json(&json!(["ab", "c"])),
             digest_of_json(&json!(["a", "bc"]))
         );
+    }
+
+    #[test]
+    fn inputs_without_patches_are_written_and_read_as_before_there_were_any() {
+        let digest = Digest::of(b"");
+        let text = format!(r#"{{"chart":"{digest}","values":"{digest}","identity":"{digest}"}}"#);
+        let inputs: Inputs = serde_json::from_str(&text).unwrap();
+        assert_eq!(inputs.post_render, None);
+        assert_eq!(serde_json::to_string(&inputs).unwrap(), text);
     }
 
     #[test]

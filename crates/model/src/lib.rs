@@ -23,6 +23,7 @@
 //!     chart: Digest::of(b"the files of web 1.0.0"),
 //!     values: digest_of_json(&serde_json::json!({"replicas": 2})),
 //!     identity: Digest::of(b"shop"),
+//!     post_render: None,
 //! };
 //! let scaled = Inputs { values: digest_of_json(&serde_json::json!({"replicas": 3})), ..inputs };
 //! assert_ne!(scaled, inputs, "an upgrade is due");

@@ -24,7 +24,7 @@
 //! let watches = Watches::load(&file, &environment)?;
 //! let watch = watches.iter().next().expect("there is one entry");
 //! assert_eq!((watch.gvk.kind.as_str(), watch.chart.version()), ("Web", "1.0.0"));
-//! assert_eq!(watch.override_values["image.tag"], "v7");
+//! assert_eq!(watch.values.override_values["image.tag"], "v7");
 //!
 //! std::fs::write(&file, entry.replace("version: v1", "version: V1"))?;
 //! let error = Watches::load(&file, &environment).unwrap_err().to_string();
@@ -43,6 +43,7 @@ mod load;
 mod names;
 pub mod order;
 mod policy;
+pub mod post_render;
 mod selectors;
 pub mod values;
 mod watch;

@@ -1,6 +1,5 @@
 //! What a watches.yaml says of charts, checked.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,6 +13,8 @@ use crate::error::Notice;
 use crate::health::HealthCheck;
 use crate::order::Order;
 use crate::policy::{ConflictPolicy, CrdPolicy};
+use crate::post_render::PostRender;
+use crate::values::EntryValues;
 
 /// One checked entry of watches.yaml.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +25,10 @@ pub struct Watch {
     pub chart: Chart,
     /// The chart's path as it is written in the file.
     pub chart_path: PathBuf,
-    /// Values laid over the spec of every custom resource: `--set` paths and texts, environment and templates
-    /// already evaluated.
-    pub override_values: BTreeMap<String, String>,
-    /// The keys of those that come from the environment, at least in part.
-    pub overrides_from_environment: BTreeSet<String>,
+    /// Values below and above the spec of every custom resource.
+    pub values: EntryValues,
+    /// What is changed in what the chart renders.
+    pub post_render: PostRender,
     /// Whether a change of a released object leads to a reconcile.
     pub watch_dependents: bool,
     /// Which custom resources are meant: by default all. `Display` gives the form of `kubectl --selector`,

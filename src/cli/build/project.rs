@@ -28,7 +28,7 @@ pub(super) struct Project {
     pub(super) notes: Vec<String>,
 }
 
-/// The watches with the charts, roles and playbooks that they name, as they lie in the operator's home folder. All are checked
+/// The watches with the charts, files of values, roles and playbooks that they name, as they lie in the operator's home folder. All are checked
 /// as the operator checks them at its start. `has_base` says whether there will be Python in the image.
 pub(super) fn read(
     watches_file: &Path,
@@ -50,6 +50,11 @@ pub(super) fn read(
     let mut files = Files::new()?;
     for watch in &watches {
         add_chart(&watch.chart_path, &mut files)?;
+        for file in &watch.values.files {
+            if let Some(path) = &file.path {
+                files.add(path, &place_beside(&file.name)?)?;
+            }
+        }
     }
     let text = fs::read(watches_file)
         .with_context(|| format!("failed to read watches file `{}`", watches_file.display()))?;
@@ -89,6 +94,23 @@ fn add_chart(chart: &Path, files: &mut Files) -> Result<(), Failure> {
         files.put(&format!("{place}/{name}"), content);
     }
     Ok(())
+}
+
+/// Where a file of values lies in the operator's home folder: where it lies beside watches.yaml.
+fn place_beside(name: &str) -> Result<String, Failure> {
+    let mut parts = Vec::new();
+    for component in Path::new(name).components() {
+        match component {
+            Component::CurDir => {}
+            Component::Normal(part) => parts.push(part.to_string_lossy()),
+            _ => {
+                let problem = anyhow!("the value file `{name}` does not lie beside watches.yaml or below");
+                let hint = "an image holds what is below its folder: name a file there, or one of the chart";
+                return Err(Failure::usage(problem, Some(hint.to_owned())));
+            }
+        }
+    }
+    Ok(parts.join("/"))
 }
 
 /// Where a chart lies in the operator's home folder: where it lies in the project.

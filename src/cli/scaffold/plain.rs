@@ -16,7 +16,6 @@ use steersman_project::layout::{
 };
 use steersman_project::rbac::{self, Known, ResourceName, Rules};
 use steersman_project::{CustomKind, Scope};
-use steersman_watches::values::user_values;
 use steersman_watches::{AnsibleWatch, Watch, Watches};
 use tempfile::TempDir;
 
@@ -199,8 +198,7 @@ impl Entry<'_> {
         let definition = match self {
             Self::Chart(watch) => {
                 let options = definition::Options {
-                    // What can't be read is reported when the operator needs it.
-                    given: user_values(&Value::Null, &watch.override_values).unwrap_or_default(),
+                    given: watch.values.alone(),
                     ..definition::Options::default()
                 };
                 Definition::of(kind, &watch.chart, &options)

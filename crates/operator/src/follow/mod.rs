@@ -1,4 +1,4 @@
-//! Following watches.yaml and the charts that it names while people edit them.
+//! Following watches.yaml, and the charts and files of values that it names, while people edit them.
 //!
 //! ```text
 //! events of the file system --settle--> one change --load--> Watches that differ -> Updates
@@ -65,7 +65,7 @@ struct Follower {
     system: RecommendedWatcher,
     /// The folders that are watched.
     places: BTreeMap<PathBuf, RecursiveMode>,
-    /// What an event must be about: the file and the charts.
+    /// What an event must be about: the file, the charts and what else it names.
     subjects: BTreeSet<PathBuf>,
     /// What the log says to be wrong; `None` while the files can be used.
     reported: Option<String>,
@@ -147,7 +147,9 @@ impl Follower {
         let charts = self.current.iter().map(|watch| watch.chart_path.as_path());
         let ansible = self.current.ansible().iter();
         let sources = ansible.flat_map(|watch| watch.sources.places.iter().map(PathBuf::as_path));
-        let followed: BTreeSet<&Path> = charts.chain(sources).collect();
+        let values = self.current.iter().flat_map(|watch| &watch.values.files);
+        let values = values.filter_map(|file| file.path.as_deref());
+        let followed: BTreeSet<&Path> = charts.chain(values).chain(sources).collect();
         let (subjects, places) = places(&self.file, followed);
         for old in self.places.keys() {
             // Gone from the disk already.

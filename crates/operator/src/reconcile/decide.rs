@@ -124,6 +124,8 @@ fn difference(last: &LastRevision, inputs: Inputs) -> Option<Cause> {
         Some(Cause::Chart)
     } else if made_of.values != inputs.values {
         Some(Cause::Values)
+    } else if made_of.post_render != inputs.post_render {
+        Some(Cause::PostRender)
     } else {
         None
     }
@@ -141,6 +143,7 @@ mod tests {
             chart: digest(chart),
             values: digest(values),
             identity: digest(identity),
+            post_render: None,
         }
     }
 
@@ -404,6 +407,13 @@ mod tests {
             (Some(inputs("other", "values", "identity")), Cause::Chart),
             (Some(inputs("chart", "other", "identity")), Cause::Values),
             (Some(inputs("other", "other", "other")), Cause::Identity),
+            (
+                Some(Inputs {
+                    post_render: Some(Digest::of(b"patches")),
+                    ..now()
+                }),
+                Cause::PostRender,
+            ),
             (None, Cause::TakenOver),
         ] {
             let observed = with_last(|last| last.inputs = made_of);

@@ -8,6 +8,7 @@ use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::lookup::LookupError;
 use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, chain, in_words};
 use steersman_watches::OutOfBounds;
+use steersman_watches::post_render::PostRenderError;
 use steersman_watches::values::ValuesError;
 
 use crate::apply::{ApplyError, CrdError, HookError, HookWait, PruneError};
@@ -44,6 +45,9 @@ pub enum ReconcileError {
     /// The chart can't be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// A patch of the watch does not fit what the chart renders.
+    #[error(transparent)]
+    PostRender(#[from] Box<PostRenderError>),
     /// The server did not answer a lookup of a template.
     #[error("{place}")]
     Lookup {
@@ -198,8 +202,10 @@ impl ReconcileError {
             Self::History(_) | Self::Moved { .. } => FailureStage::State,
             _ if deleting => FailureStage::Uninstall,
             Self::Values(_) | Self::TooLarge { .. } => FailureStage::Values,
-            Self::Render(_) | Self::Lookup { .. } if first => FailureStage::RenderInstall,
-            Self::Render(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
+            Self::Render(_) | Self::PostRender(_) | Self::Lookup { .. } if first => {
+                FailureStage::RenderInstall
+            }
+            Self::Render(_) | Self::PostRender(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
             Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } | Self::Status(_) => {
                 FailureStage::Reconcile
             }
@@ -258,6 +264,7 @@ impl ReconcileError {
                 | Self::TooLarge { .. }
                 | Self::Documents(DocumentsError::TooLarge { .. })
                 | Self::Render(_)
+                | Self::PostRender(_)
                 | Self::Renderer
                 | Self::DeletionPolicy
                 | Self::Orphaned

@@ -179,6 +179,7 @@ impl Reconciler {
                 discovery: Arc::clone(&shared.discovery),
                 chart: settings.chart.clone(),
                 confinement: settings.confinement.clone(),
+                post_render: Arc::clone(&settings.post_render),
             },
             executor: Executor {
                 applier: shared.applier.clone(),

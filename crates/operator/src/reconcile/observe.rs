@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use steersman_chart::{Chart, Values};
+use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
 use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, digest_of_json};
 use steersman_watches::controls::Mode;
-use steersman_watches::values::user_values;
 use tokio::time::Instant;
 
 use super::ReconcileSettings;
@@ -44,11 +43,11 @@ impl PreparedRelease {
         if let Some(weight) = weight_of_cut(&session.object().data) {
             return Err(ReconcileError::TooLarge { weight });
         }
-        let values = user_values(&session.object().data, &settings.override_values)?;
+        let values = settings.values.of(&session.object().data)?;
         let secrets = Redactor::new([], &Value::Object(values.clone()));
         session.redactor.learn(secrets);
         Ok(Self {
-            inputs: inputs(&settings.chart, &session.owner, &values),
+            inputs: inputs(settings, &session.owner, &values),
             values,
             first: true,
             unproven: None,
@@ -156,7 +155,7 @@ impl Observer<'_> {
             hook: HookState::None,
             last: None,
             gate: GateState::None,
-            inputs: inputs(&self.settings.chart, &session.owner, &Values::new()),
+            inputs: inputs(self.settings, &session.owner, &Values::new()),
             lookups_changed: false,
             refused: None,
             drifted: Vec::new(),
@@ -280,10 +279,11 @@ fn has_finalizer_of_watch(session: &Session, cache: &mut ReleaseCache) -> bool {
 }
 
 /// What a release would be rendered from.
-pub(super) fn inputs(chart: &Chart, owner: &Owner, values: &Values) -> Inputs {
+pub(super) fn inputs(settings: &ReconcileSettings, owner: &Owner, values: &Values) -> Inputs {
     Inputs {
-        chart: Digest::from_bytes(chart.digest().0),
+        chart: Digest::from_bytes(settings.chart.digest().0),
         values: digest_of_json(&Value::Object(values.clone())),
         identity: identity(owner),
+        post_render: settings.post_render.digest(),
     }
 }

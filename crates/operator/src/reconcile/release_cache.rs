@@ -568,6 +568,7 @@ mod tests {
                 chart: digest,
                 values: digest,
                 identity: digest,
+                post_render: None,
             })
         };
         let mut cache = ReleaseCache::default();

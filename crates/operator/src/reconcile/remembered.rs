@@ -127,6 +127,7 @@ mod tests {
             chart: digest,
             values: digest,
             identity: digest,
+            post_render: None,
         }
     }
 

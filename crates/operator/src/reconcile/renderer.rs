@@ -13,6 +13,7 @@ use steersman_cluster::discovery::Discovery;
 use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::Revision;
 use steersman_watches::Confinement;
+use steersman_watches::post_render::PostRender;
 use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
@@ -29,6 +30,7 @@ pub(super) struct Renderer {
     pub(super) discovery: Arc<Discovery>,
     pub(super) chart: Chart,
     pub(super) confinement: Option<Confinement>,
+    pub(super) post_render: Arc<PostRender>,
 }
 
 impl Renderer {
@@ -42,7 +44,8 @@ impl Renderer {
         .within(self.confinement.as_ref(), namespace)
     }
 
-    /// Renders the chart for a revision. What is secret in its hooks, and in what it looks up, is masked from now on.
+    /// Renders the chart for a revision, with the patches of the watch in it. What is secret in its hooks, and in what it
+    /// looks up, is masked from now on.
     pub(super) async fn render(
         &self,
         session: &Session,
@@ -77,7 +80,7 @@ impl Renderer {
         operation: Operation,
         twice: bool,
     ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
-        let chart = self.chart.clone();
+        let (chart, post_render) = (self.chart.clone(), Arc::clone(&self.post_render));
         let values = prepared.values.clone();
         let release = ReleaseInfo {
             name: session.release.to_string(),
@@ -117,13 +120,16 @@ impl Renderer {
             let rendered = chart.render(&input);
             let rendered =
                 rendered.map_err(|error| explained(error, &chart, &input, &world, redactor, &found));
-            let rendered = rendered.map(|rendered| {
+            let patched = |rendered: Rendered| post_render.apply(rendered, &release.namespace);
+            let rendered: Result<_, ReconcileError> = rendered.and_then(|rendered| {
+                let rendered = patched(rendered)?.rendered;
                 let later = ShiftedClock(&world);
                 let again = RenderInput {
                     world: &later,
                     ..input
                 };
-                (rendered, twice.then(|| chart.render(&again).ok()).flatten())
+                let again = || Some(patched(chart.render(&again).ok()?).ok()?.rendered);
+                Ok((rendered, twice.then(again).flatten()))
             });
             let looked_up = found.take();
             let mut secrets = looked_up.clone();

@@ -12,6 +12,8 @@ use steersman_cluster::discovery::Discovery;
 use steersman_model::ObjectId;
 use steersman_watches::drift::DriftDetection;
 use steersman_watches::order::Order;
+use steersman_watches::post_render::PostRender;
+use steersman_watches::values::EntryValues;
 use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HealthCheck, HelmOperatorCompat, Watch};
 use tokio_util::sync::CancellationToken;
 
@@ -100,8 +102,10 @@ pub struct ReconcileSettings {
     pub former_selectors: BTreeSet<String>,
     /// Parsed once, and shared with the watch.
     pub chart: Chart,
-    /// Values on top of the spec, as with `--set-string`.
-    pub override_values: std::collections::BTreeMap<String, String>,
+    /// Values below and above the spec.
+    pub values: EntryValues,
+    /// What is changed in what the chart renders.
+    pub post_render: Arc<PostRender>,
     /// What releases keep, wait for, and do when they fail.
     pub releases: ReleasePolicy,
     /// The namespace of releases whose custom resource has none.
@@ -130,8 +134,6 @@ pub struct ReconcileSettings {
     pub dry_run: bool,
     /// Whether events hide the override values.
     pub suppress_override_values: bool,
-    /// The keys of override values that come from the environment.
-    pub overrides_from_environment: BTreeSet<String>,
 }
 
 impl ReconcileSettings {
@@ -165,7 +167,8 @@ impl ReconcileSettings {
             selector: watch.selector.clone(),
             former_selectors: BTreeSet::new(),
             chart: watch.chart.clone(),
-            override_values: watch.override_values.clone(),
+            values: watch.values.clone(),
+            post_render: Arc::new(watch.post_render.clone()),
             releases: ReleasePolicy::default(),
             cluster_release_namespace: watch
                 .release_namespace
@@ -183,7 +186,6 @@ impl ReconcileSettings {
             confinement: watch.confinement.clone(),
             dry_run: false,
             suppress_override_values: false,
-            overrides_from_environment: watch.overrides_from_environment.clone(),
         }
     }
 }

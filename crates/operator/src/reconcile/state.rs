@@ -24,6 +24,7 @@ use super::unfinished::HookState;
 ///     chart: Digest::of(b"visitors-0.1.0"),
 ///     values: Digest::of(values.as_bytes()),
 ///     identity: Digest::of(b"visitors/shop/1234"),
+///     post_render: None,
 /// };
 /// let new = Observed {
 ///     deleting: false,
@@ -151,6 +152,8 @@ pub enum Cause {
     Chart,
     /// The values have changed.
     Values,
+    /// What the watch changes in what the chart renders is another.
+    PostRender,
     /// What the chart looks up in the cluster has changed.
     Lookups,
     /// The last revision has been uninstalled or superseded.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use steersman_chart::lint::{self, LintInput, given_up};
+use steersman_chart::values::overlay;
 use steersman_chart::{Capabilities, Limits, Operation, ReleaseInfo, RenderInput, Rendered, Values};
 
 use super::{Finding, Project, Watched, samples};
@@ -20,7 +21,7 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         return;
     }
     let mut gone = BTreeSet::new();
-    match render(project, watched, RELEASE, &watched.overrides) {
+    match render(project, watched, RELEASE, &values_of(watched, Values::new())) {
         Ok(rendered) => note_kinds(project, watched, &rendered, &mut gone),
         Err(message) => {
             let message = format!("a resource without values is not released: {}", message.trim());
@@ -28,8 +29,10 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         }
     }
     for sample in samples::of(project, &watched.kind) {
-        let mut values = sample.value["spec"].as_object().cloned().unwrap_or_default();
-        steersman_chart::values::overlay(&mut values, watched.overrides.clone());
+        let values = values_of(
+            watched,
+            sample.value["spec"].as_object().cloned().unwrap_or_default(),
+        );
         let name = sample.value["metadata"]["name"].as_str().unwrap_or(RELEASE);
         match render(project, watched, name, &values) {
             Ok(rendered) => note_kinds(project, watched, &rendered, &mut gone),
@@ -41,6 +44,14 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
     }
     lint_chart(project, watched, findings);
     findings.extend(gone);
+}
+
+/// The values of a release, where a resource has this spec.
+fn values_of(watched: &Watched, spec: Values) -> Values {
+    let mut values = watched.below.clone();
+    overlay(&mut values, spec);
+    overlay(&mut values, watched.overrides.clone());
+    values
 }
 
 fn render(project: &Project<'_>, watched: &Watched, name: &str, values: &Values) -> Result<Rendered, String> {
@@ -64,7 +75,11 @@ fn render(project: &Project<'_>, watched: &Watched, name: &str, values: &Values)
         skip_schema_validation: false,
         subchart_notes: false,
     });
-    rendered.map_err(|error| error.to_string())
+    let rendered = rendered.map_err(|error| error.to_string())?;
+    match project.post_render {
+        Some(post_render) => post_render(watched, rendered),
+        None => Ok(rendered),
+    }
 }
 
 /// Kinds that Kubernetes has given up, or is about to.
@@ -101,7 +116,7 @@ fn note_kinds(project: &Project<'_>, watched: &Watched, rendered: &Rendered, gon
 /// What `helm lint` would say, but for what is said of kinds and of renderings above.
 fn lint_chart(project: &Project<'_>, watched: &Watched, findings: &mut Vec<Finding>) {
     let input = LintInput {
-        values: &watched.overrides,
+        values: &values_of(watched, Values::new()),
         namespace: "default",
         kube_version: Some(project.kube_version),
         skip_schema_validation: true,

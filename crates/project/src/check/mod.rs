@@ -23,7 +23,7 @@ mod samples;
 mod structural;
 mod structure;
 
-use steersman_chart::{Chart, KubeVersion, Values, World};
+use steersman_chart::{Chart, KubeVersion, Rendered, Values, World};
 
 pub use ansible::{AnsibleWatched, required_collections};
 pub use deployed::Deployed;
@@ -56,9 +56,14 @@ pub struct Project<'a> {
     pub kube_version: &'a KubeVersion,
     /// Clock and randomness of templates.
     pub world: &'a dyn World,
+    /// What the operator changes in what the chart of an entry renders, if it does; the error is a text for people.
+    pub post_render: Option<&'a PostRender<'a>>,
     /// Asked from time to time whether the rendering of a chart has lasted too long.
     pub expired: Option<&'a dyn Fn() -> bool>,
 }
+
+/// What is changed in what the chart of an entry renders.
+pub type PostRender<'a> = dyn Fn(&Watched, Rendered) -> Result<Rendered, String> + 'a;
 
 impl std::fmt::Debug for Project<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -77,6 +82,8 @@ pub struct Watched {
     pub chart: Chart,
     /// The chart's path, as the file has it.
     pub chart_path: String,
+    /// The values that the operator lays below those of a resource.
+    pub below: Values,
     /// The values that the operator sets over those of a resource.
     pub overrides: Values,
     /// The namespace of releases of resources that are in none, if the entry names one.
@@ -118,6 +125,7 @@ pub struct Watched {
 ///     kind: CustomKind::new("example.com", "v1", "Web"),
 ///     chart,
 ///     chart_path: "helm-charts/web".to_owned(),
+///     below: Values::new(),
 ///     overrides: Values::new(),
 ///     release_namespace: None,
 ///     ignores_dependents: false,
@@ -135,6 +143,7 @@ pub struct Watched {
 ///     deployed: None,
 ///     kube_version: &Capabilities::default().kube_version,
 ///     world: &Nowhere,
+///     post_render: None,
 ///     expired: None,
 /// };
 /// let findings = check(&project, "watches.yaml");

@@ -112,7 +112,7 @@ impl Pattern {
 }
 
 impl Target {
-    /// Whether the rule is for this one.
+    /// Whether an object is meant.
     pub fn matches(&self, id: &ObjectId, candidate: &Candidate) -> bool {
         let namespace = id.namespace.as_deref().unwrap_or_default();
         let selects = |selector: &Option<Selector>, all| selector.as_ref().is_none_or(|one| one.matches(all));

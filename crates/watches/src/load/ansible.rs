@@ -13,7 +13,7 @@ use super::sources::read_sources;
 use crate::ansible::{AnsibleContent, AnsibleFinalizer, AnsibleSources, AnsibleWatch};
 use crate::ansible_paths::{AnsiblePaths, absolute};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "group",
     "version",
     "kind",
@@ -35,10 +35,19 @@ const FIELDS: &[&str] = &[
     "maxConcurrentReconciles",
     "serviceAccountName",
     "deleteDependents",
-    "healthChecks",
 ];
-const FINALIZER_FIELDS: &[&str] = &["name", "role", "playbook", "vars"];
-const KIND_FIELDS: &[&str] = &["group", "version", "kind"];
+/// What only a chart has a use for. A run that lacks what they say would not be what the author wants.
+const FIELDS_OF_CHARTS: &[&str] = &[
+    "wait",
+    "stages",
+    "healthChecks",
+    "expandClaims",
+    "valueFiles",
+    "overrides",
+    "postRender",
+];
+pub(super) const FINALIZER_FIELDS: &[&str] = &["name", "role", "playbook", "vars"];
+pub(super) const KIND_FIELDS: &[&str] = &["group", "version", "kind"];
 
 /// How many folders of artifacts are kept where the entry does not say.
 const ARTIFACTS: u32 = 20;
@@ -67,11 +76,7 @@ impl Loader<'_> {
             let message = "an entry has either a chart, or a role or playbook";
             self.findings.problem(chart, &fields.key("chart"), message);
         }
-        if let Some(checks) = fields.given("healthChecks") {
-            let message = "health checks are for entries with a chart: what a run makes is not judged";
-            self.findings
-                .problem(checks, &fields.key("healthChecks"), message);
-        }
+        self.refuse_fields_of_charts(&fields);
         let content = self.content(&fields);
         if matches!(content, Ok(None)) {
             self.missing_content(&fields);
@@ -118,6 +123,25 @@ impl Loader<'_> {
             service_account,
             line: node.line,
         })
+    }
+
+    fn refuse_fields_of_charts(&mut self, fields: &Fields<'_>) {
+        let Content::Mapping(pairs) = &fields.node.value else {
+            return;
+        };
+        for (key, _) in pairs {
+            let name = key.as_str().unwrap_or_default();
+            let of_charts = FIELDS_OF_CHARTS
+                .iter()
+                .find(|field| field.eq_ignore_ascii_case(name));
+            if let Some(field) = of_charts {
+                let message = "is for entries with a chart";
+                let of_values = ["valueFiles", "overrides"].contains(field);
+                let hint = of_values.then(|| "`vars` are variables of each run".to_owned());
+                self.findings
+                    .problem_with_hint(key, &fields.key(field), message, hint);
+            }
+        }
     }
 
     fn sources(&self, content: &AnsibleContent, finalizer: Option<&AnsibleFinalizer>) -> AnsibleSources {
@@ -210,11 +234,6 @@ impl Loader<'_> {
             is_finalizer,
         );
         let vars = self.variables(&fields);
-        if let Some(checks) = fields.given("healthChecks") {
-            let message = "health checks are for entries with a chart: what a run makes is not judged";
-            self.findings
-                .problem(checks, &fields.key("healthChecks"), message);
-        }
         let content = self.content(&fields);
         if matches!(content, Ok(None)) && vars.is_empty() {
             let message = "a finalizer names a role, a playbook or vars";

@@ -9,8 +9,8 @@ use super::fields::{Fields, Findings};
 use crate::names::is_namespace;
 use crate::{AllowedNamespace, Confinement, KindPattern, LookupScope};
 
-const FIELDS: &[&str] = &["namespaces", "clusterScoped", "kinds", "lookup"];
-const KINDS_FIELDS: &[&str] = &["allow", "deny"];
+pub(super) const FIELDS: &[&str] = &["namespaces", "clusterScoped", "kinds", "lookup"];
+pub(super) const KINDS_FIELDS: &[&str] = &["allow", "deny"];
 
 /// Reads and checks `confine`. What is wrong with it is noted in `findings`.
 pub(super) fn read_confinement(node: &Node, path: String, findings: &mut Findings) -> Confinement {

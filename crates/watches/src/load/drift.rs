@@ -7,9 +7,8 @@ use steersman_yaml::Node;
 use super::fields::{Fields, Findings};
 use crate::drift::{DriftDetection, DriftMode, FieldPath, IgnoreRule, Pattern, Target, parse_selector};
 
-const FIELDS: &[&str] = &["mode", "ignore"];
-const RULE_FIELDS: &[&str] = &["paths", "target"];
-/// What a target may say.
+pub(super) const FIELDS: &[&str] = &["mode", "ignore"];
+pub(super) const RULE_FIELDS: &[&str] = &["paths", "target"];
 pub(super) const TARGET_FIELDS: &[&str] = &[
     "group",
     "version",
@@ -64,16 +63,20 @@ fn rule_of(fields: &Fields<'_>, findings: &mut Findings) -> IgnoreRule {
     }
     let target = fields
         .get("target")
-        .and_then(|(_, node)| Fields::read(node, fields.key("target"), TARGET_FIELDS, findings))
-        .map(|fields| target_of(&fields, findings));
+        .and_then(|(_, node)| read_target(node, fields.key("target"), findings));
     IgnoreRule {
         paths,
         target: target.unwrap_or_default(),
     }
 }
 
-/// Which objects are meant.
-pub(super) fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
+/// Reads and checks a target. What is wrong with it is noted in `findings`.
+pub(super) fn read_target(node: &Node, path: String, findings: &mut Findings) -> Option<Target> {
+    let fields = Fields::read(node, path, TARGET_FIELDS, findings)?;
+    Some(target_of(&fields, findings))
+}
+
+fn target_of(fields: &Fields<'_>, findings: &mut Findings) -> Target {
     let mut selector = |field: &str| {
         let (text, node) = fields.text(field, findings)?;
         kept(parse_selector(&text), node, &fields.key(field), findings)

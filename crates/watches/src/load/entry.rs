@@ -2,7 +2,7 @@
 
 use kube_core::{GroupVersionKind, Selector};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use steersman_chart::Chart;
 use steersman_model::{Environment, chain};
 use steersman_yaml::{Content, Node};
@@ -13,18 +13,22 @@ use super::expand::Templates;
 use super::fields::{Fields, Findings};
 use super::health::read_health_checks;
 use super::order::read_order;
+use super::post_render::read_post_render;
 use super::selector::read_selector;
 use crate::drift::DriftDetection;
 use crate::names::{is_dns_subdomain, is_kind, is_namespace, is_service_account, is_version};
 use crate::{HelmOperatorCompat, Watch};
 
-const FIELDS: &[&str] = &[
+pub(super) const FIELDS: &[&str] = &[
     "group",
     "version",
     "kind",
     "chart",
     "watchDependentResources",
     "overrideValues",
+    "overrides",
+    "valueFiles",
+    "postRender",
     "selector",
     "reconcilePeriod",
     "dryRunOption",
@@ -48,6 +52,8 @@ const WORKING_DIRECTORY: &str = "paths of charts start in the working directory,
 /// What loading draws on, and what it found.
 pub(super) struct Loader<'a> {
     pub(super) environment: &'a Environment,
+    /// Where the file lies.
+    pub(super) folder: &'a Path,
     pub(super) templates: Templates<'a>,
     /// What came of the charts that were loaded already: the chart, or the line of the problem.
     pub(super) charts: BTreeMap<PathBuf, Result<Chart, u32>>,
@@ -62,7 +68,8 @@ impl Loader<'_> {
         let fields = Fields::read(node, format!("[{index}]"), FIELDS, &mut self.findings)?;
         let gvk = self.new_kind(&fields);
         let chart = self.chart(&fields);
-        let override_values = self.override_values(&fields);
+        let values = self.entry_values(&fields, chart.as_ref().map(|(chart, _)| chart));
+        let post_render = read_post_render(&fields, &mut self.findings);
         let watch_dependents = fields
             .boolean("watchDependentResources", &mut self.findings)
             .unwrap_or(true);
@@ -89,8 +96,6 @@ impl Loader<'_> {
         let reconcile_period = self.reconcile_period(&fields);
         self.check_dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
-        let overrides_from_environment = override_values.iter().filter(|(_, value)| value.from_environment);
-        let overrides_from_environment = overrides_from_environment.map(|(key, _)| key.clone()).collect();
         let (crds, conflicts) = (self.crds(&fields), self.conflicts(&fields));
         let compat = HelmOperatorCompat {
             reuse_values: self.switch(&fields, "reuseValues"),
@@ -102,11 +107,8 @@ impl Loader<'_> {
             gvk: gvk?,
             chart,
             chart_path,
-            overrides_from_environment,
-            override_values: override_values
-                .into_iter()
-                .map(|(key, value)| (key, value.text))
-                .collect(),
+            values,
+            post_render,
             watch_dependents,
             selector,
             release_namespace,

@@ -10,8 +10,10 @@ mod health;
 mod options;
 mod order;
 mod overrides;
+mod post_render;
 mod selector;
 mod sources;
+mod values;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,15 +44,16 @@ impl Watches {
             path: path.to_owned(),
             source,
         })?;
-        let watches = Self::read(&bytes, environment);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let watches = Self::read(&bytes, folder, environment);
         watches.map_err(|problems| WatchesError::Invalid {
             path: path.to_owned(),
             problems,
         })
     }
 
-    /// Reads the text of a watches.yaml. The list of problems is not empty.
-    fn read(bytes: &[u8], environment: &Environment) -> Result<Self, Vec<Problem>> {
+    /// Reads the text of a watches.yaml in this folder. The list of problems is not empty.
+    fn read(bytes: &[u8], folder: &Path, environment: &Environment) -> Result<Self, Vec<Problem>> {
         let node = parse(bytes)?;
         let items = entries(&node).map_err(|problem| vec![*problem])?;
         let is_expanded = items.iter().any(is_ansible);
@@ -61,6 +64,7 @@ impl Watches {
         let expanded = expanded.map_err(|problem| vec![*problem])?;
         let mut loader = Loader {
             environment,
+            folder,
             templates: Templates::new(environment),
             charts: BTreeMap::new(),
             kinds: Vec::new(),

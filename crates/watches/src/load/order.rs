@@ -5,7 +5,7 @@ use std::time::Duration;
 use steersman_model::parse_duration;
 use steersman_yaml::{Content, Node};
 
-use super::drift::{TARGET_FIELDS, target_of};
+use super::drift::read_target;
 use super::fields::{Fields, Findings};
 use crate::drift::Target;
 use crate::names::is_namespace;
@@ -46,10 +46,9 @@ fn stage_of(fields: &Fields<'_>, earlier: &[Stage], findings: &mut Findings) -> 
     let mut objects = Vec::new();
     for (index, item) in targets.iter().enumerate() {
         let path = format!("{}[{index}]", fields.key("objects"));
-        let Some(target) = Fields::read(item, path, TARGET_FIELDS, findings) else {
+        let Some(target) = read_target(item, path, findings) else {
             continue;
         };
-        let target = target_of(&target, findings);
         if target == Target::default() {
             let key = fields.key("objects");
             findings.problem(item, &key, "matches every object, as it names nothing");

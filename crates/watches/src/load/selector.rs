@@ -8,8 +8,8 @@ use steersman_yaml::{Content, Node};
 use super::fields::{Fields, Findings, join, scalar_text};
 use crate::names::is_dns_subdomain;
 
-const SELECTOR_FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
-const EXPRESSION_FIELDS: &[&str] = &["key", "operator", "values"];
+pub(super) const SELECTOR_FIELDS: &[&str] = &["matchLabels", "matchExpressions"];
+pub(super) const EXPRESSION_FIELDS: &[&str] = &["key", "operator", "values"];
 
 /// Reads and checks a `LabelSelector`. What is wrong with it is noted in `findings`.
 pub(super) fn read_selector(node: &Node, path: String, findings: &mut Findings) -> Selector {

@@ -433,9 +433,11 @@ impl Deploy<'_> {
     /// helm-operator's warning about values that the watch overrides. What comes from the environment is
     /// not shown, nor what is secret by its key.
     fn event_overrides(&self, session: &Session) {
-        for (key, value) in &self.settings.override_values {
+        let values = &self.settings.values;
+        let typed = values.typed_overrides();
+        for (key, value) in typed.iter().chain(&values.override_values) {
             let is_hidden = self.settings.suppress_override_values
-                || self.settings.overrides_from_environment.contains(key)
+                || values.from_environment.contains(key)
                 || key.split(['.', '[']).any(is_secret_key);
             let shown = if is_hidden {
                 "****".to_owned()

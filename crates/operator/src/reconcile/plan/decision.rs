@@ -79,6 +79,7 @@ fn why(cause: Cause) -> &'static str {
         Cause::Identity => "the last one is of another resource of this name",
         Cause::Chart => "the chart has changed",
         Cause::Values => "the values have changed",
+        Cause::PostRender => "`postRender` has changed",
         Cause::Lookups => "what the chart looks up has changed",
         Cause::NotDeployed => "the last one is not deployed",
     }

@@ -44,7 +44,7 @@ fn load(folder: &Path, text: &str, variables: &[(&str, &str)]) -> String {
         .chain(&fixed)
         .map(|(name, value)| ((*name).to_owned(), value.replace("DIR", place)))
         .collect();
-    let said = match Watches::read(text.as_bytes(), &environment) {
+    let said = match Watches::read(text.as_bytes(), Path::new(""), &environment) {
         Ok(watches) => describe(&watches),
         Err(problems) => {
             let path = PathBuf::from("watches.yaml");

@@ -1,4 +1,5 @@
 mod ansible;
+mod values;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -43,12 +44,12 @@ fn describe(watches: &Watches) -> String {
         let Watch {
             gvk,
             chart,
-            override_values,
             watch_dependents,
             selector,
             reconcile_period,
             ..
         } = watch;
+        let override_values = &watch.values.override_values;
         if let Some(namespace) = &watch.release_namespace {
             let _ = write!(text, "releases in {namespace}: ");
         }
@@ -348,7 +349,7 @@ fn values_from_the_environment_are_known_as_such() {
     std::fs::write(&file, text).unwrap();
     let environment = [("TAG".to_owned(), "v7".to_owned())].into_iter().collect();
     let watches = Watches::load(&file, &environment).unwrap();
-    let keys = &watches.iter().next().unwrap().overrides_from_environment;
+    let keys = &watches.iter().next().unwrap().values.from_environment;
     assert_eq!(keys.iter().collect::<Vec<_>>(), ["a", "b", "c", "f"]);
 }
 
