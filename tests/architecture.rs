@@ -26,7 +26,15 @@ const DIRECTION: &[(&str, &[&str])] = &[
     ("registry", &["chart", "image", "model", "sprig", "yaml"]),
     (
         "watches",
-        &["chart", "expressions", "gotemplate", "kustomize", "model", "sprig", "yaml"],
+        &[
+            "chart",
+            "expressions",
+            "gotemplate",
+            "kustomize",
+            "model",
+            "sprig",
+            "yaml",
+        ],
     ),
     (
         "cluster",

@@ -10,6 +10,7 @@ use steersman_project::rbac;
 
 use super::Failure;
 use super::scaffold::{self, AnsibleFlags, ApiFlags, Changes, Fetched, Named, NewKind, SourceFlags, wrong};
+use super::schema;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,6 +67,7 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
         Plugin::Ansible => rbac::write::run_base_block(),
     };
     let mut files: Files = new_project(&project, plugin, &base_rules);
+    files.insert(schema::PLACE.to_owned(), steersman_watches::SCHEMA.to_owned());
     let mut changes = Changes::default();
     // What can be wrong is found before anything is fetched.
     write(&files, folder, arguments, &mut changes)?;

@@ -28,6 +28,7 @@ mod rbac;
 mod report;
 mod run;
 mod scaffold;
+mod schema;
 mod show;
 mod stage;
 mod status;
@@ -105,6 +106,8 @@ enum Command {
     Check(check::Args),
     /// Print the definition of each kind, with a schema from its chart
     Crd(Box<crd::Args>),
+    /// Print the JSON schema of watches.yaml, for editors
+    Schema(schema::Args),
     /// Write or check the permissions that the operator needs
     Rbac(rbac::Args),
     /// Render a chart on this machine
@@ -190,6 +193,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Build(arguments) => build::exec(*arguments, &environment),
         Command::Check(arguments) => check::exec(&arguments, &environment),
         Command::Crd(arguments) => crd::exec(&arguments, &environment),
+        Command::Schema(arguments) => schema::exec(&arguments),
         Command::Rbac(arguments) => rbac::exec(&arguments, &environment),
         Command::Template(arguments) => template::exec(*arguments, &environment),
         Command::Lint(arguments) => lint::exec(*arguments, &environment),

@@ -9,7 +9,9 @@ use clap::builder::StyledStr;
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Make an operator",
-        &["init", "create", "crd", "rbac", "check", "build", "bundle"],
+        &[
+            "init", "create", "crd", "schema", "rbac", "check", "build", "bundle",
+        ],
     ),
     ("In a cluster", &["manifests", "deploy", "undeploy", "migrate"]),
     ("While it runs", &["run", "diff", "status", "stage"]),

@@ -33,6 +33,7 @@ mod rbac_ansible;
 mod repository;
 mod run;
 mod scaffold;
+mod schema;
 mod show;
 mod template;
 mod version;

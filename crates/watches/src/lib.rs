@@ -58,3 +58,10 @@ pub use names::is_service_account;
 pub use policy::{ConflictPolicy, CrdPolicy};
 pub use selectors::Selectors;
 pub use watch::{HelmOperatorCompat, Watch, Watches};
+
+/// The JSON schema (draft 2020-12) of the file, for editors.
+///
+/// ```
+/// assert!(steersman_watches::SCHEMA.contains("\"maxConcurrentReconciles\""));
+/// ```
+pub const SCHEMA: &str = include_str!("watches.schema.json");

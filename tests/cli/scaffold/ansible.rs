@@ -50,7 +50,7 @@ fn the_memcached_example_of_ansible_is_laid_out_as_by_operator_sdk() {
     assert_eq!(more, MORE);
     assert_eq!(
         files["watches.yaml"],
-        "---\n# Use the 'create api' subcommand to add watches to this file.\n- version: v1alpha1\n  group: \
+        "---\n# yaml-language-server: $schema=.steersman/watches.schema.json\n# Use the 'create api' subcommand to add watches to this file.\n- version: v1alpha1\n  group: \
          cache.example.com\n  kind: Memcached\n  playbook: playbooks/memcached.yml\n# +kubebuilder:scaffold:watch\n"
     );
     let text = |path: &str| files[path].as_str();
@@ -541,6 +541,7 @@ const UPSTREAM: &[&str] = &[
 
 /// What is in our projects besides.
 const MORE: &[&str] = &[
+    ".steersman/watches.schema.json",
     "config/manager/pod_disruption_budget.yaml",
     "config/rbac/signing_keys_role.yaml",
     "config/rbac/signing_keys_role_binding.yaml",

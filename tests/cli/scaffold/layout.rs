@@ -40,7 +40,7 @@ fn the_memcached_example_is_laid_out_as_by_operator_sdk() {
     assert_eq!(names, FILES);
     assert_eq!(
         files["watches.yaml"],
-        "# Use the 'create api' subcommand to add watches to this file.\n- group: cache.example.com\n  version: v1alpha1\n  \
+        "# yaml-language-server: $schema=.steersman/watches.schema.json\n# Use the 'create api' subcommand to add watches to this file.\n- group: cache.example.com\n  version: v1alpha1\n  \
          kind: Memcached\n  chart: helm-charts/memcached\n# +kubebuilder:scaffold:watch\n"
     );
     assert_eq!(
@@ -277,6 +277,7 @@ fn commands_of_a_project_need_one() {
 /// What operator-sdk writes for the example, `config/manager/pod_disruption_budget.yaml`, and the role of the signing keys.
 const FILES: &[&str] = &[
     ".gitignore",
+    ".steersman/watches.schema.json",
     "Dockerfile",
     "Makefile",
     "PROJECT",

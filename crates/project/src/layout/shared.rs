@@ -266,7 +266,7 @@ mod tests {
         register(&mut files, &project(), &api(&store, "store")).unwrap();
         assert_eq!(
             files["watches.yaml"],
-            "# Use the 'create api' subcommand to add watches to this file.\n- group: shop.example.com\n  version: v1\n  \
+            "# yaml-language-server: $schema=.steersman/watches.schema.json\n# Use the 'create api' subcommand to add watches to this file.\n- group: shop.example.com\n  version: v1\n  \
              kind: Web\n  chart: helm-charts/web\n- group: shop.example.com\n  version: v1\n  kind: Store\n  chart: \
              helm-charts/store\n# +kubebuilder:scaffold:watch\n"
         );
@@ -354,7 +354,7 @@ mod tests {
         register(&mut files, &project(), &open).unwrap();
         assert_eq!(
             entry(&files),
-            "---\n# Use the 'create api' subcommand to add watches to this file.\n- version: v1\n  group: \
+            "---\n# yaml-language-server: $schema=.steersman/watches.schema.json\n# Use the 'create api' subcommand to add watches to this file.\n- version: v1\n  group: \
              shop.example.com\n  kind: Web\n  # FIXME: name the role or the playbook of this kind, as in `role: NAME`.\n# \
              +kubebuilder:scaffold:watch\n"
         );

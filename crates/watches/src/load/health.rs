@@ -7,7 +7,7 @@ use super::fields::{Fields, Findings};
 use crate::health::HealthCheck;
 use crate::names::{is_dns_subdomain, is_kind, is_version};
 
-const FIELDS: &[&str] = &["apiVersion", "kind", "current", "inProgress", "failed"];
+pub(super) const FIELDS: &[&str] = &["apiVersion", "kind", "current", "inProgress", "failed"];
 
 /// Reads and checks `healthChecks` of an entry. What is wrong with it is noted in `findings`.
 pub(super) fn read_health_checks(fields: &Fields<'_>, findings: &mut Findings) -> Vec<HealthCheck> {

@@ -11,8 +11,8 @@ use crate::drift::Target;
 use crate::names::is_namespace;
 use crate::order::{Order, Stage, UNCLAIMED, Wait};
 
-const WAIT_FIELDS: &[&str] = &["timeout", "jobs"];
-const STAGE_FIELDS: &[&str] = &["name", "objects", "timeout", "approve"];
+pub(super) const WAIT_FIELDS: &[&str] = &["timeout", "jobs"];
+pub(super) const STAGE_FIELDS: &[&str] = &["name", "objects", "timeout", "approve"];
 
 /// Reads and checks `wait` and `stages` of an entry. What is wrong with them is noted in `findings`.
 pub(super) fn read_order(entry: &Fields<'_>, findings: &mut Findings) -> Order {

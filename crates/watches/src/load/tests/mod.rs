@@ -1,4 +1,5 @@
 mod ansible;
+mod schema;
 mod values;
 
 use std::fmt::Write as _;

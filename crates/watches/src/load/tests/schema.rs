@@ -1,0 +1,308 @@
+//! The schema of the file, held against the loader.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use serde_json::{Value, json};
+use steersman_model::Environment;
+
+use crate::load::{ansible, confine, drift, entry, health, order, post_render, selector};
+use crate::{SCHEMA, Watches};
+
+/// The objects that the loader reads, by the name that they have in the schema, and which fields it knows of each.
+const OBJECTS: &[(&str, &[&str])] = &[
+    ("chartEntry", entry::FIELDS),
+    ("roleEntry", ansible::FIELDS),
+    ("finalizer", ansible::FINALIZER_FIELDS),
+    ("kind", ansible::KIND_FIELDS),
+    ("selector", selector::SELECTOR_FIELDS),
+    ("expression", selector::EXPRESSION_FIELDS),
+    ("driftDetection", drift::FIELDS),
+    ("ignoreRule", drift::RULE_FIELDS),
+    ("target", drift::TARGET_FIELDS),
+    ("wait", order::WAIT_FIELDS),
+    ("stage", order::STAGE_FIELDS),
+    ("healthCheck", health::FIELDS),
+    ("confine", confine::FIELDS),
+    ("kinds", confine::KINDS_FIELDS),
+    ("patch", post_render::FIELDS),
+];
+
+/// Entries with every field. `DIR` is a folder with what they name.
+const EVERYTHING: &str = r#"
+- group: example.com
+  version: v1
+  kind: Web
+  chart: DIR/web
+  valueFiles: [values-production.yaml]
+  overrides: {image: {pullPolicy: Always}}
+  overrideValues: {image.tag: v7}
+  postRender:
+  - target: {kind: Deployment}
+    patch: [{op: add, path: /metadata/labels/a, value: b}, {op: move, from: /a, path: /b}]
+  - {target: {}, merge: {metadata: {labels: {a: b}}}}
+  - {target: {}, strategicMerge: "metadata: {labels: {a: b}}"}
+  watchDependentResources: true
+  reconcilePeriod: 5m
+  selector:
+    matchLabels: {tier: web}
+    matchExpressions:
+    - {key: team, operator: In, values: [red]}
+  releaseNamespace: default
+  crds: create-replace
+  driftDetection:
+    mode: warn
+    ignore:
+    - paths: [/spec/replicas]
+      target: {group: apps, version: v1, kind: Deployment, namespace: a, name: web-.*, labelSelector: a=b, annotationSelector: c}
+  wait: {timeout: 10m, jobs: true}
+  stages:
+  - {name: database, objects: [{kind: StatefulSet}], timeout: 15m}
+  - {name: web, objects: [{kind: Deployment, name: web}], approve: true}
+  healthChecks:
+  - {apiVersion: a.com/v1, kind: Db, current: status.up, inProgress: status.down, failed: status.lost}
+  conflicts: fail
+  expandClaims: true
+  reuseValues: true
+  manifestInStatus: true
+  maxConcurrentReconciles: 4
+  serviceAccountName: deployer
+  confine:
+    namespaces: [release, shared]
+    clusterScoped: false
+    kinds: {allow: [Service], deny: [DaemonSet]}
+    lookup: release
+  dryRunOption: server
+- group: example.com
+  version: v1
+  kind: Run
+  role: DIR/role
+  vars: {a: b}
+  finalizer: {name: example.com/finalizer, role: DIR/role, playbook: DIR/playbook.yml, vars: {c: d}}
+  deleteDependents: true
+  reconcilePeriod: 1h
+  watchDependentResources: true
+  watchClusterScopedResources: false
+  blacklist:
+  - {group: "", version: v1, kind: Secret}
+  watchAnnotationsChanges: false
+  snakeCaseParameters: true
+  markUnsafe: true
+  manageStatus: true
+  maxRunnerArtifacts: 5
+  maxConcurrentReconciles: 2
+  selector: {matchLabels: {team: red}}
+  serviceAccountName: deployer
+- {version: v1, kind: Play, playbook: DIR/playbook.yml}
+"#;
+
+struct Schema {
+    schemas: Schemas,
+    root: SchemaIndex,
+}
+
+impl Schema {
+    fn new() -> Self {
+        let mut compiler = Compiler::new();
+        let mut schemas = Schemas::new();
+        compiler.add_resource("file:///watches.json", document()).unwrap();
+        let root = compiler.compile("file:///watches.json", &mut schemas).unwrap();
+        Self { schemas, root }
+    }
+
+    fn check(&self, value: &Value) -> Result<(), String> {
+        let checked = self.schemas.validate(value, self.root);
+        checked.map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn document() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
+
+/// A folder with what [`EVERYTHING`] names.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    super::write_chart(&folder.path().join("web"));
+    fs::create_dir(folder.path().join("role")).unwrap();
+    fs::write(folder.path().join("playbook.yml"), "- hosts: localhost\n").unwrap();
+    fs::write(folder.path().join("values-production.yaml"), "a: b\n").unwrap();
+    folder
+}
+
+/// What the loader makes of a file, in a folder with what it names.
+fn load(folder: &Path, text: &str) -> Watches {
+    let file = folder.join("watches.yaml");
+    fs::write(&file, text).unwrap();
+    Watches::load(&file, &Environment::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn the_schema_has_the_fields_that_the_loader_knows() {
+    let schema = document();
+    for (name, fields) in OBJECTS {
+        let known: BTreeSet<&str> = fields.iter().copied().collect();
+        let properties = schema["$defs"][name]["properties"].as_object().unwrap();
+        let mut said: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+        // The loader knows it to say that it may not be there.
+        if *name == "roleEntry" {
+            said.insert("chart");
+        }
+        assert_eq!(
+            said, known,
+            "{name}: what the schema has, and what the loader knows"
+        );
+        assert_eq!(schema["$defs"][name]["additionalProperties"], false, "{name}");
+        for (field, property) in properties {
+            let description = property["description"].as_str().unwrap_or_default();
+            assert!(description.ends_with('.'), "{name}.{field} has no description");
+        }
+    }
+}
+
+#[test]
+fn a_file_with_every_field_is_valid_and_read_without_a_notice() {
+    let folder = folder();
+    let text = EVERYTHING.replace("DIR", folder.path().to_str().unwrap());
+    let watches = load(folder.path(), &text);
+    assert!(watches.notices().is_empty(), "{:?}", watches.notices());
+    let value = steersman_yaml::to_json(&text).unwrap();
+    Schema::new().check(&value).unwrap();
+    let all = value.to_string();
+    for (name, fields) in OBJECTS {
+        for field in fields
+            .iter()
+            .filter(|field| *name != "roleEntry" || **field != "chart")
+        {
+            assert!(
+                all.contains(&format!("\"{field}\":")),
+                "{name}.{field} is not tried"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_schema_refuses_the_fields_that_the_loader_does_not_know() {
+    let folder = folder();
+    let text = EVERYTHING.replace("DIR", folder.path().to_str().unwrap());
+    let whole = steersman_yaml::to_json(&text).unwrap();
+    let schema = Schema::new();
+    let (mut refused, mut free) = (0, 0);
+    for place in places_of_objects(&whole) {
+        let mut file = whole.clone();
+        file.pointer_mut(&place).unwrap()["noSuchField"] = "x".into();
+        let watches = load(folder.path(), &file.to_string());
+        let mut notices = watches.notices().iter();
+        let is_noticed = notices.any(|notice| notice.message.starts_with("unknown field is ignored"));
+        assert_eq!(schema.check(&file).is_err(), is_noticed, "{place}");
+        if is_noticed { refused += 1 } else { free += 1 }
+    }
+    assert!(refused >= OBJECTS.len() && free > 3, "{refused} {free}");
+}
+
+/// Pointers to all maps in a value.
+fn places_of_objects(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open = vec![(String::new(), value)];
+    while let Some((place, value)) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                let step = |key: &str| format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
+                open.extend(map.iter().map(|(key, value)| (step(key), value)));
+                found.push(place);
+            }
+            Value::Array(items) => {
+                let items = items.iter().enumerate();
+                open.extend(items.map(|(index, value)| (format!("{place}/{index}"), value)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn what_the_loader_refuses_is_refused() {
+    let schema = Schema::new();
+    let entry = |more: Value| {
+        let mut entry = json!({"version": "v1", "kind": "Web", "chart": "web"});
+        entry
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        json!([entry])
+    };
+    assert_eq!(schema.check(&entry(json!({}))), Ok(()));
+    for file in [
+        json!([]),
+        json!({}),
+        json!([{"version": "v1", "kind": "Web"}]),
+        json!([{"version": "v1", "kind": "Web", "role": "a", "chart": "b"}]),
+        json!([{"version": "v1", "kind": "Web", "role": "a", "valueFiles": ["b"]}]),
+        entry(json!({"version": "V1"})),
+        entry(json!({"postRender": [{"target": {}}]})),
+        entry(json!({"postRender": [{"patch": []}]})),
+        entry(json!({"postRender": [{"target": {}, "patch": [], "merge": {}}]})),
+        entry(json!({"postRender": [{"target": {}, "patch": {"a": "b"}}]})),
+        entry(json!({"postRender": [{"target": {}, "patch": [{"op": "ad", "path": "/a"}]}]})),
+        entry(json!({"overrides": ["a"]})),
+        entry(json!({"wait": "yes"})),
+        entry(json!({"stages": [{"name": "a"}]})),
+        entry(json!({"stages": [{"name": "a", "objects": [{}]}]})),
+        entry(json!({"stages": [{"name": "unclaimed", "objects": [{"kind": "A"}]}]})),
+        entry(json!({"healthChecks": [{"apiVersion": "v1", "kind": "A"}]})),
+        entry(json!({"crds": "keep"})),
+    ] {
+        assert!(schema.check(&file).is_err(), "{file}");
+    }
+}
+
+#[test]
+fn the_files_of_this_project_are_valid() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let schema = Schema::new();
+    let mut count = 0;
+    for (path, text) in texts(&root) {
+        let value = steersman_yaml::to_json(&text).unwrap();
+        // A file without an entry yet.
+        if !value.is_null() {
+            count += 1;
+            schema
+                .check(&value)
+                .unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()));
+        }
+    }
+    assert!(count > 5, "{count} files");
+}
+
+/// Each `watches.yaml` of the project, and those in its documents.
+fn texts(root: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut open: Vec<PathBuf> = ["docs", "examples", "crates", "tests", "watches.yaml"]
+        .iter()
+        .map(|name| root.join(name))
+        .collect();
+    while let Some(path) = open.pop() {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).unwrap();
+            open.extend(entries.map(|entry| entry.unwrap().path()));
+        } else if name == "watches.yaml" {
+            found.push((path.clone(), fs::read_to_string(&path).unwrap()));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            let text = fs::read_to_string(&path).unwrap();
+            let blocks = text.split("```yaml watches.yaml\n").skip(1);
+            found.extend(blocks.map(|block| {
+                let end = block.find("```").unwrap();
+                (path.clone(), block[..end].to_owned())
+            }));
+        }
+    }
+    found
+}
