@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use steersman_chart::{Capabilities, KubeVersion, Rendered};
+use steersman_cluster::permissions::references;
 use steersman_model::{Environment, chain};
 use steersman_project::check::{
     AnsibleWatched, Deployed, Finding, Manifests, Project, Severity, Watched, check, required_collections,
@@ -315,6 +316,7 @@ fn watched(watch: &Watch) -> Watched {
         expands_claims: watch.expand_claims,
         service_account: watch.service_account.clone(),
         is_confined: watch.confinement.is_some(),
+        references: references(watch),
         checked_kinds: watch
             .health_checks
             .iter()

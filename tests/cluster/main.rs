@@ -61,6 +61,7 @@ mod own_secrets;
 mod patched;
 mod public_charts;
 mod records;
+mod references;
 mod refusals;
 mod requests;
 mod roles;

@@ -506,6 +506,37 @@ async fn what_others_have_begun_or_made_is_told_of_when_it_is_taken_up() {
 }
 
 #[tokio::test]
+async fn what_depends_on_what_is_told_of() {
+    let Some(moments) = Moments::new("what_depends_on_what").await else {
+        return;
+    };
+    let bench = moments.bench();
+    moments.lane.start().await;
+    moments.apply(json!({"replicas": 0})).await;
+    bench
+        .apply_web("other", json!({"replicas": 0, "app": "shop"}))
+        .await;
+    moments.at("deployed and ready").await;
+    moments.at_of("other", "deployed and ready").await;
+    moments.lane.stop().await;
+    let group = &bench.group;
+    bench.watches(&format!(
+        "- group: {group}\n  version: v1\n  kind: Web\n  chart: web\n  dependsOn:\n  - {{apiVersion: {group}/v1, kind: Web, \
+         name: '{{{{ .Values.app | default .metadata.name }}}}'}}\n"
+    ));
+    moments.lane.start().await;
+    bench.delete_web("shop").await;
+    moments.at("what depends on it has to go first").await;
+    bench.delete_web("other").await;
+    for name in ["other", "shop"] {
+        bench.wait_gone(&bench.webs(), name).await;
+    }
+    moments.apply(json!({"replicas": 0})).await;
+    moments.at("what it depends on is not ready").await;
+    moments.lane.stop().await;
+}
+
+#[tokio::test]
 async fn nothing_is_written_before_it_is_said_unless_the_server_refuses_to_hear_it() {
     let Some(lane) = Lane::ready("nothing_is_written_before_it_is_said").await else {
         return;

@@ -161,6 +161,7 @@ fn marks_are_those_that_are_written() {
     let only_read = [
         "helm.sdk.operatorframework.io/reconcile-period",
         "steersman.dev/adopt-chart",
+        "steersman.dev/values-from",
     ];
     let pattern = r#"const \w+: &str = "((?:steersman\.dev|helm\.sdk\.operatorframework\.io|meta\.helm\.sh|operator-sdk|app\.kubernetes\.io)/[a-z-]+)";"#;
     let known: BTreeSet<String> = product()

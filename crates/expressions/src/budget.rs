@@ -12,7 +12,8 @@ pub(crate) const MAX_NESTED: usize = 2;
 pub(crate) const MAX_INPUT: usize = 3 << 19;
 /// How deep what is looked at may be nested. The parser of JSON stops at 128.
 pub(crate) const MAX_NESTING: usize = 256;
-/// Steps of an evaluation: nodes, elements that are compared, and parts of texts. A million take some ten milliseconds.
+/// Steps of an evaluation: nodes, elements that are compared, and parts of texts. A million take up to 35 milliseconds, and a usual
+/// condition less than a microsecond: `examples/speed.rs` measures it.
 const STEPS: u64 = 1_000_000;
 /// Bytes that an evaluation may ask for in all.
 const BYTES: u64 = 4 << 20;

@@ -37,6 +37,7 @@ pub mod leader;
 pub mod metrics;
 pub mod namespaces;
 pub mod reconcile;
+pub mod references;
 pub mod release;
 pub mod run;
 pub mod runs;

@@ -1,5 +1,6 @@
 //! One controller for each watch, and another set of them when the watches change.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -117,6 +118,7 @@ impl Supervisor {
         let interests = interests(watches);
         let stop_shared = context.shutdown.child_token();
         let shared = share(&context, interests.clone(), stop_shared.clone());
+        shared.references.note_kinds(depended_on(watches));
         let mut selectors = Selectors::of(watches);
         selectors.join(&context.former_selectors);
         Self {
@@ -259,6 +261,7 @@ impl Supervisor {
             self.shared = share(&self.context, interests.clone(), self.stop_shared.clone());
             self.interests = interests;
         }
+        self.shared.references.note_kinds(depended_on(&watches));
         self.selectors.join(&Selectors::of(&watches));
         for entry in entries {
             let is_running = |running: &Running| running.entry.gvk() == entry.gvk();
@@ -312,6 +315,13 @@ fn interests(watches: &Watches) -> Interests {
         interests.checks.add(&watch.gvk, &watch.health_checks);
     }
     interests
+}
+
+/// The kinds that entries depend on.
+fn depended_on(watches: &Watches) -> BTreeSet<(String, String)> {
+    let dependencies = watches.iter().flat_map(|watch| &watch.depends_on);
+    let kinds = dependencies.map(|dependency| (dependency.api.group.clone(), dependency.api.kind.clone()));
+    kinds.collect()
 }
 
 fn log(message: &'static str, gvk: &GroupVersionKind) {

@@ -9,7 +9,9 @@
 use expect_test::{Expect, expect};
 use steersman_chart::Chart;
 use steersman_project::CustomKind;
-use steersman_project::rbac::{ActsAs, Granted, Options, RoleOptions, Rule, Rules, roles, write};
+use steersman_project::rbac::{
+    ActsAs, Granted, Options, Referred, ReferredPlace, RoleOptions, Rule, Rules, roles, write,
+};
 
 fn rules(templates: &[(&str, &str)], options: &Options) -> Rules {
     let mut files = vec![("Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}")];
@@ -663,4 +665,65 @@ fn what_nobody_can_tell_is_said() {
         web/templates/extra.yaml:3: objects of kinds that .Values.extraObjects.* decides
         web/templates/kind.yaml:2: kind: {{ .Values.kind }}
     "#]].assert_eq(&(notices.join("\n") + "\n"));
+}
+
+#[test]
+fn what_resources_refer_to_is_read_by_whom_the_release_is_made_as() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n";
+    let referred = |kind: &str, name: Option<&str>, place| Referred {
+        field: "dependsOn",
+        group: if kind == "Secret" { "" } else { "acme.com" }.to_owned(),
+        kind: kind.to_owned(),
+        name: name.map(str::to_owned),
+        place,
+    };
+    let references = vec![
+        referred("Secret", Some("vault"), ReferredPlace::Release),
+        referred("Secret", Some("keys"), ReferredPlace::Named("shared".to_owned())),
+        referred("Widget", None, ReferredPlace::Any),
+        referred("Widget", Some("one"), ReferredPlace::Release),
+    ];
+    let told = |acts_as: Option<ActsAs>| {
+        let options = Options {
+            acts_as,
+            references: references.clone(),
+            ..Options::default()
+        };
+        let rules = rules(&[("templates/service.yaml", service)], &options);
+        let shown = |whose: &str, rules: &[Rule]| {
+            let shown = rules
+                .iter()
+                .filter(|rule| rule.reasons.join("").contains("dependsOn"));
+            let shown = shown.map(|rule| {
+                let names = rule.resource_names.join(",");
+                format!(
+                    "{whose}: {} {} {names}",
+                    rule.verbs.join(","),
+                    rule.resources.join(",")
+                )
+            });
+            shown.collect::<Vec<_>>()
+        };
+        let mut told = shown("operator", &rules.rules);
+        told.extend(shown("account", &rules.account));
+        for (namespace, rules) in &rules.elsewhere {
+            told.extend(shown(namespace, rules));
+        }
+        told.extend(rules.notices);
+        told.join("\n") + "\n"
+    };
+    expect![[r#"
+        operator: get,list,watch secrets keys,vault
+        operator: get,list,watch widgets 
+        shared: get,list,watch secrets keys
+        Widget.acme.com: taken for "widgets", in namespaces; nothing here defines it
+        Widget: the resource says in which namespace that is (dependsOn); bind a role that may get, list and watch it there, too
+    "#]].assert_eq(&told(None));
+    expect![[r#"
+        account: get,list,watch secrets keys,vault
+        account: get,list,watch widgets 
+        Widget.acme.com: taken for "widgets", in namespaces; nothing here defines it
+        Widget: the resource says in which namespace that is (dependsOn); bind a role that may get, list and watch it there, too
+        namespace shared: what releases refer to is there; bind the role of the ServiceAccounts there, too
+    "#]].assert_eq(&told(Some(ActsAs::AnyAccount)));
 }

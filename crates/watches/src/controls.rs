@@ -11,6 +11,8 @@ const OPERATOR: &str = "helm.sdk.operatorframework.io/";
 const OWN: &str = "steersman.dev/";
 /// Names the chart of a release of Helm's that the resource takes over although its own chart is another one.
 pub const ADOPT_CHART: &str = "steersman.dev/adopt-chart";
+/// Names more sources of values, where the watch allows it.
+pub const VALUES_FROM: &str = "steersman.dev/values-from";
 /// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 

@@ -36,27 +36,33 @@ mod ansible;
 mod ansible_paths;
 mod confinement;
 pub mod controls;
+mod dependency;
 pub mod drift;
 mod error;
 mod health;
 mod load;
+mod name_template;
 mod names;
 pub mod order;
 mod policy;
 pub mod post_render;
 mod selectors;
 pub mod values;
+mod values_from;
 mod watch;
 pub mod world;
 
 pub use ansible::{AnsibleContent, AnsibleFinalizer, AnsibleSources, AnsibleWatch};
 pub use ansible_paths::AnsiblePaths;
 pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, OutOfBounds};
+pub use dependency::{Dependency, Reference};
 pub use error::{Notice, Problem, WatchesError};
 pub use health::{CheckVerdict, HealthCheck};
+pub use name_template::{NameError, NameTemplate, Subject};
 pub use names::is_service_account;
 pub use policy::{ConflictPolicy, CrdPolicy};
 pub use selectors::Selectors;
+pub use values_from::{NamedSource, SourceError, SourceKind, ValueSource, ValuesFrom};
 pub use watch::{HelmOperatorCompat, Watch, Watches};
 
 /// The JSON schema (draft 2020-12) of the file, for editors.

@@ -20,6 +20,9 @@ pub enum ValuesError {
     /// The spec has maps in maps, or lists, beyond all reason: what is deeper may not even be known.
     #[error("failed to read the spec: it is nested deeper than {MAX_LEVELS} levels")]
     Deep,
+    /// What other objects have was not read.
+    #[error("values that come from other objects were not read")]
+    Incomplete,
     /// An override is not in the syntax of `--set`.
     #[error("failed to apply override value `{key}`: {reason}")]
     Override {

@@ -8,6 +8,7 @@ use steersman_chart::Chart;
 
 use crate::ansible::AnsibleWatch;
 use crate::confinement::Confinement;
+use crate::dependency::Dependency;
 use crate::drift::DriftDetection;
 use crate::error::Notice;
 use crate::health::HealthCheck;
@@ -15,6 +16,7 @@ use crate::order::Order;
 use crate::policy::{ConflictPolicy, CrdPolicy};
 use crate::post_render::PostRender;
 use crate::values::EntryValues;
+use crate::values_from::ValuesFrom;
 
 /// One checked entry of watches.yaml.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,8 +60,12 @@ pub struct Watch {
     pub service_account: Option<String>,
     /// What releases may have and look up, where that is limited.
     pub confinement: Option<Confinement>,
+    /// What has to be ready before a revision is begun.
+    pub depends_on: Vec<Dependency>,
     /// How objects of some kinds are judged instead of by kstatus' rules, each kind once, in the order of the file.
     pub health_checks: Vec<HealthCheck>,
+    /// Where values come from besides the spec.
+    pub values_from: ValuesFrom,
     /// The line on which the entry starts.
     pub line: u32,
 }

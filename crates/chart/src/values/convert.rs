@@ -16,7 +16,13 @@ pub(crate) fn to_map(values: &Values) -> Map {
 }
 
 /// A JSON value as templates see it.
-pub(crate) fn to_value(json: &serde_json::Value) -> Value {
+///
+/// ```
+/// use steersman_chart::{Value, values::to_value};
+///
+/// assert!(matches!(to_value(&serde_json::json!(3)), Value::Int64(3)));
+/// ```
+pub fn to_value(json: &serde_json::Value) -> Value {
     match json {
         serde_json::Value::Null => Value::Nil,
         serde_json::Value::Bool(value) => Value::Bool(*value),

@@ -9,7 +9,8 @@ use serde_json::Value;
 use steersman_yaml::{Content, Node};
 
 pub(crate) use coalesce::{Tree, coalesce, coalesce_tables, merge, merge_tables};
-pub(crate) use convert::{from_map, to_frozen, to_map, to_value};
+pub use convert::to_value;
+pub(crate) use convert::{from_map, to_frozen, to_map};
 pub(crate) use defaults::Defaults;
 
 /// The values of a chart or user.

@@ -1,8 +1,8 @@
 //! What the releases of a watch need.
 
-use steersman_project::rbac::{ActsAs, Known, Options, ResourceName};
+use steersman_project::rbac::{ActsAs, Known, Options, Referred, ReferredPlace, ResourceName};
 use steersman_project::{CustomKind, Scope};
-use steersman_watches::Watch;
+use steersman_watches::{NameTemplate, SourceKind, Watch};
 
 use crate::discovery::{Resource, Served};
 
@@ -30,8 +30,42 @@ pub fn options(watch: &Watch, known: Known, allow_escalation: bool) -> Options {
         ignores_dependents: !watch.watch_dependents,
         expands_claims: watch.expand_claims,
         acts_as: watch.service_account.clone().map(ActsAs::Account),
+        references: references(watch),
         known,
     }
+}
+
+/// What the resources of a watch refer to outside of their releases.
+pub fn references(watch: &Watch) -> Vec<Referred> {
+    let fixed = |name: &NameTemplate| name.fixed().map(str::to_owned);
+    let dependencies = watch.depends_on.iter().map(|dependency| Referred {
+        field: "dependsOn",
+        group: dependency.api.group.clone(),
+        kind: dependency.api.kind.clone(),
+        name: fixed(&dependency.name),
+        place: match &dependency.namespace {
+            None => ReferredPlace::Release,
+            Some(namespace) => fixed(namespace).map_or(ReferredPlace::Any, ReferredPlace::Named),
+        },
+    });
+    let sources = watch.values_from.sources.iter().map(|source| Referred {
+        field: "valuesFrom",
+        group: String::new(),
+        kind: source.kind.as_str().to_owned(),
+        name: fixed(&source.name),
+        place: ReferredPlace::Release,
+    });
+    let of_resources = [SourceKind::Secret, SourceKind::ConfigMap]
+        .into_iter()
+        .filter(|_| watch.values_from.from_resources)
+        .map(|kind| Referred {
+            field: "valuesFrom",
+            group: String::new(),
+            kind: kind.as_str().to_owned(),
+            name: None,
+            place: ReferredPlace::Release,
+        });
+    dependencies.chain(sources).chain(of_resources).collect()
 }
 
 /// What the resources of all kinds are called that a server serves.

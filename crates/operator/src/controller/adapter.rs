@@ -70,6 +70,12 @@ pub(super) trait Adapter: Clone + Send + Sync + 'static {
     /// What is remembered of a resource between reconciles. Losing it costs a read.
     type Cache: Cache;
 
+    /// A resource that is followed is as `object` says.
+    fn know(&self, _object: &DynamicObject) {}
+
+    /// The resource with this UID is followed no longer.
+    fn forget(&self, _uid: &str) {}
+
     /// Brings what is made for `object` to what that says, as far as possible now and with what it is lent.
     fn reconcile(
         &self,

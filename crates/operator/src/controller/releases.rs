@@ -28,6 +28,14 @@ pub(super) fn followed(watch: &Watch) -> Followed {
 impl Adapter for Reconciler {
     type Cache = ReleaseCache;
 
+    fn know(&self, object: &DynamicObject) {
+        self.know(object);
+    }
+
+    fn forget(&self, uid: &str) {
+        self.forget(uid);
+    }
+
     async fn reconcile(
         &self,
         object: DynamicObject,

@@ -177,6 +177,7 @@ impl<A: Adapter> Controller<A> {
         if known.cached.is_newer_than(&object) {
             return;
         }
+        self.adapter.know(&object);
         let is_selected_again = std::mem::take(&mut known.is_unselected);
         let uid = object.metadata.uid.clone();
         let cached = CachedResource::new(object, &self.followed, &self.context.budget);
@@ -206,6 +207,7 @@ impl<A: Adapter> Controller<A> {
         self.context
             .metrics
             .resource_created(&self.followed.gvk, namespace, &key.name, created as f64);
+        self.adapter.know(&object);
         let known = KnownResource {
             route: self.route(&key, object.metadata.uid.clone()),
             cached: CachedResource::new(object, &self.followed, &self.context.budget),
@@ -277,6 +279,9 @@ impl<A: Adapter> Controller<A> {
     pub(super) fn forget(&mut self, key: &Key) {
         if let Some(mut known) = self.known.remove(key) {
             known.stop();
+            if let Some(uid) = known.cached.uid() {
+                self.adapter.forget(uid);
+            }
             if let Some(route) = &known.route {
                 self.dependents.forget(route);
             }

@@ -135,3 +135,36 @@ fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
         has_ended: has_ended(group, kind, &object.data),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use steersman_expressions::Expression;
+
+    use super::*;
+
+    #[test]
+    fn a_check_is_for_its_own_watch_and_for_a_kind_in_any_version() {
+        let check = |kind: &str, current: &str| HealthCheck {
+            group: "acme.com".to_owned(),
+            kind: kind.to_owned(),
+            current: Expression::parse(current).unwrap(),
+            in_progress: None,
+            failed: None,
+        };
+        let [web, site, other] =
+            ["Web", "Site", "Other"].map(|kind| GroupVersionKind::gvk("a.com", "v1", kind));
+        let mut checks = HealthChecks::default();
+        checks.add(&web, &[check("Db", "status.ready")]);
+        checks.add(&site, &[check("Db", "true"), check("Cache", "true")]);
+        checks.add(&other, &[]);
+        let found = |watch: &GroupVersionKind, kind: &str| {
+            let found = checks.get(Some(&WatchedKind::of(watch)), "acme.com", kind);
+            found.map(|check| check.current.source().to_owned())
+        };
+        assert_eq!(found(&web, "Db").as_deref(), Some("status.ready"));
+        assert_eq!(found(&site, "Db").as_deref(), Some("true"));
+        assert_eq!((found(&web, "Cache"), found(&other, "Db")), (None, None));
+        assert_eq!(checks.get(None, "acme.com", "Db"), None, "of a stranger");
+        assert!(checks.has("acme.com", "Cache") && !checks.has("", "Cache"));
+    }
+}

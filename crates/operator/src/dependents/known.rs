@@ -401,6 +401,14 @@ impl Known {
         }
     }
 
+    /// Has the owner's reconcile follow for something else than its objects.
+    pub(super) fn rouse(&self, owner: &str, pause: Duration) {
+        let known = self.owners.get(owner);
+        if let Some(waker) = known.and_then(|known| known.route.as_ref()) {
+            (waker.wake)(pause);
+        }
+    }
+
     /// Somebody gave the object another owner's mark: its former owner has lost it.
     pub(super) fn take_from_others(&mut self, owner: &str, id: &ObjectId) {
         for (other, known) in &mut self.owners {
@@ -583,6 +591,26 @@ mod tests {
             [14, 16, 15].map(|version| told(&mut known, version)),
             [14, 16, 16]
         );
+    }
+
+    #[test]
+    fn what_another_watch_has_judged_is_looked_at_anew() {
+        let mut known = Known::default();
+        let (number, _) = route(&mut known, "u", Instant::now());
+        let of = |version| WatchedKind::of(&kube::core::GroupVersionKind::gvk("a.com", version, "Web"));
+        let judged = [scope()];
+        known.note_watch("u", of("v1"), judged.iter());
+        assert!(known.unseen("u").is_empty(), "nothing was judged before");
+        shown(&mut known, "u", "one", 1, None);
+        // A controller that is replaced is of the same watch; the resource may be written in another version then.
+        known.leave("u", number, Instant::now());
+        route(&mut known, "u", Instant::now());
+        known.note_watch("u", of("v1"), judged.iter());
+        assert!(known.unseen("u").is_empty());
+        known.note_watch("u", of("v2"), judged.iter());
+        assert_eq!(known.unseen("u"), judged);
+        assert_eq!(known.watch_of("u"), Some(&of("v2")));
+        assert_eq!(known.watch_of("stranger"), None);
     }
 
     #[test]

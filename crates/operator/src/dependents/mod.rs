@@ -235,6 +235,16 @@ impl Dependents {
         ExpectedResources(self.expected.clone())
     }
 
+    /// Whether all controllers have listed their resources, as far as these can be listed.
+    pub fn knows_resources(&self) -> bool {
+        *self.expected.borrow() == 0
+    }
+
+    /// Makes the owner with this UID due after a pause, for something else than its objects.
+    pub fn rouse(&self, owner: &str, pause: Duration) {
+        self.lock().known.rouse(owner, pause);
+    }
+
     /// Remembers the objects of the owner with this UID from now on, and calls `wake` when one changes: any of them where that
     /// is `by_all`, else one that the owner waits for. They are judged as `watch` says, the watch of the owner. What there was of
     /// it before may have to be found: [`Dependents::find_unseen`].

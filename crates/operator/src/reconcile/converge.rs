@@ -14,6 +14,7 @@ use super::action::{
     CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, OrphanObjects, Recover, RollBack, TakeOver,
     Uninstall, Upgrade,
 };
+use super::dependencies::{Dependencies, own_id, told_needed};
 use super::deployed::DeployedReport;
 use super::error::ReconcileError;
 use super::gate_report::GateView;
@@ -22,12 +23,14 @@ use super::observe::Observer;
 use super::plan::{Planner, in_effect};
 use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
+use super::sources::Sources;
 use super::state::{Action, Cause, ReleaseState};
 use super::unfinished::Unfinished;
 use super::unsigned_objects::UnsignedObjects;
 use super::{Next, ReconcileSettings, Reconciler, next_action, release_state};
 use crate::apply::HookError;
 use crate::dependents::Dependents;
+use crate::references::NeededBy;
 use crate::status::ReleaseReport;
 use crate::telemetry::step;
 
@@ -35,6 +38,8 @@ use crate::telemetry::step;
 const MAX_ACTIONS: usize = 5;
 /// How soon to look again at what a deletion waits for, if nothing happens before.
 pub(crate) const UNINSTALL_POLL: Duration = Duration::from_secs(5);
+/// How soon a deletion is looked at again that has begun before all resources were known.
+const UNKNOWN_POLL: Duration = Duration::from_secs(1);
 
 /// What a reconcile has come to.
 pub(super) struct Converged {
@@ -176,6 +181,9 @@ impl Reconciler {
         prepared: Option<&PreparedRelease>,
         cache: &ReleaseCache,
     ) -> Result<ReleaseReport, ReconcileError> {
+        if let Some(waiting) = &cache.waiting {
+            return Ok(waiting.report());
+        }
         let refused = cache.refused(&session.controls, Instant::now());
         let is_refused = refused.is_some() && refused == prepared.map(|prepared| prepared.inputs);
         match cache.refusal().filter(|_| is_refused) {
@@ -220,12 +228,30 @@ impl Reconciler {
                 None => ControlFlow::Continue(()),
             },
             ReleaseState::AtGate | ReleaseState::Unready => self.at_gate(session, cache),
+            ReleaseState::DependencyNotReady => match &cache.waiting {
+                Some(waiting) => end(waiting.report(), waiting.next()),
+                None => ControlFlow::Continue(()),
+            },
+            ReleaseState::Needed => self.needed(session),
             ReleaseState::Waiting => match &cache.unfinished {
                 Some(unfinished) => return Err(self.still_waiting(session, unfinished).await),
                 None => ControlFlow::Continue(()),
             },
             _ => ControlFlow::Continue(()),
         })
+    }
+
+    /// Others that depend on the resource are deleted before it.
+    fn needed(&self, session: &Session) -> ControlFlow<End> {
+        let references = &self.shared.references;
+        let (what, next) = match references.needed_by(&session.owner.uid, &own_id(session)) {
+            NeededBy::Unknown => (
+                "not everything is known yet that may depend on it".to_owned(),
+                Next::After(UNKNOWN_POLL),
+            ),
+            NeededBy::Known(others) => (told_needed(session, &others), Next::Period),
+        };
+        end(ReleaseReport::UninstallingAfter(what), next)
     }
 
     /// A release waits for a hook. That is said again where a pause has said something else meanwhile.
@@ -431,8 +457,23 @@ impl Reconciler {
             settings: &self.settings,
             release_index: &self.shared.release_index,
             dependents: &self.shared.dependents,
+            dependencies: Dependencies {
+                settings: &self.settings,
+                references: &self.shared.references,
+                renderer: &self.renderer,
+            },
+            sources: self.sources(),
             executor: &self.executor,
             lookups: self.lookups(),
+        }
+    }
+
+    pub(super) fn sources(&self) -> Sources<'_> {
+        Sources {
+            settings: &self.settings,
+            references: &self.shared.references,
+            renderer: &self.renderer,
+            signer: &self.shared.signer,
         }
     }
 

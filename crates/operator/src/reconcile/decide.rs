@@ -5,16 +5,17 @@ use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 use super::gate::GateState;
-use super::state::{Action, Cause, LastRevision, Observed, ReleaseState};
+use super::state::{Action, Cause, LastRevision, Observed, Others, ReleaseState};
 use super::unfinished::HookState;
 
 /// What is true, given what was observed.
 ///
 /// What is checked first goes before what is checked later: a pause or a dry run before
 /// everything that could be done; a hook that runs before a deletion, and that before the rest. A revision whose hook has
-/// ended is brought to its end, whatever the resource says by then. While inputs can't be rendered, drift of the deployed
-/// revision is still corrected. Nothing is written before the finalizer, and another revision goes before the
-/// correction of drift. A stage that is waited for holds up nothing but what comes after it.
+/// ended is brought to its end, whatever the resource says by then. While inputs can't be rendered, or wait for what they
+/// depend on, drift of the deployed revision is still corrected. A revision that has begun waits for nothing but its own stages,
+/// and a stage that is waited for holds up nothing but what comes after it. Nothing is written before the finalizer, and another
+/// revision goes before the correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
@@ -28,6 +29,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         refused,
         drifted,
         drift_mode,
+        others,
     } = observed;
     let (drifted, tolerated) = match drift_mode {
         DriftMode::Enabled => (drifted, Vec::new()),
@@ -39,6 +41,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         _ if mode == Mode::Pause => return ReleaseState::Paused,
         _ if mode == Mode::DryRun => return ReleaseState::DryRun,
         _ if hook == HookState::Awaited => return ReleaseState::Waiting,
+        (true, true) if others == Others::GoFirst => return ReleaseState::Needed,
         (true, true) => return ReleaseState::Deleted,
         (false, true) if hook == HookState::Come => return ReleaseState::Interrupted,
         (false, false) if hook == HookState::Come => return ReleaseState::MissingFinalizer,
@@ -48,17 +51,22 @@ pub fn release_state(observed: Observed) -> ReleaseState {
     if refused && drifted.is_empty() {
         return ReleaseState::Refused;
     }
+    let difference = last.as_ref().and_then(|last| difference(last, inputs));
+    let cause = difference.or(lookups_changed.then_some(Cause::Lookups));
+    let waits = others == Others::NotReady && (last.is_none() || cause.is_some());
+    if waits && drifted.is_empty() {
+        return ReleaseState::DependencyNotReady;
+    }
     if !has_finalizer {
         return ReleaseState::MissingFinalizer;
     }
-    if refused {
+    if refused || waits {
         return ReleaseState::Drifted(drifted);
     }
     let Some(last) = last else {
         return ReleaseState::Absent;
     };
-    let difference = difference(&last, inputs);
-    match difference.or(lookups_changed.then_some(Cause::Lookups)) {
+    match cause {
         Some(cause) => ReleaseState::OutOfSync(cause),
         None if last.status != ReleaseStatus::Deployed => at_gate(&last, gate, drifted),
         None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
@@ -80,6 +88,17 @@ fn at_gate(last: &LastRevision, gate: GateState, drifted: Vec<ObjectId>) -> Rele
     }
 }
 
+/// Whether another revision would be begun, were all ready that the release depends on.
+pub(super) fn begins_revision(observed: &Observed) -> bool {
+    let observed = Observed {
+        has_finalizer: true,
+        others: Others::NotReady,
+        drifted: Vec::new(),
+        ..observed.clone()
+    };
+    release_state(observed) == ReleaseState::DependencyNotReady
+}
+
 /// What to do about a state.
 pub fn next_action(state: ReleaseState) -> Option<Action> {
     match state {
@@ -87,9 +106,11 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
         | ReleaseState::Paused
         | ReleaseState::DryRun
         | ReleaseState::Waiting
+        | ReleaseState::Needed
         | ReleaseState::Refused
         | ReleaseState::AtGate
         | ReleaseState::Unready
+        | ReleaseState::DependencyNotReady
         | ReleaseState::InSync => None,
         ReleaseState::Deleted => Some(Action::Uninstall),
         ReleaseState::MissingFinalizer => Some(Action::AddFinalizer),
@@ -181,6 +202,7 @@ mod tests {
             refused: None,
             drifted: vec![],
             drift_mode: DriftMode::Enabled,
+            others: Others::Free,
         }
     }
 
@@ -458,6 +480,59 @@ mod tests {
                 Some(Action::Upgrade(cause)),
             );
         }
+    }
+
+    #[test]
+    fn another_revision_waits_for_what_it_depends_on_and_the_deployed_one_is_healed() {
+        let waiting = |observed: Observed| Observed {
+            others: Others::NotReady,
+            ..observed
+        };
+        let held = ReleaseState::DependencyNotReady;
+        let changed = Observed {
+            inputs: inputs("chart", "new", "identity"),
+            ..settled()
+        };
+        let new = Observed {
+            last: None,
+            has_finalizer: false,
+            ..settled()
+        };
+        let looked_up = Observed {
+            lookups_changed: true,
+            ..settled()
+        };
+        for observed in [changed.clone(), new, looked_up] {
+            assert!(begins_revision(&observed));
+            check(waiting(observed), held.clone(), None);
+        }
+        let drifted = Observed {
+            drifted: vec![service()],
+            ..waiting(changed)
+        };
+        let healing = Some(Action::CorrectDrift(vec![service()]));
+        check(drifted, ReleaseState::Drifted(vec![service()]), healing);
+        // What is in effect, or has begun, waits for nothing.
+        assert!(!begins_revision(&settled()));
+        check(waiting(settled()), ReleaseState::InSync, None);
+        let begun = with_last(|last| last.status = ReleaseStatus::PendingUpgrade);
+        assert!(!begins_revision(&begun));
+        check(waiting(begun), ReleaseState::Interrupted, Some(Action::Recover));
+    }
+
+    #[test]
+    fn what_others_depend_on_goes_after_them() {
+        let needed = Observed {
+            deleting: true,
+            others: Others::GoFirst,
+            ..settled()
+        };
+        check(needed.clone(), ReleaseState::Needed, None);
+        let without_release = Observed {
+            has_finalizer: false,
+            ..needed
+        };
+        check(without_release, ReleaseState::Gone, None);
     }
 
     #[test]

@@ -121,7 +121,8 @@ pub(super) fn mask_words(
     });
     let mut words: Vec<&mut String> = words.collect();
     let said: Vec<&str> = words.iter().map(|words| words.as_str()).collect();
-    let is_complete = cache.secrets.are_complete(cache.known_lookups());
+    let is_complete =
+        cache.secrets.are_complete(cache.known_lookups()) && !session.redactor.hides_words_of_others();
     let shown = session
         .redactor
         .with(said.iter().map(|said| said.len()).sum(), |redactor| {

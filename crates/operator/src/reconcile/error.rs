@@ -7,9 +7,9 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::lookup::LookupError;
 use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, chain, in_words};
-use steersman_watches::OutOfBounds;
 use steersman_watches::post_render::PostRenderError;
 use steersman_watches::values::ValuesError;
+use steersman_watches::{NameError, OutOfBounds};
 
 use crate::apply::{ApplyError, CrdError, HookError, HookWait, PruneError};
 use crate::release::HistoryError;
@@ -27,6 +27,27 @@ pub enum ReconcileError {
     /// The values can't be made.
     #[error(transparent)]
     Values(#[from] ValuesError),
+    /// What the resource depends on can't be named.
+    #[error("failed to name {field}[{index}]")]
+    ReferenceName {
+        /// Of the entry, such as `dependsOn`.
+        field: &'static str,
+        /// Which one of the entry, from 0.
+        index: usize,
+        /// Why.
+        source: NameError,
+    },
+    /// What other objects have for values can't be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// What an annotation of the resource names can't be understood.
+    #[error("failed to read the annotation {name}: {reason}")]
+    Annotation {
+        /// By its whole name.
+        name: &'static str,
+        /// Why.
+        reason: String,
+    },
     /// The resource takes too much memory, so that not all of it is known.
     #[error(
         "failed to read the resource: it takes {} of memory, which is more than the memory limit of the operator allows",
@@ -201,7 +222,11 @@ impl ReconcileError {
             Self::Unready { stage, .. } => *stage,
             Self::History(_) | Self::Moved { .. } => FailureStage::State,
             _ if deleting => FailureStage::Uninstall,
-            Self::Values(_) | Self::TooLarge { .. } => FailureStage::Values,
+            Self::Values(_)
+            | Self::Unusable(_)
+            | Self::ReferenceName { .. }
+            | Self::Annotation { .. }
+            | Self::TooLarge { .. } => FailureStage::Values,
             Self::Render(_) | Self::PostRender(_) | Self::Lookup { .. } if first => {
                 FailureStage::RenderInstall
             }
@@ -261,6 +286,9 @@ impl ReconcileError {
             Self::Name(_)
                 | Self::OutOfBounds { .. }
                 | Self::Values(_)
+                | Self::Unusable(_)
+                | Self::ReferenceName { .. }
+                | Self::Annotation { .. }
                 | Self::TooLarge { .. }
                 | Self::Documents(DocumentsError::TooLarge { .. })
                 | Self::Render(_)

@@ -14,6 +14,7 @@ mod announce;
 mod comparable;
 mod converge;
 mod decide;
+mod dependencies;
 mod deployed;
 mod drift_backoff;
 mod dry_run;
@@ -37,6 +38,7 @@ mod reuse_values;
 mod secrets;
 mod session;
 mod settings;
+mod sources;
 mod staged;
 mod state;
 mod unfinished;
@@ -63,10 +65,10 @@ use reporter::Reporter;
 pub(crate) use session::ORPHAN_FINALIZER;
 use session::Session;
 pub use settings::{ReconcileSettings, Shared};
-pub use state::{Action, Cause, LastRevision, Observed, ReleaseState};
+pub use state::{Action, Cause, LastRevision, Observed, Others, ReleaseState};
 use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
-use steersman_model::chain;
+use steersman_model::{ObjectId, chain};
 pub use unfinished::HookState;
 
 use crate::budget::Share;
@@ -194,6 +196,28 @@ impl Reconciler {
         }
     }
 
+    /// A resource is as `object` says: what it depends on is known from now on.
+    pub(crate) fn know(&self, object: &DynamicObject) {
+        let uid = object.metadata.uid.as_deref();
+        let (Some(uid), false) = (uid, self.settings.depends_on.is_empty()) else {
+            return;
+        };
+        let id = ObjectId {
+            group: self.resource.api.group.clone(),
+            kind: self.resource.api.kind.clone(),
+            namespace: object.metadata.namespace.clone(),
+            name: object.metadata.name.clone().unwrap_or_default(),
+        };
+        let depends_on = self.settings.depended_on(object);
+        let has_release = has_finalizer(&object.metadata);
+        self.shared.references.know(uid, id, depends_on, has_release);
+    }
+
+    /// The resource with this UID is gone, or another's.
+    pub(crate) fn forget(&self, uid: &str) {
+        self.shared.references.forget(uid);
+    }
+
     /// As whom the release of a session is rendered, applied and deleted; `None` for the operator itself.
     fn account(&self, session: &Session) -> Option<ServiceAccount> {
         let name = self.settings.service_account.clone()?;
@@ -239,6 +263,9 @@ impl Reconciler {
     async fn reconcile_in(&self, session: Session, cache: &mut ReleaseCache) -> ReconcileOutcome {
         cache.reset_if_requested(session.controls.reconcile_at.as_deref());
         session.redactor.learn(cache.secrets.redactor());
+        if let Some(secrets) = cache.sources.secrets() {
+            session.redactor.learn(secrets);
+        }
         let acting = self.acting_for(&session);
         let Converged {
             mut session,

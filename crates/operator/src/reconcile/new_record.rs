@@ -54,7 +54,7 @@ pub(super) fn record(
             metadata: metadata(chart.metadata()),
             values: Value::Object(chart.values().clone()),
         },
-        config: Some(prepared.values.clone()),
+        config: Some(prepared.own_values.clone()),
         manifest: manifest.clone(),
         hooks: Some(hook_records(rendered)),
         version: *revision,

@@ -7,10 +7,12 @@ use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
 use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, digest_of_json};
-use steersman_watches::controls::Mode;
+use steersman_watches::controls::{DeletionPolicy, Mode};
 use tokio::time::Instant;
 
 use super::ReconcileSettings;
+use super::decide::begins_revision;
+use super::dependencies::{Dependencies, Waiting, own_id};
 use super::error::ReconcileError;
 use super::executor::Executor;
 use super::gate::GateState;
@@ -20,10 +22,12 @@ use super::plan::in_effect;
 use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
-use super::state::Observed;
+use super::sources::{Sources, Unusable};
+use super::state::{Observed, Others};
 use super::unfinished::{HookState, UnfinishedRevision, unfinished_of};
 use crate::apply::PruneError;
 use crate::dependents::Dependents;
+use crate::references::{NeededBy, Purpose};
 use crate::release::{ReleaseIndex, Stored};
 use crate::status::Redactor;
 
@@ -33,6 +37,8 @@ pub(super) struct Observer<'a> {
     pub(super) settings: &'a ReconcileSettings,
     pub(super) release_index: &'a Arc<ReleaseIndex>,
     pub(super) dependents: &'a Arc<Dependents>,
+    pub(super) dependencies: Dependencies<'a>,
+    pub(super) sources: Sources<'a>,
     pub(super) executor: &'a Executor,
     pub(super) lookups: Lookups<'a>,
 }
@@ -46,9 +52,15 @@ impl PreparedRelease {
         let values = settings.values.of(&session.object().data)?;
         let secrets = Redactor::new([], &Value::Object(values.clone()));
         session.redactor.learn(secrets);
+        let inputs = inputs(settings, &session.owner, &values);
+        let from = &settings.values_from;
         Ok(Self {
-            inputs: inputs(settings, &session.owner, &values),
+            inputs,
+            own_inputs: inputs,
+            own_values: values.clone(),
             values,
+            is_whole: from.sources.is_empty() && !from.from_resources,
+            sources: Vec::new(),
             first: true,
             unproven: None,
         })
@@ -58,7 +70,11 @@ impl PreparedRelease {
     fn of_unfinished(unfinished: &UnfinishedRevision) -> Self {
         Self {
             values: Values::new(),
+            own_values: Values::new(),
+            is_whole: false,
+            sources: Vec::new(),
             inputs: unfinished.current.inputs,
+            own_inputs: unfinished.current.inputs,
             first: unfinished.current.first,
             unproven: None,
         }
@@ -74,11 +90,17 @@ impl Observer<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
+        cache.waiting = None;
         let hook = self.hook_state(session, cache);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
         if session.deleting() || mode != Mode::Apply {
+            self.expect_nothing(session);
+            if self.sources.are_named(session) {
+                cache.sources.mask_in(session);
+            }
             return Ok(Observed {
                 hook,
+                others: self.others(session),
                 ..self.observed(session, mode, session.has_finalizer())
             });
         }
@@ -90,25 +112,31 @@ impl Observer<'_> {
             None => PreparedRelease::new(session, self.settings)?,
         };
         let current = prepared.insert(current);
-        if cache.known.is_none() {
+        let is_rendered = self.settings.chart.uses_lookup();
+        let mut usable = self.sources.lay(session, current, cache, is_rendered).await;
+        let is_unread = cache.known.is_none();
+        if is_unread {
             self.read_revisions(session, cache, current.inputs).await?;
             let hook = self.hook_state(session, cache);
             if hook != HookState::None {
                 return Ok(self.observed_in_wait(session, prepared, cache, hook));
             }
         }
+        if is_unread && self.sources.are_named(session) {
+            usable = self.sources.lay(session, current, cache, is_rendered).await;
+        }
         if let Some(known) = &cache.known {
             current.inputs = current.reused_inputs(self.settings, known);
         }
         current.first = cache.is_first();
-        let lookups_changed = self.lookups.have_changed(session, current, cache).await?;
+        let lookups_changed = usable.is_ok() && self.lookups.have_changed(session, current, cache).await?;
         let drifted = self.drifted(session, cache).await?;
         let last = cache.known.as_ref().and_then(|known| known.last.clone());
         let gate = GateView::new(session, cache, (self.dependents.as_ref(), self.settings));
         let gate = gate.map_or(GateState::None, |gate| gate.state((self.executor.recorder.now)()));
         let refused = cache.refused(&session.controls, Instant::now());
         let has_finalizer = has_finalizer_of_watch(session, cache);
-        Ok(Observed {
+        let mut observed = Observed {
             last,
             gate,
             inputs: current.inputs,
@@ -116,7 +144,48 @@ impl Observer<'_> {
             refused,
             drifted,
             ..self.observed(session, mode, has_finalizer)
-        })
+        };
+        if begins_revision(&observed) && !self.settings.depends_on.is_empty() {
+            let waiting = self.dependencies.waiting(session, current, cache).await;
+            cache.waiting = match waiting {
+                Err(error) if error.is_stalled() => Some(Waiting::for_values(Unusable::of(session, &error))),
+                waiting => waiting?,
+            };
+        } else {
+            self.expect_nothing(session);
+        }
+        if cache.waiting.is_none() && begins_revision(&observed) {
+            if usable.is_ok() && !current.is_whole {
+                usable = self.sources.lay(session, current, cache, true).await;
+                observed.inputs = current.inputs;
+            }
+            cache.waiting = usable.err().map(Waiting::for_values);
+        }
+        if cache.waiting.is_some() {
+            observed.others = Others::NotReady;
+        }
+        Ok(observed)
+    }
+
+    /// Nothing is waited for that the release depends on.
+    fn expect_nothing(&self, session: &Session) {
+        if !self.settings.depends_on.is_empty() {
+            let references = self.dependencies.references;
+            references.expect_nothing(&session.owner.uid, Purpose::Dependency);
+        }
+    }
+
+    /// Whether others that depend on the resource have to be deleted before it. What leaves its objects leaves them what they
+    /// need.
+    fn others(&self, session: &Session) -> Others {
+        if !session.deleting() || session.deletion_policy() == DeletionPolicy::Orphan {
+            return Others::Free;
+        }
+        let references = self.dependencies.references;
+        match references.needed_by(&session.owner.uid, &own_id(session)) {
+            NeededBy::Known(others) if others.is_empty() => Others::Free,
+            NeededBy::Known(_) | NeededBy::Unknown => Others::GoFirst,
+        }
     }
 
     /// Whether the release waits for a hook. Where it does not, its objects may wake it.
@@ -160,6 +229,7 @@ impl Observer<'_> {
             refused: None,
             drifted: Vec::new(),
             drift_mode: self.settings.drift.mode,
+            others: Others::Free,
         }
     }
 

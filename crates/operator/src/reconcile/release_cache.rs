@@ -13,10 +13,12 @@ use steersman_watches::controls::Controls;
 use tokio::time::Instant;
 
 use super::announce::Attempt;
+use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
 use super::remembered::Room;
 use super::secrets::KnownSecrets;
 use super::session::Session;
+use super::sources::KnownSources;
 use super::state::LastRevision;
 use super::unfinished::Unfinished;
 use crate::release::{Snapshot, StageRecord, Stored};
@@ -68,6 +70,10 @@ pub struct ReleaseCache {
     pub(super) needs_much: bool,
     /// For what is known and refused.
     pub(super) room: Room,
+    /// What is known of other objects that have values.
+    pub(super) sources: KnownSources,
+    /// What another revision waits for, as it was seen last.
+    pub(super) waiting: Option<Waiting>,
     /// What was left where there is something to wait for.
     pub(super) unfinished: Option<Unfinished>,
 }

@@ -27,7 +27,7 @@ impl ReleaseCache {
         let known = self.known.as_ref().map_or(0, KnownRelease::weight);
         let known = known + self.refusal().map_or(0, Refusal::weight);
         let unfinished = self.unfinished.as_ref().map_or(0, Unfinished::weight);
-        let secrets = self.secrets.weight();
+        let secrets = self.secrets.weight() + self.sources.weight();
         if self.has_room(budget, known + unfinished, secrets) {
             return;
         }
@@ -38,7 +38,7 @@ impl ReleaseCache {
             "there is no room for what is known of a release"
         );
         if self.has_room(budget, known + unfinished, 0) {
-            self.secrets.forget();
+            self.forget_secrets();
             return;
         }
         self.forget_known();
@@ -48,12 +48,17 @@ impl ReleaseCache {
         if self.has_room(budget, unfinished, secrets) {
             return;
         }
-        self.secrets.forget();
+        self.forget_secrets();
         if !self.has_room(budget, unfinished, 0)
             && let Some(revision) = self.unfinished.as_mut().and_then(|left| left.revision.as_mut())
         {
             revision.applied = None;
         }
+    }
+
+    fn forget_secrets(&mut self) {
+        self.secrets.forget();
+        self.sources.forget_secrets();
     }
 
     fn has_room(&mut self, budget: &Budget, weight: usize, secrets: usize) -> bool {

@@ -14,6 +14,7 @@ use steersman_cluster::lookup::{ClusterWorld, ShiftedClock};
 use steersman_model::Revision;
 use steersman_watches::Confinement;
 use steersman_watches::post_render::PostRender;
+use steersman_watches::values::ValuesError;
 use steersman_watches::world::RENDER_TIMEOUT;
 use tokio::runtime::Handle;
 
@@ -80,6 +81,9 @@ impl Renderer {
         operation: Operation,
         twice: bool,
     ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
+        if !prepared.is_whole {
+            return Err(ReconcileError::Values(ValuesError::Incomplete));
+        }
         let (chart, post_render) = (self.chart.clone(), Arc::clone(&self.post_render));
         let values = prepared.values.clone();
         let release = ReleaseInfo {

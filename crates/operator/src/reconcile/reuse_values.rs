@@ -40,6 +40,7 @@ impl PreparedRelease {
                 session.redactor.learn(secrets);
                 Self {
                     inputs: inputs(settings, &session.owner, &values),
+                    own_values: values.clone(),
                     values,
                     unproven: unproven.map(|stored| stored.record.version),
                     ..self.clone()

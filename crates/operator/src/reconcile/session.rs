@@ -18,7 +18,7 @@ use super::progress::ReconcileProgress;
 use super::unfinished::{Unfinished, UnfinishedRevision, spec_of};
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::budget::Share;
-use crate::release::{History, RecordOwner, Stored};
+use crate::release::{History, RecordOwner, Stored, StoredSource};
 use crate::status::{LearningRedactor, Redactor, reference};
 
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
@@ -90,10 +90,18 @@ pub(super) struct Written {
 /// What a release is made of now, as far as the resource, its watch and the revisions say it.
 #[derive(Clone, Debug)]
 pub(super) struct PreparedRelease {
-    /// The user's values: the resource's spec under the watch's overrides.
+    /// The user's values: the resource's spec under the watch's overrides, over what other objects have.
     pub(super) values: Values,
+    /// The same without what other objects have, which is what a revision has stored.
+    pub(super) own_values: Values,
+    /// Whether `values` have what other objects have. Nothing is rendered without.
+    pub(super) is_whole: bool,
+    /// What a revision says of other objects that have values.
+    pub(super) sources: Vec<StoredSource>,
     /// What the release would be rendered from, as digests.
     pub(super) inputs: Inputs,
+    /// The same without other objects.
+    pub(super) own_inputs: Inputs,
     /// Whether no revision was ever deployed.
     pub(super) first: bool,
     /// The revision that the values are reused from, if nobody vouches for it.

@@ -14,12 +14,15 @@ use steersman_watches::drift::DriftDetection;
 use steersman_watches::order::Order;
 use steersman_watches::post_render::PostRender;
 use steersman_watches::values::EntryValues;
-use steersman_watches::{Confinement, ConflictPolicy, CrdPolicy, HealthCheck, HelmOperatorCompat, Watch};
+use steersman_watches::{
+    Confinement, ConflictPolicy, CrdPolicy, Dependency, HealthCheck, HelmOperatorCompat, ValuesFrom, Watch,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::apply::{Applier, ClaimPolicy};
 use crate::budget::Budget;
 use crate::dependents::{Dependents, Interests};
+use crate::references::References;
 use crate::release::ReleasePolicy;
 use crate::release::{ReleaseIndex, Signer};
 use crate::status::{Events, has_health};
@@ -39,6 +42,8 @@ pub struct Shared {
     pub discovery: Arc<Discovery>,
     /// What is live of our releases.
     pub dependents: Arc<Dependents>,
+    /// What resources refer to outside of their releases.
+    pub references: Arc<References>,
     /// Which releases have revisions.
     pub release_index: Arc<ReleaseIndex>,
     /// Vouches for revisions.
@@ -64,8 +69,11 @@ impl Shared {
     ) -> Self {
         let discovery = Arc::new(Discovery::new(client.clone()));
         let release_index = ReleaseIndex::new(client.clone(), namespaces.clone(), stop.clone());
-        let dependents = Arc::new(Dependents::new(client.clone(), interests, namespaces, stop));
+        let dependents = Dependents::new(client.clone(), interests, namespaces, stop.clone());
+        let dependents = Arc::new(dependents);
+        let references = References::new(client.clone(), Arc::clone(&dependents), stop);
         Self {
+            references: Arc::new(references),
             release_index: Arc::new(release_index),
             applier: Applier::new(client.clone(), Arc::clone(&discovery), Arc::clone(&dependents)),
             events: Events::new(client.clone()),
@@ -130,6 +138,10 @@ pub struct ReconcileSettings {
     pub service_account: Option<String>,
     /// What releases may have and look up, where that is limited.
     pub confinement: Option<Confinement>,
+    /// What has to be ready before a revision is begun.
+    pub depends_on: Vec<Dependency>,
+    /// Where values come from besides the spec.
+    pub values_from: ValuesFrom,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// Whether events hide the override values.
@@ -184,6 +196,8 @@ impl ReconcileSettings {
             compat: watch.compat,
             service_account: watch.service_account.clone(),
             confinement: watch.confinement.clone(),
+            depends_on: watch.depends_on.clone(),
+            values_from: watch.values_from.clone(),
             dry_run: false,
             suppress_override_values: false,
         }

@@ -15,7 +15,7 @@ use super::unfinished::HookState;
 /// ```
 /// use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
 /// use steersman_operator::reconcile::{
-///     Action, Cause, GateState, HookState, LastRevision, Observed, next_action, release_state,
+///     Action, Cause, GateState, HookState, LastRevision, Observed, Others, next_action, release_state,
 /// };
 /// use steersman_watches::controls::Mode;
 /// use steersman_watches::drift::DriftMode;
@@ -38,6 +38,7 @@ use super::unfinished::HookState;
 ///     refused: None,
 ///     drifted: Vec::new(),
 ///     drift_mode: DriftMode::Enabled,
+///     others: Others::Free,
 /// };
 /// let action = |observed: &Observed| next_action(release_state(observed.clone()));
 /// assert_eq!(action(&new), Some(Action::AddFinalizer));
@@ -84,6 +85,19 @@ pub struct Observed {
     pub drifted: Vec<ObjectId>,
     /// Whether that is corrected, reported or ignored.
     pub drift_mode: DriftMode,
+    /// Whether others are waited for.
+    pub others: Others,
+}
+
+/// Whether a resource waits for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// It does not.
+    Free,
+    /// Some that depend on it have to be deleted before it.
+    GoFirst,
+    /// Something is not ready that has to be before another revision is begun.
+    NotReady,
 }
 
 /// The last revision of a release.
@@ -112,11 +126,15 @@ pub enum ReleaseState {
     DryRun,
     /// A hook is waited for: nothing goes on before its end.
     Waiting,
+    /// The resource is being deleted, and others that depend on it go first.
+    Needed,
     /// The resource is being deleted, and its finalizer is ours to remove.
     Deleted,
     /// These inputs can't be rendered, or their revision was undone, and the deployed objects have not drifted: only other
     /// inputs help.
     Refused,
+    /// Another revision is needed, something that it depends on is not ready, and the deployed objects have not drifted.
+    DependencyNotReady,
     /// The resource has no finalizer yet. Without one it could be deleted before its objects.
     MissingFinalizer,
     /// There is no revision.

@@ -54,6 +54,9 @@ pub struct Snapshot {
     /// What was looked up to render it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lookups: Vec<Answer>,
+    /// Other objects that its values come from: they are no part of what Helm has for values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values_from: Vec<StoredSource>,
     /// Whether no revision had been deployed before it, so that it was rendered as an installation; absent where that was
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,6 +65,24 @@ pub struct Snapshot {
     /// with the record, and not before (`Stored::sealed`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<ReleaseStatus>,
+}
+
+/// A key of a Secret or `ConfigMap` that a revision has values from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredSource {
+    /// `Secret` or `ConfigMap`.
+    pub kind: String,
+    /// Of the object, which is in the namespace of the release.
+    pub name: String,
+    /// In its data.
+    pub values_key: String,
+    /// Where the value went; absent for a file of values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_path: Option<String>,
+    /// HMAC-SHA256 of what was there with the key that signs: it tells whether that is the same, and nothing else of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mac: Option<Digest>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -94,6 +94,8 @@ pub enum Reason {
     StageFailed,
     /// Something is being done for the release.
     Progressing,
+    /// Another revision waits for what the release depends on.
+    DependencyNotReady,
     /// The last attempt failed; another one follows.
     ProgressingWithRetry,
     /// The chart can't be rendered with these values.
@@ -127,6 +129,7 @@ impl Reason {
             Self::ApprovalRequired => "ApprovalRequired",
             Self::StageFailed => "StageFailed",
             Self::Progressing => "Progressing",
+            Self::DependencyNotReady => "DependencyNotReady",
             Self::ProgressingWithRetry => "ProgressingWithRetry",
             Self::RenderFailed => "RenderFailed",
             Self::Uninstalling => "Uninstalling",

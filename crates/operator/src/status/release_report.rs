@@ -15,6 +15,8 @@ pub enum ReleaseReport {
     Progressing(String),
     /// A revision waits for one of its stages, or for all its objects.
     AtGate(AtGate),
+    /// Another revision waits for what the release depends on, for people.
+    DependencyNotReady(String),
     /// A revision is deployed, now or since long.
     Deployed(Deployed),
     /// Something failed.

@@ -30,22 +30,18 @@ pub(super) struct Before<'a> {
     pub(super) now: Timestamp,
 }
 
-/// Something is being done; whether anything is deployed, and what failed last, stays as it is.
-pub(super) fn progressing_conditions(message: &str) -> Vec<ConditionChange> {
-    under_way(Reason::Progressing, message)
-}
-
-/// The same where a revision waits.
+/// The same as [`progressing_conditions`] where a revision waits.
 pub(super) fn gate_conditions(gate: &AtGate) -> Vec<ConditionChange> {
     let reason = match gate.awaits {
         Awaits::Objects => Reason::DependentsProgressing,
         Awaits::Stage => Reason::StageProgressing,
         Awaits::Approval => Reason::ApprovalRequired,
     };
-    under_way(reason, &gate.message)
+    progressing_conditions(reason, &gate.message)
 }
 
-fn under_way(reason: Reason, message: &str) -> Vec<ConditionChange> {
+/// Something is being done or waited for; whether anything is deployed, and what failed last, stays as it is.
+pub(super) fn progressing_conditions(reason: Reason, message: &str) -> Vec<ConditionChange> {
     let message = limited(message);
     let mut conditions = of_helm_operator();
     conditions.push(Set(Condition::fails(

@@ -5,6 +5,7 @@
 //! confinement  whether the author of a resource can reach whatever the operator can
 //! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
 //! deployed     definitions and roles are those that the project's kustomization has
+//! references   are to kinds that there can be, which do not wait for each other
 //! roles        hold what the operator needs for the charts and tasks; those that are bound are there
 //! ansible      roles and playbooks: what they name is there, specifications of arguments fit the defaults
 //! samples      fit their definitions, and nothing in them is dropped
@@ -18,6 +19,7 @@ mod deployed;
 mod finding;
 mod health;
 mod manifests;
+mod references;
 mod roles;
 mod samples;
 mod structural;
@@ -33,7 +35,7 @@ pub use structural::{Verdict, judge};
 pub use structure::structural_faults;
 
 use crate::CustomKind;
-use crate::rbac::Known;
+use crate::rbac::{Known, Referred};
 use crate::tasks::Search;
 
 /// How many findings of one kind are listed for one file.
@@ -96,6 +98,8 @@ pub struct Watched {
     pub service_account: Option<String>,
     /// Whether the entry says what releases may have and look up (`confine`).
     pub is_confined: bool,
+    /// What its resources refer to outside of their releases.
+    pub references: Vec<Referred>,
     /// The groups and kinds that the entry has health checks for (`healthChecks`).
     pub checked_kinds: Vec<(String, String)>,
     /// The line of the entry.
@@ -132,6 +136,7 @@ pub struct Watched {
 ///     expands_claims: false,
 ///     service_account: None,
 ///     is_confined: false,
+///     references: Vec::new(),
 ///     checked_kinds: Vec::new(),
 ///     line: 1,
 /// };
@@ -155,6 +160,7 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
     for watched in project.watches {
         charts::check(project, watched, &mut findings);
         confinement::check(watched, watches_file, &mut findings);
+        references::check(watched, watches_file, &mut findings);
         health::check(watched, watches_file, &mut findings);
         definitions::check(project, watched, watches_file, &mut findings);
         deployed::check(project, &watched.kind, &mut findings);
@@ -173,6 +179,7 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
         samples::check(project, &watched.kind, &mut findings);
         roles::check_tasks(project, watched, &mut findings);
     }
+    references::check_cycles(project, watches_file, &mut findings);
     roles::check_bindings(project, &mut findings);
     findings.sort();
     findings.dedup();

@@ -21,6 +21,7 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         ignores_dependents: watched.ignores_dependents,
         expands_claims: watched.expands_claims,
         acts_as: watched.service_account.clone().map(ActsAs::Account),
+        references: watched.references.clone(),
         ..Options::default()
     };
     let kind = definitions::kind_of(project, &watched.kind);

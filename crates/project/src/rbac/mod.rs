@@ -31,6 +31,7 @@ mod escalation;
 mod manifest;
 mod needs;
 mod recorded;
+mod references;
 mod resources;
 mod rule;
 mod tasks;
@@ -47,6 +48,7 @@ pub use difference::Difference;
 pub use manifest::{RoleOptions, roles};
 pub use needs::Needs;
 pub use recorded::{Recorded, RecordedError, RecordedPlace, RecordedRequest};
+pub use references::{Referred, ReferredPlace};
 pub use resources::{KUBERNETES, Known, ResourceName};
 pub use rule::{Purpose, Reach, Rule};
 pub use tasks::{Follows, TaskOptions};
@@ -69,6 +71,8 @@ pub struct Options {
     pub expands_claims: bool,
     /// As which ServiceAccount releases are made; `None` for the operator itself.
     pub acts_as: Option<ActsAs>,
+    /// What resources refer to outside of their releases.
+    pub references: Vec<Referred>,
     /// Resources of kinds that neither Kubernetes nor the chart defines, by group and kind, as the cluster names them.
     pub known: Known,
 }
@@ -128,6 +132,7 @@ impl Rules {
         if let Some(acts_as) = &options.acts_as {
             account::split(acts_as, &mut rules);
         }
+        references::add(survey, options, &mut rules);
         rules
     }
 

@@ -40,9 +40,11 @@ pub(super) const FIELDS: &[&str] = &[
 const FIELDS_OF_CHARTS: &[&str] = &[
     "wait",
     "stages",
+    "dependsOn",
     "healthChecks",
     "expandClaims",
     "valueFiles",
+    "valuesFrom",
     "overrides",
     "postRender",
 ];
@@ -136,7 +138,7 @@ impl Loader<'_> {
                 .find(|field| field.eq_ignore_ascii_case(name));
             if let Some(field) = of_charts {
                 let message = "is for entries with a chart";
-                let of_values = ["valueFiles", "overrides"].contains(field);
+                let of_values = ["valueFiles", "valuesFrom", "overrides"].contains(field);
                 let hint = of_values.then(|| "`vars` are variables of each run".to_owned());
                 self.findings
                     .problem_with_hint(key, &fields.key(field), message, hint);

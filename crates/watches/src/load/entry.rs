@@ -44,6 +44,8 @@ pub(super) const FIELDS: &[&str] = &[
     "confine",
     "wait",
     "stages",
+    "dependsOn",
+    "valuesFrom",
     "healthChecks",
 ];
 
@@ -93,6 +95,8 @@ impl Loader<'_> {
             .map(|node| read_confinement(node, fields.key("confine"), &mut self.findings));
         let health_checks = read_health_checks(&fields, &mut self.findings);
         let service_account = self.service_account(&fields);
+        let depends_on = self.dependencies(&fields);
+        let values_from = self.values_from(&fields);
         let reconcile_period = self.reconcile_period(&fields);
         self.check_dry_run(&fields);
         let max_concurrent_reconciles = self.max_concurrent_reconciles(&fields);
@@ -122,6 +126,8 @@ impl Loader<'_> {
             max_concurrent_reconciles,
             service_account,
             confinement,
+            depends_on,
+            values_from,
             health_checks,
             line: node.line,
         })

@@ -2,6 +2,7 @@
 
 mod ansible;
 mod confine;
+mod dependencies;
 mod drift;
 mod entry;
 mod expand;
@@ -14,6 +15,7 @@ mod post_render;
 mod selector;
 mod sources;
 mod values;
+mod values_from;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,6 +30,7 @@ use crate::load::ansible::is_ansible;
 use crate::load::entry::Loader;
 use crate::load::expand::{Templates, expand_known};
 use crate::load::fields::Findings;
+pub(crate) use crate::load::values_from::read_list;
 
 /// The smallest file that works, for those who have none.
 const EXAMPLE: &str = "an entry looks like this:\n  - group: example.com\n    version: v1alpha1\n    kind: Memcached\n    \

@@ -110,6 +110,7 @@ impl Deploy<'_> {
             snapshot: Snapshot {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups().unwrap_or_default(),
+                values_from: prepared.sources.clone(),
                 first: Some(new.first),
                 written: Some((self.now)()),
                 adopted: new.adopts,
@@ -407,6 +408,7 @@ impl Deploy<'_> {
         stored.snapshot = Snapshot {
             inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
+            values_from: stored.snapshot.values_from,
             first: stored.snapshot.first,
             written: stored.snapshot.written,
             // What hooks of an undoing have left is not taken for those of a later end.

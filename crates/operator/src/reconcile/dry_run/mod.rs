@@ -18,7 +18,7 @@ use super::plan::{Decision, Plan, PlannedUpgrade, in_effect};
 use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
-use super::state::{Action, Observed};
+use super::state::{Action, Observed, Others};
 use super::{GateState, HookState, Reconciler, next_action, release_state};
 use crate::release::Stored;
 use crate::status::Redactor;
@@ -83,6 +83,11 @@ impl Reconciler {
         prepared.first = !was_ever_deployed(&revisions);
         let known = KnownRelease::new(&revisions);
         let mut cache = ReleaseCache::of(known.clone());
+        if !session.deleting() {
+            let sources = self.sources();
+            let laid = sources.lay(session, &mut prepared, &mut cache, true).await;
+            laid.map_err(|unusable| ReconcileError::Unusable(unusable.message))?;
+        }
         let action = self
             .next_action_of(session, &prepared, &known, &mut cache)
             .await?;
@@ -145,6 +150,8 @@ impl Reconciler {
             refused: None,
             drifted: Vec::new(),
             drift_mode: self.settings.drift.mode,
+            // It shows what is done once nothing is waited for.
+            others: Others::Free,
         })))
     }
 

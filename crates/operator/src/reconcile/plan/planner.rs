@@ -326,7 +326,7 @@ fn is_made_of(chart: &Chart, prepared: &PreparedRelease, last: &Stored) -> bool 
     let record = &last.record;
     let of_chart = |key: &str| record.chart.metadata.get(key).and_then(Value::as_str);
     let config = Value::Object(record.config.clone().unwrap_or_default());
-    let values = Value::Object(prepared.values.clone());
+    let values = Value::Object(prepared.own_values.clone());
     of_chart("name") == Some(chart.name())
         && of_chart("version") == Some(chart.version())
         && digest_of_json(&config) == digest_of_json(&values)

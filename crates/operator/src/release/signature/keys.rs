@@ -109,6 +109,11 @@ impl SigningKeys {
         })
     }
 
+    /// What each key makes of `content`, the last one first: it tells nobody without the keys what that is.
+    pub(crate) fn macs(&self, content: &impl Signable) -> Vec<Digest> {
+        self.keys.iter().rev().map(|key| key.mac(content)).collect()
+    }
+
     /// What `signature` says of `content`.
     pub fn judge(&self, content: &impl Signable, signature: &Signature) -> Verdict {
         let Some(key) = self.keys.iter().find(|key| key.id == signature.key) else {

@@ -51,8 +51,11 @@ pub fn next_status(
         now,
     };
     let changes = match report {
-        ReleaseReport::Progressing(message) => progressing_conditions(message),
+        ReleaseReport::Progressing(message) => progressing_conditions(Reason::Progressing, message),
         ReleaseReport::AtGate(gate) => gate_conditions(gate),
+        ReleaseReport::DependencyNotReady(message) => {
+            progressing_conditions(Reason::DependencyNotReady, message)
+        }
         ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
         ReleaseReport::Failed(failure) => failed_conditions(failure, before),
         ReleaseReport::Uninstalling(blockers) => uninstalling_conditions(blockers),

@@ -68,6 +68,11 @@ impl LearningRedactor {
         self.hides_words_of_others.store(true, Ordering::Relaxed);
     }
 
+    /// Whether no words of others are shown.
+    pub fn hides_words_of_others(&self) -> bool {
+        self.hides_words_of_others.load(Ordering::Relaxed)
+    }
+
     /// `text`, in which words of others may be, with all secrets that are known by now masked, as much of it as is shown
     /// anywhere.
     ///

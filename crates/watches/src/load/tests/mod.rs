@@ -8,7 +8,7 @@ use std::path::Path;
 use expect_test::{Expect, expect};
 use steersman_model::Environment;
 
-use crate::{Watch, Watches};
+use crate::{Watch, Watches, WatchesError};
 
 /// What loading a text says: the problems, or the watches with what was noticed. `CHART` in the text is the path of a
 /// chart that loads.
@@ -707,4 +707,59 @@ fn all_that_is_wrong_with_health_checks_is_said() {
             DIR/watches.yaml:11:71: [1].healthChecks: expected a list of health checks, found a map
         "]],
     );
+}
+
+#[test]
+fn dependencies_are_read_and_each_mistake_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    write_chart(folder.path());
+    let load = |depends_on: &str| {
+        let entry = format!(
+            "- group: example.com\n  version: v1\n  kind: Web\n  chart: {}\n  dependsOn:\n{depends_on}",
+            folder.path().display()
+        );
+        let file = folder.path().join("watches.yaml");
+        std::fs::write(&file, entry).unwrap();
+        Watches::load(&file, &Environment::default())
+    };
+    let watches = load(
+        "  - {apiVersion: apps/v1, kind: Deployment, name: '{{ .metadata.name }}-db', namespace: shared, readyExpr: 'true'}\n  \
+         - {apiVersion: v1, kind: Secret, name: vault}\n",
+    );
+    let watches = watches.unwrap();
+    let [deployment, secret] = watches.iter().next().unwrap().depends_on.as_slice() else {
+        panic!("two dependencies");
+    };
+    assert_eq!(deployment.api.api_version(), "apps/v1");
+    assert_eq!(
+        (deployment.name.fixed(), secret.name.fixed()),
+        (None, Some("vault"))
+    );
+    assert_eq!(
+        deployment.namespace.as_ref().and_then(|name| name.fixed()),
+        Some("shared")
+    );
+    assert!(deployment.ready.is_some() && secret.ready.is_none() && secret.namespace.is_none());
+
+    let problems = load(
+        "  - {kind: Secret, name: a}\n  - {apiVersion: v1, kind: Secret}\n  - {apiVersion: A/v1, kind: Secret, name: a}\n  - \
+         {apiVersion: v1, kind: Secret, name: A}\n  - {apiVersion: v1, kind: Secret, name: '{{ env \"A\" }}'}\n  - \
+         {apiVersion: v1, kind: Secret, name: a, readyExpr: '1 +'}\n  - {apiVersion: v1, kind: Secret, name: a, ready: a}\n",
+    );
+    let Err(WatchesError::Invalid { problems, .. }) = problems else {
+        panic!("no problem was found");
+    };
+    let told: Vec<String> = problems
+        .iter()
+        .map(|problem| format!("{} {}: {}", problem.line, problem.key, problem.message))
+        .collect();
+    expect![[r#"
+        6 [0].dependsOn[0]: `apiVersion` must not be empty
+        7 [0].dependsOn[1]: `name` must not be empty
+        8 [0].dependsOn[2].apiVersion: `A/v1` is not a apiVersion such as `apps/v1`
+        9 [0].dependsOn[3].name: `A` can't be the name of an object (at most 253 lower-case letters, digits, `-` and `.`)
+        10 [0].dependsOn[4].name: template: name:1: function "env" not defined
+        11 [0].dependsOn[5].readyExpr: no expression: syntax error: mismatched input '<EOF>' expecting expression at column 4
+        12 [0].dependsOn[6].ready: unknown field
+    "#]].assert_eq(&(told.join("\n") + "\n"));
 }

@@ -8,7 +8,9 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
 use steersman_model::Environment;
 
-use crate::load::{ansible, confine, drift, entry, health, order, post_render, selector};
+use crate::load::{
+    ansible, confine, dependencies, drift, entry, health, order, post_render, selector, values_from,
+};
 use crate::{SCHEMA, Watches};
 
 /// The objects that the loader reads, by the name that they have in the schema, and which fields it knows of each.
@@ -24,6 +26,9 @@ const OBJECTS: &[(&str, &[&str])] = &[
     ("target", drift::TARGET_FIELDS),
     ("wait", order::WAIT_FIELDS),
     ("stage", order::STAGE_FIELDS),
+    ("valuesFrom", values_from::FIELDS),
+    ("valueSource", values_from::SOURCE_FIELDS),
+    ("dependency", dependencies::FIELDS),
     ("healthCheck", health::FIELDS),
     ("confine", confine::FIELDS),
     ("kinds", confine::KINDS_FIELDS),
@@ -61,11 +66,17 @@ const EVERYTHING: &str = r#"
   stages:
   - {name: database, objects: [{kind: StatefulSet}], timeout: 15m}
   - {name: web, objects: [{kind: Deployment, name: web}], approve: true}
+  valuesFrom:
+    fromResources: true
+    sources:
+    - {kind: Secret, name: "{{ .metadata.name }}", valuesKey: a, targetPath: b.c, literal: true, optional: true}
+  dependsOn:
+  - {apiVersion: apps/v1, kind: Deployment, name: db, namespace: shared, readyExpr: status.up}
   healthChecks:
   - {apiVersion: a.com/v1, kind: Db, current: status.up, inProgress: status.down, failed: status.lost}
   conflicts: fail
   expandClaims: true
-  reuseValues: true
+  reuseValues: false
   manifestInStatus: true
   maxConcurrentReconciles: 4
   serviceAccountName: deployer
@@ -133,10 +144,10 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// What the loader makes of a file, in a folder with what it names.
-fn load(folder: &Path, text: &str) -> Watches {
+fn load(folder: &Path, text: &str) -> Result<Watches, String> {
     let file = folder.join("watches.yaml");
     fs::write(&file, text).unwrap();
-    Watches::load(&file, &Environment::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    Watches::load(&file, &Environment::default()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -166,7 +177,7 @@ fn the_schema_has_the_fields_that_the_loader_knows() {
 fn a_file_with_every_field_is_valid_and_read_without_a_notice() {
     let folder = folder();
     let text = EVERYTHING.replace("DIR", folder.path().to_str().unwrap());
-    let watches = load(folder.path(), &text);
+    let watches = load(folder.path(), &text).unwrap();
     assert!(watches.notices().is_empty(), "{:?}", watches.notices());
     let value = steersman_yaml::to_json(&text).unwrap();
     Schema::new().check(&value).unwrap();
@@ -194,9 +205,13 @@ fn the_schema_refuses_the_fields_that_the_loader_does_not_know() {
     for place in places_of_objects(&whole) {
         let mut file = whole.clone();
         file.pointer_mut(&place).unwrap()["noSuchField"] = "x".into();
-        let watches = load(folder.path(), &file.to_string());
-        let mut notices = watches.notices().iter();
-        let is_noticed = notices.any(|notice| notice.message.starts_with("unknown field is ignored"));
+        let is_noticed = match load(folder.path(), &file.to_string()) {
+            Ok(watches) => watches
+                .notices()
+                .iter()
+                .any(|notice| notice.message.starts_with("unknown field is ignored")),
+            Err(error) => error.contains("unknown field"),
+        };
         assert_eq!(schema.check(&file).is_err(), is_noticed, "{place}");
         if is_noticed { refused += 1 } else { free += 1 }
     }
@@ -253,6 +268,9 @@ fn what_the_loader_refuses_is_refused() {
         entry(json!({"stages": [{"name": "a"}]})),
         entry(json!({"stages": [{"name": "a", "objects": [{}]}]})),
         entry(json!({"stages": [{"name": "unclaimed", "objects": [{"kind": "A"}]}]})),
+        entry(json!({"dependsOn": [{"apiVersion": "v1", "kind": "A"}]})),
+        entry(json!({"valuesFrom": [{"kind": "Pod", "name": "a"}]})),
+        entry(json!({"valuesFrom": {"fromResource": true}})),
         entry(json!({"healthChecks": [{"apiVersion": "v1", "kind": "A"}]})),
         entry(json!({"crds": "keep"})),
     ] {
