@@ -314,6 +314,7 @@ fn watched(watch: &Watch) -> Watched {
         release_namespace: watch.release_namespace.clone(),
         ignores_dependents: !watch.watch_dependents,
         expands_claims: watch.expand_claims,
+        runs_tests: watch.tests.is_some(),
         service_account: watch.service_account.clone(),
         is_confined: watch.confinement.is_some(),
         references: references(watch),

@@ -34,6 +34,7 @@ mod stage;
 mod status;
 mod style;
 mod template;
+mod test_release;
 mod undeploy;
 
 use std::ffi::OsString;
@@ -92,6 +93,8 @@ enum Command {
     Status(status::Args),
     /// Approve, skip or retry a stage of a release
     Stage(stage::Args),
+    /// Have the operator run the tests of a release, as with `helm test`
+    TestRelease(test_release::Args),
     /// Print what brings the operator of a project into a cluster
     Manifests(manifests::Args),
     /// Bring the operator of a project into a cluster
@@ -186,6 +189,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
         Command::Stage(arguments) => stage::exec(&arguments, &environment),
+        Command::TestRelease(arguments) => test_release::exec(&arguments, &environment),
         Command::Manifests(arguments) => manifests::exec(&arguments, &environment),
         Command::Deploy(arguments) => deploy::exec(&arguments, &environment),
         Command::Undeploy(arguments) => undeploy::exec(&arguments, &environment),

@@ -63,6 +63,7 @@ mod public_charts;
 mod records;
 mod references;
 mod refusals;
+mod release_tests;
 mod requests;
 mod roles;
 mod rollback;

@@ -195,7 +195,7 @@ impl Moments {
                 let run = job.pointer("/metadata/annotations/steersman.dev~1hook-run")?;
                 let uid = job.pointer("/metadata/uid")?.as_str()?;
                 let is_open = job.pointer("/status/conditions").is_none();
-                let is_it = run.as_str()?.split(['/', ' ']).nth(1) == Some(event);
+                let is_it = run.as_str()?.split(['/', '~', ' ']).nth(1) == Some(event);
                 (is_open && is_it && former != Some(uid)).then(|| uid.to_owned())
             })
             .await
@@ -301,6 +301,15 @@ async fn a_release_is_told_of_from_its_first_moment_to_its_last() {
         .bench()
         .wait("the object", &maps, "shop-config", is_there)
         .await;
+    moments.at("deployed and ready").await;
+
+    moments.apply(json!({"gate": "test", "replicas": 0})).await;
+    moments.at("deployed and ready").await;
+    moments.annotate("steersman.dev/test", "1".into()).await;
+    moments.gate("test", Some(&gate)).await;
+    moments.at("a test of the deployed revision runs").await;
+    moments.open().await;
+    moments.told("shop", "TestSuccess", "succeeded").await;
     moments.at("deployed and ready").await;
 
     pauses_are_told_of(&moments).await;

@@ -104,7 +104,10 @@ fn what_the_prose_names_is_there() {
     };
     // The arguments of a command that has none below it are not looked at.
     let is_command = |words: &[&str]| {
-        let is_name = |word: &&&str| word.chars().all(|letter| letter.is_ascii_lowercase());
+        let is_name = |word: &&&str| {
+            let mut letters = word.chars();
+            !word.starts_with('-') && letters.all(|letter| letter.is_ascii_lowercase() || letter == '-')
+        };
         let names: Vec<&str> = words.iter().take_while(is_name).copied().collect();
         let first = names.first().copied().unwrap_or_default();
         if names.is_empty() {

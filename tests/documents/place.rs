@@ -13,6 +13,7 @@ pub(crate) const ELSEWHERE: &[(&str, &str)] = &[
     ("run", "a cluster"),
     ("diff", "a cluster"),
     ("status", "a cluster"),
+    ("test-release", "a cluster"),
     ("deploy", "a cluster"),
     ("undeploy", "a cluster"),
     ("migrate", "a cluster"),

@@ -48,11 +48,11 @@ fn flags_are_those_of_the_program() {
     // `man` writes a page for each command, so it names them all.
     let folder = tempfile::tempdir().unwrap();
     let pages = steersman(&["man", "--output-dir", folder.path().to_str().unwrap()]);
-    let mut commands: Vec<Vec<&str>> = pages
+    let pages: BTreeSet<&str> = pages
         .lines()
         .filter_map(|page| page.rsplit('/').next()?.strip_suffix(".1"))
-        .map(|name| name.split('-').skip(1).collect())
         .collect();
+    let mut commands: Vec<Vec<&str>> = pages.iter().map(|page| words_of(page, &pages)).collect();
     commands.sort();
     assert!(commands.len() > 25, "{commands:?}");
     let mut text = String::from(
@@ -77,6 +77,22 @@ fn flags_are_those_of_the_program() {
         );
     }
     compare("docs/reference/flags.md", &text);
+}
+
+/// The words of the command that a page is about: there is one for the command above it, too, so that a `-` in a name is told
+/// from one between names.
+fn words_of<'a>(page: &'a str, pages: &BTreeSet<&str>) -> Vec<&'a str> {
+    let (mut words, mut start) = (Vec::new(), 0);
+    let ends = page.match_indices('-').map(|(at, _)| at);
+    for end in ends.chain([page.len()]) {
+        if pages.contains(&page[..end]) {
+            words.push(&page[start..end]);
+            start = end + 1;
+        }
+    }
+    // The program itself.
+    words.remove(0);
+    words
 }
 
 #[test]
@@ -162,6 +178,7 @@ fn marks_are_those_that_are_written() {
         "helm.sdk.operatorframework.io/reconcile-period",
         "steersman.dev/adopt-chart",
         "steersman.dev/values-from",
+        "steersman.dev/test",
     ];
     let pattern = r#"const \w+: &str = "((?:steersman\.dev|helm\.sdk\.operatorframework\.io|meta\.helm\.sh|operator-sdk|app\.kubernetes\.io)/[a-z-]+)";"#;
     let known: BTreeSet<String> = product()

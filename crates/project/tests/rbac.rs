@@ -229,6 +229,20 @@ fn nothing_is_needed_for_tests() {
         &Options::default(),
         &expect![""],
     );
+    // Where they are run, they are hooks like others.
+    let options = Options {
+        runs_tests: true,
+        ..Options::default()
+    };
+    let hook = test.replace("helm.sh/hook: test", "helm.sh/hook: post-install");
+    let (tests, hooks) = (
+        [("templates/test.yaml", test)],
+        [("templates/test.yaml", hook.as_str())],
+    );
+    let [tests, hooks] = [(&tests, &options), (&hooks, &Options::default())]
+        .map(|(templates, options)| write::block(&rules(templates, options)));
+    assert_eq!(tests, hooks);
+    assert!(tests.contains("  - jobs\n"), "{tests}");
 }
 
 #[test]

@@ -13,6 +13,10 @@ const OWN: &str = "steersman.dev/";
 pub const ADOPT_CHART: &str = "steersman.dev/adopt-chart";
 /// Names more sources of values, where the watch allows it.
 pub const VALUES_FROM: &str = "steersman.dev/values-from";
+/// Each other value asks for the tests of the deployed revision.
+pub const TEST: &str = "steersman.dev/test";
+/// A request for tests is no longer than this; its resource's status repeats it.
+const LONGEST_REQUEST: usize = 256;
 /// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
@@ -205,6 +209,21 @@ impl Controls {
             uninstall: reader.operation("uninstall"),
         }
     }
+}
+
+/// The request for tests among `annotations`, if there is one. It is no part of [`Controls`]: what was refused under these is
+/// not tried again for it. One that is empty or too long asks for nothing.
+///
+/// ```
+/// use steersman_watches::controls::test_request;
+///
+/// let annotations = [("steersman.dev/test".to_owned(), "2026-01-01T00:00:00Z".to_owned())].into();
+/// assert_eq!(test_request(Some(&annotations)), Some("2026-01-01T00:00:00Z"));
+/// assert_eq!(test_request(None), None);
+/// ```
+pub fn test_request(annotations: Option<&BTreeMap<String, String>>) -> Option<&str> {
+    let request = annotations?.get(TEST)?;
+    (1..=LONGEST_REQUEST).contains(&request.len()).then_some(request)
 }
 
 struct Reader<'a> {

@@ -60,7 +60,7 @@ pub use error::{Notice, Problem, WatchesError};
 pub use health::{CheckVerdict, HealthCheck};
 pub use name_template::{NameError, NameTemplate, Subject};
 pub use names::is_service_account;
-pub use policy::{ConflictPolicy, CrdPolicy};
+pub use policy::{ConflictPolicy, CrdPolicy, TestPolicy};
 pub use selectors::Selectors;
 pub use values_from::{NamedSource, SourceError, SourceKind, ValueSource, ValuesFrom};
 pub use watch::{HelmOperatorCompat, Watch, Watches};

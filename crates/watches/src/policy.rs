@@ -1,5 +1,7 @@
 //! What a watch wants done about objects that others write, too.
 
+use std::time::Duration;
+
 /// What is done about fields that the chart renders and another manager has set to something else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ConflictPolicy {
@@ -20,4 +22,13 @@ pub enum CrdPolicy {
     CreateReplace,
     /// They are left to whoever installs them.
     Skip,
+}
+
+/// When the tests of a chart run: the hooks of `helm test`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TestPolicy {
+    /// Whether they do once after each revision that is deployed, and not only where a resource asks for it.
+    pub after_each_revision: bool,
+    /// How long each may take; `None` is as long as other hooks.
+    pub timeout: Option<Duration>,
 }

@@ -13,7 +13,7 @@ use crate::drift::DriftDetection;
 use crate::error::Notice;
 use crate::health::HealthCheck;
 use crate::order::Order;
-use crate::policy::{ConflictPolicy, CrdPolicy};
+use crate::policy::{ConflictPolicy, CrdPolicy, TestPolicy};
 use crate::post_render::PostRender;
 use crate::values::EntryValues;
 use crate::values_from::ValuesFrom;
@@ -44,6 +44,8 @@ pub struct Watch {
     pub conflicts: ConflictPolicy,
     /// Whether the claims of a `StatefulSet` are expanded where one of its claim templates grows (`expandClaims`).
     pub expand_claims: bool,
+    /// When the tests of the chart run, where the entry says something of them.
+    pub tests: Option<TestPolicy>,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// In which order objects are applied, and what is waited for.

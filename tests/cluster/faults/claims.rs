@@ -18,10 +18,11 @@ struct Target {
     number: usize,
 }
 
-/// What happens at a write, by name.
-type NamedFault = (&'static str, fn(Fault) -> Fault);
+/// Makes a fault of what it strikes.
+type Effect = fn(Fault) -> Fault;
 
-const EFFECTS: [NamedFault; 5] = [
+/// What happens at a write, by name.
+const EFFECTS: [(&str, Effect); 5] = [
     ("killed before", Fault::kill_before),
     ("killed after", Fault::kill_after),
     ("lost", Fault::lose_answer),

@@ -6,6 +6,7 @@ mod deletion;
 mod matrix;
 mod ordinary;
 mod records;
+mod release_tests;
 
 use std::fs;
 use std::path::Path;

@@ -60,7 +60,7 @@ use walk::Walk;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Survey {
-    /// The kinds of its objects, sorted. Hooks are among them, but those that only `helm test` creates.
+    /// The kinds of its objects, sorted. Hooks are among them, but those that only `helm test` creates: these are in `tests`.
     pub objects: Vec<ObjectKind>,
     /// The kinds of custom resources that it defines, in `crds/` or by its templates.
     pub definitions: Vec<Definition>,
@@ -72,6 +72,8 @@ pub struct Survey {
     pub bindings: Vec<Binding>,
     /// What stays unknown: choices of the user that nothing bounds.
     pub undetermined: Vec<Undetermined>,
+    /// The same of what only `helm test` creates; `None` where there is nothing of it.
+    pub tests: Option<Box<Self>>,
 }
 
 /// A kind of objects that a chart can produce.
@@ -272,6 +274,30 @@ impl Survey {
         Ok(survey)
     }
 
+    /// The same with what only `helm test` creates.
+    #[must_use]
+    pub fn with_tests(&self) -> Self {
+        let mut all = self.clone();
+        let Some(tests) = all.tests.take() else {
+            return all;
+        };
+        for object in tests.objects {
+            let known = all.object(&object.api_version, &object.kind);
+            known.sources.extend(object.sources);
+        }
+        all.definitions.extend(tests.definitions);
+        all.roles.extend(tests.roles);
+        all.bindings.extend(tests.bindings);
+        all.undetermined.extend(tests.undetermined);
+        all.tidy();
+        all
+    }
+
+    /// What only `helm test` creates.
+    fn tests(&mut self) -> &mut Self {
+        self.tests.get_or_insert_default()
+    }
+
     fn object(&mut self, api_version: &str, kind: &str) -> &mut ObjectKind {
         let is_it = |known: &ObjectKind| known.api_version == api_version && known.kind == kind;
         let index = self.objects.iter().position(is_it).unwrap_or_else(|| {
@@ -293,6 +319,9 @@ impl Survey {
         self.definitions.dedup();
         self.undetermined.sort();
         self.undetermined.dedup();
+        if let Some(tests) = &mut self.tests {
+            tests.tidy();
+        }
     }
 }
 

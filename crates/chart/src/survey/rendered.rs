@@ -61,14 +61,20 @@ fn add_rendered(rendered: &Rendered, survey: &mut Survey) {
         .iter()
         .map(|manifest| (manifest, HookUse::Never));
     let is_needed = |hook: &&Hook| hook.events.iter().any(|event| *event != HookEvent::Test);
-    let hooks = rendered.hooks.iter().filter(is_needed);
-    let hooks = hooks.map(|hook| (&hook.manifest, HookUse::Always));
-    for (manifest, hook) in objects.chain(hooks) {
-        let Manifest { source, .. } = manifest;
-        let object = manifest.object();
-        survey.definitions.extend(definition(&object));
-        add_object(source, hook, &object, survey);
+    let (needed, tests): (Vec<&Hook>, Vec<&Hook>) = rendered.hooks.iter().partition(is_needed);
+    let needed = needed.iter().map(|hook| (&hook.manifest, HookUse::Always));
+    for (manifest, hook) in objects.chain(needed) {
+        add_manifest(manifest, hook, survey);
     }
+    for hook in tests {
+        add_manifest(&hook.manifest, HookUse::Always, survey.tests());
+    }
+}
+
+fn add_manifest(manifest: &Manifest, hook: HookUse, survey: &mut Survey) {
+    let object = manifest.object();
+    survey.definitions.extend(definition(&object));
+    add_object(&manifest.source, hook, &object, survey);
 }
 
 /// Adds the kind of an object, or of the items of a list.

@@ -29,6 +29,7 @@ pub fn options(watch: &Watch, known: Known, allow_escalation: bool) -> Options {
         allow_escalation,
         ignores_dependents: !watch.watch_dependents,
         expands_claims: watch.expand_claims,
+        runs_tests: watch.tests.is_some(),
         acts_as: watch.service_account.clone().map(ActsAs::Account),
         references: references(watch),
         known,

@@ -11,7 +11,8 @@ use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
 use super::action::{
-    CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, OrphanObjects, Recover, RollBack, TakeOver,
+    CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, OrphanObjects, Recover, RollBack, RunTests,
+    TakeOver,
     Uninstall, Upgrade,
 };
 use super::dependencies::{Dependencies, own_id, told_needed};
@@ -134,6 +135,11 @@ impl Reconciler {
                 return Ok(None);
             }
             acted = true;
+            // What goes before a test is done without its end; it is taken up again where it was.
+            if action != Action::Test && cache.unfinished.as_ref().is_some_and(|left| left.is_test) {
+                cache.unfinished = None;
+                self.shared.dependents.expect_nothing(&session.owner.uid);
+            }
             let earlier = match (&action, &cache.unfinished) {
                 (Action::Recover, Some(unfinished)) => {
                     let revision = unfinished.revision.as_ref();
@@ -307,6 +313,10 @@ impl Reconciler {
                 };
                 step("give_up").of(give_up.run(session, prepared, cache)).await?;
             }
+            (Action::Test, _) => {
+                let tests = self.tests();
+                step("test").of(tests.run(session, cache)).await?;
+            }
             // The finalizer is added before, and what is to be rendered was prepared with the observation.
             (
                 Action::AddFinalizer
@@ -411,6 +421,7 @@ impl Reconciler {
                     cache.unfinished = next.map(|wait| Unfinished {
                         wait: wait.clone(),
                         revision: None,
+                        is_test: false,
                         said: session.progress.said(),
                     });
                 })?;
@@ -481,6 +492,17 @@ impl Reconciler {
         Lookups {
             renderer: &self.renderer,
             settings: &self.settings,
+        }
+    }
+
+    fn tests(&self) -> RunTests<'_> {
+        RunTests {
+            executor: &self.executor,
+            recorder: &self.recorder,
+            lookups: self.lookups(),
+            report: self.deployed_report(),
+            settings: &self.settings,
+            now: self.shared.now,
         }
     }
 

@@ -6,22 +6,25 @@ use steersman_watches::drift::DriftMode;
 
 use super::gate::GateState;
 use super::state::{Action, Cause, LastRevision, Observed, Others, ReleaseState};
+use super::tests_due::TestState;
 use super::unfinished::HookState;
 
 /// What is true, given what was observed.
 ///
 /// What is checked first goes before what is checked later: a pause or a dry run before
 /// everything that could be done; a hook that runs before a deletion, and that before the rest. A revision whose hook has
-/// ended is brought to its end, whatever the resource says by then. While inputs can't be rendered, or wait for what they
-/// depend on, drift of the deployed revision is still corrected. A revision that has begun waits for nothing but its own stages,
-/// and a stage that is waited for holds up nothing but what comes after it. Nothing is written before the finalizer, and another
-/// revision goes before the correction of drift.
+/// ended is brought to its end, whatever the resource says by then. A test that runs holds up everything but a deletion, and
+/// none begins while there is anything else to do but to say that something has drifted. While inputs can't be rendered, or
+/// wait for what they depend on, drift of the deployed revision is still corrected. A revision that has begun waits for nothing
+/// but its own stages, and a stage that is waited for holds up nothing but what comes after it. Nothing is written before the
+/// finalizer, and another revision goes before the correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
     let Observed {
         deleting,
         has_finalizer,
         mode,
         hook,
+        tests,
         last,
         gate,
         inputs,
@@ -43,6 +46,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         _ if hook == HookState::Awaited => return ReleaseState::Waiting,
         (true, true) if others == Others::GoFirst => return ReleaseState::Needed,
         (true, true) => return ReleaseState::Deleted,
+        (false, _) if tests == TestState::Awaited => return ReleaseState::Waiting,
         (false, true) if hook == HookState::Come => return ReleaseState::Interrupted,
         (false, false) if hook == HookState::Come => return ReleaseState::MissingFinalizer,
         (false, _) => {}
@@ -70,6 +74,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         Some(cause) => ReleaseState::OutOfSync(cause),
         None if last.status != ReleaseStatus::Deployed => at_gate(&last, gate, drifted),
         None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
+        None if tests == TestState::Due => ReleaseState::Untested,
         None if !tolerated.is_empty() => ReleaseState::Tolerated(tolerated),
         None => ReleaseState::InSync,
     }
@@ -120,6 +125,7 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
         ReleaseState::OutOfSync(cause) => Some(Action::Upgrade(cause)),
         ReleaseState::Drifted(objects) => Some(Action::CorrectDrift(objects)),
         ReleaseState::Tolerated(objects) => Some(Action::WarnOfDrift(objects)),
+        ReleaseState::Untested => Some(Action::Test),
     }
 }
 
@@ -195,6 +201,7 @@ mod tests {
             has_finalizer: true,
             mode: Mode::Apply,
             hook: HookState::None,
+            tests: TestState::Settled,
             last: Some(last),
             gate: GateState::None,
             inputs: now(),
@@ -300,6 +307,43 @@ mod tests {
             ReleaseState::MissingFinalizer,
             Some(Action::AddFinalizer),
         );
+    }
+
+    #[test]
+    fn tests_come_last_and_hold_up_no_deletion() {
+        let testing = |tests| Observed { tests, ..settled() };
+        check(
+            testing(TestState::Due),
+            ReleaseState::Untested,
+            Some(Action::Test),
+        );
+        check(testing(TestState::Awaited), ReleaseState::Waiting, None);
+        let drifted = Observed {
+            drifted: vec![service()],
+            ..testing(TestState::Due)
+        };
+        let action = Action::CorrectDrift(vec![service()]);
+        check(
+            drifted.clone(),
+            ReleaseState::Drifted(vec![service()]),
+            Some(action),
+        );
+        let tolerated = Observed {
+            drift_mode: DriftMode::Warn,
+            ..drifted
+        };
+        check(tolerated, ReleaseState::Untested, Some(Action::Test));
+        for tests in [TestState::Due, TestState::Awaited] {
+            let leaving = Observed {
+                deleting: true,
+                ..testing(tests)
+            };
+            check(leaving, ReleaseState::Deleted, Some(Action::Uninstall));
+        }
+        let mut changed = testing(TestState::Due);
+        changed.inputs = inputs("chart", "new", "identity");
+        let out_of_sync = ReleaseState::OutOfSync(Cause::Values);
+        check(changed, out_of_sync, Some(Action::Upgrade(Cause::Values)));
     }
 
     #[test]

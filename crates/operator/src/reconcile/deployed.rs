@@ -10,9 +10,10 @@ use super::release_cache::ReleaseCache;
 use super::secrets::secrets_of;
 use super::session::Session;
 use crate::dependents::Dependents;
-use crate::release::Stored;
+use crate::release::{Stored, TestOutcome, TestRecord};
 use crate::status::{
-    Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, shown_manifest, shown_words,
+    Deployed, Health, HealthSummary, ManifestInStatus, ReleaseReport, TestsReport, shown_manifest,
+    shown_words,
 };
 
 /// What the status has in the place of a manifest that may have secrets that are not known.
@@ -65,6 +66,10 @@ impl DeployedReport<'_> {
             // Names may be made of what the chart has looked up.
             health: health.with_names(|names| session.redactor.mask_all_own(names)),
             stages: known.map(stages_of_deployed).unwrap_or_default(),
+            tests: known
+                .and_then(|known| known.tests.record.as_ref())
+                .map(tests_report),
+            handled_test: known.and_then(|known| known.tests.handled.clone()),
             manifest: self.manifest(session, cache).await?,
         }))
     }
@@ -106,6 +111,14 @@ impl DeployedReport<'_> {
             .redactor
             .with(length, |redactor| shown_manifest(&objects, redactor));
         Ok(ManifestInStatus::Text(manifest))
+    }
+}
+
+fn tests_report(record: &TestRecord) -> TestsReport {
+    match &record.outcome {
+        None => TestsReport::Running,
+        Some(TestOutcome::Succeeded(count)) => TestsReport::Succeeded(*count),
+        Some(TestOutcome::Failed(why)) => TestsReport::Failed(why.clone()),
     }
 }
 

@@ -142,6 +142,24 @@ impl Executor {
         Ok((admitted, refused))
     }
 
+    /// Whether the tests among `hooks` are within the bounds that the watch sets.
+    ///
+    /// # Errors
+    /// The first object that is not. None of them is run then.
+    pub(super) async fn admit_tests(
+        &self,
+        session: &Session,
+        hooks: &[HookRecord],
+    ) -> Result<(), ReconcileError> {
+        let Some(confinement) = &self.settings.confinement else {
+            return Ok(());
+        };
+        let served = self.discovery.served().await?;
+        let bounds = Bounds::new(confinement, &session.owner.release_namespace, &served);
+        let mut tests = hooks_in_order(hooks, HookEvent::Test).into_iter();
+        tests.try_for_each(|test| bounds.test(test))
+    }
+
     /// Installs the definitions of a plan, and waits until the server acts on them.
     ///
     /// # Guarantees

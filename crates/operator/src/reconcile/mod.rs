@@ -41,6 +41,7 @@ mod settings;
 mod sources;
 mod staged;
 mod state;
+mod tests_due;
 mod unfinished;
 mod unsigned_objects;
 
@@ -69,6 +70,7 @@ pub use state::{Action, Cause, LastRevision, Observed, Others, ReleaseState};
 use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ObjectId, chain};
+pub use tests_due::TestState;
 pub use unfinished::HookState;
 
 use crate::budget::Share;

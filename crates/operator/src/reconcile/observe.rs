@@ -15,7 +15,7 @@ use super::decide::begins_revision;
 use super::dependencies::{Dependencies, Waiting, own_id};
 use super::error::ReconcileError;
 use super::executor::Executor;
-use super::gate::GateState;
+use super::gate::{GateState, unready};
 use super::gate_report::GateView;
 use super::lookups::Lookups;
 use super::plan::in_effect;
@@ -24,6 +24,7 @@ use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::sources::{Sources, Unusable};
 use super::state::{Observed, Others};
+use super::tests_due::TestState;
 use super::unfinished::{HookState, UnfinishedRevision, unfinished_of};
 use crate::apply::PruneError;
 use crate::dependents::Dependents;
@@ -107,6 +108,13 @@ impl Observer<'_> {
         if hook != HookState::None {
             return Ok(self.observed_in_wait(session, prepared, cache, hook));
         }
+        if self.awaits_test(session, cache) {
+            *prepared = None;
+            return Ok(Observed {
+                tests: TestState::Awaited,
+                ..self.observed(session, mode, session.has_finalizer())
+            });
+        }
         let current = match prepared.take() {
             Some(prepared) => prepared,
             None => PreparedRelease::new(session, self.settings)?,
@@ -137,6 +145,7 @@ impl Observer<'_> {
         let refused = cache.refused(&session.controls, Instant::now());
         let has_finalizer = has_finalizer_of_watch(session, cache);
         let mut observed = Observed {
+            tests: self.tests(session, cache),
             last,
             gate,
             inputs: current.inputs,
@@ -191,11 +200,41 @@ impl Observer<'_> {
     /// Whether the release waits for a hook. Where it does not, its objects may wake it.
     fn hook_state(&self, session: &Session, cache: &ReleaseCache) -> HookState {
         let (dependents, owner) = (self.dependents, &session.owner);
-        if let Some(unfinished) = &cache.unfinished {
-            return unfinished.hook_state(dependents, owner);
+        match &cache.unfinished {
+            Some(unfinished) if unfinished.is_test => {}
+            Some(unfinished) => return unfinished.hook_state(dependents, owner),
+            None => dependents.expect_nothing(&owner.uid),
         }
-        dependents.expect_nothing(&owner.uid);
         HookState::None
+    }
+
+    /// Whether a test runs, and there is no sign of its end.
+    fn awaits_test(&self, session: &Session, cache: &ReleaseCache) -> bool {
+        let test = cache.unfinished.as_ref().filter(|left| left.is_test);
+        let state = test.map(|test| test.hook_state(self.dependents, &session.owner));
+        state == Some(HookState::Awaited)
+    }
+
+    /// Whether tests of the deployed revision are to be begun, or gone on with.
+    fn tests(&self, session: &Session, cache: &ReleaseCache) -> TestState {
+        let Some(known) = &cache.known else {
+            return TestState::Settled;
+        };
+        let is_ready = || {
+            let objects = known.objects.keys().filter(|id| self.settings.judges(id));
+            let judged = |id: &ObjectId| self.dependents.judged(&session.owner.uid, id);
+            unready(objects, judged, false).is_empty()
+        };
+        let is_deployed = known.deployed.is_some();
+        if is_deployed
+            && known
+                .tests
+                .are_due(session.test_request(), self.settings.tests, is_ready)
+        {
+            TestState::Due
+        } else {
+            TestState::Settled
+        }
     }
 
     /// What is true of a release that waits for a hook, or has waited: nothing else matters then. What was left is prepared.
@@ -222,6 +261,7 @@ impl Observer<'_> {
             has_finalizer,
             mode,
             hook: HookState::None,
+            tests: TestState::Settled,
             last: None,
             gate: GateState::None,
             inputs: inputs(self.settings, &session.owner, &Values::new()),

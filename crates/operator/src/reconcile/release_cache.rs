@@ -20,6 +20,7 @@ use super::secrets::KnownSecrets;
 use super::session::Session;
 use super::sources::KnownSources;
 use super::state::LastRevision;
+use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
 use crate::release::{Snapshot, StageRecord, Stored};
 use crate::status::{Failure, ReleaseReport};
@@ -109,6 +110,8 @@ pub(super) struct KnownRelease {
     pub(super) stages: Vec<StageRecord>,
     /// What was looked up for the newest revision.
     pub(super) lookups: Vec<Answer>,
+    /// What the deployed revision says of its tests.
+    pub(super) tests: KnownTests,
     /// Whether there is no revision although the resource has been dealt with.
     pub(super) may_be_lost: bool,
 }
@@ -155,6 +158,7 @@ impl KnownRelease {
                 .last()
                 .map(|stored| stored.snapshot.lookups.clone())
                 .unwrap_or_default(),
+            tests: deployed.map(KnownTests::of).unwrap_or_default(),
             may_be_lost: false,
         }
     }
@@ -453,6 +457,7 @@ impl ReleaseCache {
             later: BTreeMap::new(),
             stages: stages(stored),
             lookups: stored.snapshot.lookups.clone(),
+            tests: KnownTests::of(stored),
             may_be_lost: false,
         });
         self.unreported = Some(Unreported {
@@ -464,6 +469,13 @@ impl ReleaseCache {
         self.looked_at = None;
         self.refusal = None;
         self.announced = None;
+    }
+
+    /// Tests of the deployed revision have begun or ended.
+    pub(super) fn note_tests(&mut self, stored: &Stored) {
+        if let Some(known) = &mut self.known {
+            known.tests = KnownTests::of(stored);
+        }
     }
 
     /// Objects were applied again.

@@ -174,6 +174,7 @@ mod tests {
         cache.unfinished = Some(Unfinished {
             wait: HookWait::of_test(),
             revision: Some(revision),
+            is_test: false,
             said: None,
         });
         cache

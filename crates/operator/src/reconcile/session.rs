@@ -11,7 +11,7 @@ use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{Digest, Inputs, ReleaseName, Revision};
-use steersman_watches::controls::{Controls, DeletionPolicy};
+use steersman_watches::controls::{Controls, DeletionPolicy, test_request};
 
 use super::error::ReconcileError;
 use super::progress::ReconcileProgress;
@@ -225,6 +225,11 @@ impl Session {
     /// Reports are about the resource as it is again.
     pub(super) fn go_on_with_own(&mut self) {
         self.generation = self.own_generation.take().or(self.generation);
+    }
+
+    /// The request for tests that the resource has, if there is one.
+    pub(super) fn test_request(&self) -> Option<&str> {
+        test_request(self.object.metadata.annotations.as_ref())
     }
 
     /// Whether the resource is being deleted.

@@ -15,7 +15,8 @@ use steersman_watches::order::Order;
 use steersman_watches::post_render::PostRender;
 use steersman_watches::values::EntryValues;
 use steersman_watches::{
-    Confinement, ConflictPolicy, CrdPolicy, Dependency, HealthCheck, HelmOperatorCompat, ValuesFrom, Watch,
+    Confinement, ConflictPolicy, CrdPolicy, Dependency, HealthCheck, HelmOperatorCompat, TestPolicy,
+    ValuesFrom, Watch,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -124,6 +125,8 @@ pub struct ReconcileSettings {
     pub conflicts: ConflictPolicy,
     /// Whether claims grow with the templates that they were made from.
     pub expand_claims: bool,
+    /// When the tests of the chart run, where the watch says something of them.
+    pub tests: Option<TestPolicy>,
     /// What is done about values that others have changed.
     pub drift: DriftDetection,
     /// In which order objects are applied, and what is waited for.
@@ -189,6 +192,7 @@ impl ReconcileSettings {
             crds: watch.crds,
             conflicts: watch.conflicts,
             expand_claims: watch.expand_claims,
+            tests: watch.tests,
             drift: watch.drift.clone(),
             order: watch.order.clone(),
             gate_poll: (!watch.watch_dependents).then_some(GATE_POLL),

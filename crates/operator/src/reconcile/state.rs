@@ -5,6 +5,7 @@ use steersman_watches::controls::Mode;
 use steersman_watches::drift::DriftMode;
 
 use super::gate::GateState;
+use super::tests_due::TestState;
 use super::unfinished::HookState;
 
 /// What was observed of a custom resource and its release.
@@ -15,7 +16,8 @@ use super::unfinished::HookState;
 /// ```
 /// use steersman_model::{Digest, Inputs, ReleaseStatus, Revision};
 /// use steersman_operator::reconcile::{
-///     Action, Cause, GateState, HookState, LastRevision, Observed, Others, next_action, release_state,
+///     Action, Cause, GateState, HookState, LastRevision, Observed, Others, TestState, next_action,
+///     release_state,
 /// };
 /// use steersman_watches::controls::Mode;
 /// use steersman_watches::drift::DriftMode;
@@ -31,6 +33,7 @@ use super::unfinished::HookState;
 ///     has_finalizer: false,
 ///     mode: Mode::Apply,
 ///     hook: HookState::None,
+///     tests: TestState::Settled,
 ///     last: None,
 ///     gate: GateState::None,
 ///     inputs: inputs("replicas: 1"),
@@ -71,6 +74,8 @@ pub struct Observed {
     pub mode: Mode,
     /// Whether a hook of the release is waited for.
     pub hook: HookState,
+    /// Whether the tests of the deployed revision are due, or run.
+    pub tests: TestState,
     /// The last revision; `None` when there is none.
     pub last: Option<LastRevision>,
     /// Whether that waits for one of its stages.
@@ -124,7 +129,7 @@ pub enum ReleaseState {
     Paused,
     /// A flag or an annotation asks for a dry run: what would be done is shown, and not done.
     DryRun,
-    /// A hook is waited for: nothing goes on before its end.
+    /// A hook or a test is waited for: nothing goes on before its end.
     Waiting,
     /// The resource is being deleted, and others that depend on it go first.
     Needed,
@@ -155,6 +160,8 @@ pub enum ReleaseState {
     Drifted(Vec<ObjectId>),
     /// Others have changed or deleted these objects, and `driftDetection.mode: warn` leaves them so.
     Tolerated(Vec<ObjectId>),
+    /// The deployed revision is made of these inputs, and its tests are due.
+    Untested,
     /// The deployed revision is made of these inputs, and its objects are as it left them.
     InSync,
 }
@@ -195,6 +202,8 @@ pub enum Action {
     CorrectDrift(Vec<ObjectId>),
     /// Say that these objects are not as the manifest of the deployed revision wants them.
     WarnOfDrift(Vec<ObjectId>),
+    /// Run the tests of the deployed revision.
+    Test,
     /// Delete everything, or orphan it where the resource says so, and remove the finalizer.
     Uninstall,
 }

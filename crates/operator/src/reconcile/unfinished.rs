@@ -13,13 +13,15 @@ use crate::dependents::Dependents;
 use crate::release::Stored;
 use crate::status::ReleaseReport;
 
-/// What is kept of a release that waits for a hook. Its plan, its values and its revisions are not: the stored revision has
+/// What is kept of a release that waits for a hook or a test. Its plan, its values and its revisions are not: the stored revision has
 /// them, and is signed. What is lost with this at a restart is made up for as after any end of the process.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     pub(super) wait: HookWait,
-    /// What is brought into effect; `None` where the release goes.
+    /// What is brought into effect; `None` where the release goes, or is tested.
     pub(super) revision: Option<UnfinishedRevision>,
+    /// Whether it is a test of the deployed revision. It holds up no deletion.
+    pub(super) is_test: bool,
     /// What the status says of what is being done; `None` where it says nothing of it.
     pub(super) said: Option<ReleaseReport>,
 }
@@ -187,6 +189,7 @@ pub(super) fn unfinished_of(
                 inputs.values
             },
         }),
+        is_test: false,
         said: Some(ReleaseReport::Progressing(session.redactor.mask_own(&doing))),
     })
 }

@@ -1,7 +1,7 @@
 //! The mark that the object of a hook carries: for which revision it was made, at which event, by which hook.
 //!
 //! `3/pre-upgrade of 2026-01-01T00:00:00Z`, and `3/pre-upgrade+1/2 of …` for the second hook that makes this object at the event,
-//! of a revision that was undone twice. The time is that of the revision's writing, as its number is used again where somebody
+//! of a revision that was undone twice; a test has the number of its run behind the event, as in `3/test~2 of …`. The time is that of the revision's writing, as its number is used again where somebody
 //! has deleted it.
 
 use jiff::Timestamp;

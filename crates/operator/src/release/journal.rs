@@ -36,7 +36,9 @@ impl<'a> Journal<'a> {
     pub fn mark(&self, event: &str, turn: usize) -> String {
         let (revision, snapshot) = (self.stored.record.version, &self.stored.snapshot);
         let undone = snapshot.undone;
-        hook_mark(revision, (event, turn), undone, snapshot.written)
+        let tests = snapshot.tests.as_ref().filter(|_| event == "test");
+        let event = tests.map_or_else(|| event.to_owned(), |tests| format!("{event}~{}", tests.round));
+        hook_mark(revision, (&event, turn), undone, snapshot.written)
     }
 
     /// Its number.

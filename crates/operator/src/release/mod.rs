@@ -34,4 +34,7 @@ pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use signature::{Signable, Signature, SignedContent, Signer, SignerError, SigningKeys, feed_field};
 pub use stage::{Position, StageRecord, has_begun};
-pub use stored::{FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, StoredSource, Verdict};
+pub use stored::{
+    FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, StoredSource, TestOutcome, TestRecord,
+    Verdict,
+};

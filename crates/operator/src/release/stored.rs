@@ -12,6 +12,9 @@ use super::parts::Parts;
 use super::record::{HookRecord, ReleaseRecord};
 use super::stage::StageRecord;
 
+/// The event of `helm test`.
+const TEST_EVENT: &str = "test";
+
 /// What Helm and helm-operator call themselves if nobody renames them.
 const FORMER_MANAGERS: [&str; 2] = ["helm", "helm-operator"];
 
@@ -51,6 +54,12 @@ pub struct Snapshot {
     /// Whether it is the first of a history that was lost: the release's objects were there before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub adopted: bool,
+    /// The last request for tests that was seen in the resource when the tests of this revision or an earlier one began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handled_test: Option<String>,
+    /// What has become of its tests; absent where none were begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestRecord>,
     /// What was looked up to render it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lookups: Vec<Answer>,
@@ -88,6 +97,29 @@ pub struct StoredSource {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// A run of the tests of a revision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TestRecord {
+    /// Which of those of its revision it is, from 1: what one has left is not taken for another's.
+    pub round: u32,
+    /// When it began.
+    pub begun: Timestamp,
+    /// What has come of it; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<TestOutcome>,
+}
+
+/// What has come of the tests of a revision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TestOutcome {
+    /// All have succeeded; so many there were.
+    Succeeded(usize),
+    /// One has failed: which, and why, in a few words without secrets.
+    Failed(String),
 }
 
 /// A Job or Pod of a hook that has run to its end.
@@ -184,6 +216,20 @@ impl Snapshot {
             stages: self.stages.into_iter().map(StageRecord::into_unbegun).collect(),
             ..self
         }
+    }
+
+    /// The same as another run of its tests begins, for this request if there is one. What earlier runs have come to is
+    /// forgotten.
+    pub(crate) fn with_tests(mut self, request: Option<&str>, begun: Timestamp) -> Self {
+        let round = self.tests.as_ref().map_or(0, |tests| tests.round);
+        self.finished_hooks.retain(|hook| hook.event != TEST_EVENT);
+        self.handled_test = request.map(str::to_owned).or(self.handled_test);
+        self.tests = Some(TestRecord {
+            round: round.saturating_add(1),
+            begun,
+            outcome: None,
+        });
+        self
     }
 
     /// What an application has done, from inputs that are yet to be named.

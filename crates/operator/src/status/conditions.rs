@@ -22,11 +22,13 @@ pub enum ConditionType {
     Stalled,
     /// The resource asks to be left alone. helm-operator's successor's; absent when it does not.
     Paused,
+    /// The tests of the deployed revision have succeeded. Flux'; absent where none were begun.
+    TestSuccess,
 }
 
 impl ConditionType {
     /// All types that the operator writes; conditions of other types are left to others.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Initialized,
         Self::Deployed,
         Self::ReleaseFailed,
@@ -35,6 +37,7 @@ impl ConditionType {
         Self::Reconciling,
         Self::Stalled,
         Self::Paused,
+        Self::TestSuccess,
     ];
 
     /// As it stands in the status.
@@ -48,12 +51,16 @@ impl ConditionType {
             Self::Reconciling => "Reconciling",
             Self::Stalled => "Stalled",
             Self::Paused => "Paused",
+            Self::TestSuccess => "TestSuccess",
         }
     }
 
     /// helm-operator's conditions have no `observedGeneration`.
     fn has_generation(self) -> bool {
-        matches!(self, Self::Ready | Self::Reconciling | Self::Stalled)
+        matches!(
+            self,
+            Self::Ready | Self::Reconciling | Self::Stalled | Self::TestSuccess
+        )
     }
 }
 
@@ -106,6 +113,10 @@ pub enum Reason {
     PauseReconcileAnnotationTrue,
     /// Only a dry run is asked for.
     DryRun,
+    /// Each hook of `helm test` has come to a good end.
+    TestSucceeded,
+    /// One has not, and those behind it were not run.
+    TestFailed,
 }
 
 impl Reason {
@@ -135,6 +146,8 @@ impl Reason {
             Self::Uninstalling => "Uninstalling",
             Self::PauseReconcileAnnotationTrue => "PauseReconcileAnnotationTrue",
             Self::DryRun => "DryRun",
+            Self::TestSucceeded => "TestSucceeded",
+            Self::TestFailed => "TestFailed",
         }
     }
 }
@@ -199,6 +212,16 @@ impl Condition {
             status: ConditionStatus::False,
             reason,
             message: message.into(),
+        }
+    }
+}
+
+impl Condition {
+    /// A condition of which nobody knows yet.
+    pub fn unknown(kind: ConditionType, reason: Reason, message: impl Into<String>) -> Self {
+        Self {
+            status: ConditionStatus::Unknown,
+            ..Self::fails(kind, reason, message)
         }
     }
 }

@@ -73,6 +73,10 @@ pub enum EventReason {
     ClaimExpanded,
     /// A claim template asks for less, and claims stay as they are.
     ClaimKept,
+    /// All tests of a revision have succeeded.
+    TestSucceeded,
+    /// A test of a revision has failed.
+    TestFailed,
     /// Values of watches.yaml win over the spec. helm-operator's.
     OverrideValuesInUse,
     /// A hook of a release that is deleted is out of the bounds of its watch, and did not run.
@@ -95,7 +99,7 @@ pub enum EventReason {
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -111,6 +115,8 @@ impl EventReason {
         Self::ObjectRecreated,
         Self::ClaimExpanded,
         Self::ClaimKept,
+        Self::TestSucceeded,
+        Self::TestFailed,
         Self::OverrideValuesInUse,
         Self::HookLeftOut,
         Self::HistoryUnreadable,
@@ -140,6 +146,8 @@ impl EventReason {
             Self::ObjectRecreated => "ObjectRecreated",
             Self::ClaimExpanded => "ClaimExpanded",
             Self::ClaimKept => "ClaimKept",
+            Self::TestSucceeded => "TestSucceeded",
+            Self::TestFailed => "TestFailed",
             Self::OverrideValuesInUse => "OverrideValuesInUse",
             Self::HookLeftOut => "HookLeftOut",
             Self::HistoryUnreadable => "HistoryUnreadable",
@@ -167,12 +175,14 @@ impl EventReason {
             | Self::ApprovalRequired
             | Self::ClaimExpanded
             | Self::ClaimKept
+            | Self::TestSucceeded
             | Self::RunSucceeded => EventKind::Normal,
             Self::ReleaseFailed
             | Self::ReleaseStalled
             | Self::DriftDetected
             | Self::DriftFight
             | Self::ObjectMended
+            | Self::TestFailed
             | Self::ObjectRecreated
             | Self::OverrideValuesInUse
             | Self::HookLeftOut

@@ -30,5 +30,5 @@ pub use patch::{StatusError, write_status};
 pub use redact::{CompactSecrets, LearningRedactor, MOST_COMPACT_BYTES, Redactor, is_secret_key};
 pub use release_report::{
     AtGate, Awaits, Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport, StageState,
-    StageStatus,
+    StageStatus, TestsReport,
 };

@@ -117,8 +117,23 @@ pub struct Deployed {
     pub health: HealthSummary,
     /// In `status.stages`; empty where it has none.
     pub stages: Vec<StageStatus>,
+    /// What its tests have come to; `None` where none were begun.
+    pub tests: Option<TestsReport>,
+    /// The last request for tests that was seen, in `status.lastHandledTest`.
+    pub handled_test: Option<String>,
     /// In `status.deployedRelease.manifest`, where the watch says `manifestInStatus: true`.
     pub manifest: ManifestInStatus,
+}
+
+/// What the tests of a revision have come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TestsReport {
+    /// They have begun, and not ended.
+    Running,
+    /// So many have succeeded, and none has failed.
+    Succeeded(usize),
+    /// One has failed, for this reason, secrets masked.
+    Failed(String),
 }
 
 /// The manifest in the status of a resource.

@@ -8,7 +8,7 @@ use steersman_model::Revision;
 
 use super::conditions::ConditionChange::{Keep, Set};
 use super::conditions::{Condition, ConditionChange, ConditionStatus, ConditionType, Reason, find, text};
-use super::release_report::{AtGate, Awaits, Deployed, Failure, FailureStage, Prospect};
+use super::release_report::{AtGate, Awaits, Deployed, Failure, FailureStage, Prospect, TestsReport};
 
 /// The longest message of a condition. etcd takes objects of 1.5 MB; people read less.
 const MAX_MESSAGE: usize = 32 * 1024;
@@ -70,6 +70,7 @@ pub(super) fn deployed_conditions(deployed: &Deployed, before: Before<'_>) -> Ve
         Set(Condition::holds(ConditionType::Initialized, Reason::None, "")),
         Set(Condition::holds(ConditionType::Deployed, reason, limited(notes))),
     ];
+    conditions.extend(tests_condition(deployed));
     let health = &deployed.health;
     let name = &deployed.release;
     if health.is_ready() {
@@ -102,6 +103,27 @@ pub(super) fn deployed_conditions(deployed: &Deployed, before: Before<'_>) -> Ve
         )));
     }
     conditions
+}
+
+/// What the tests of the deployed revision have come to. It is no part of what makes a release ready.
+fn tests_condition(deployed: &Deployed) -> Option<ConditionChange> {
+    let revision = deployed.revision;
+    let kind = ConditionType::TestSuccess;
+    let condition = match deployed.tests.as_ref()? {
+        TestsReport::Running => {
+            let message = format!("the tests of revision {revision} are running");
+            Condition::unknown(kind, Reason::Progressing, message)
+        }
+        TestsReport::Succeeded(count) => {
+            let message = format!("all tests of revision {revision} have succeeded: {count}");
+            Condition::holds(kind, Reason::TestSucceeded, message)
+        }
+        TestsReport::Failed(why) => {
+            let message = limited(&format!("a test of revision {revision} has failed: {why}"));
+            Condition::fails(kind, Reason::TestFailed, message)
+        }
+    };
+    Some(Set(condition))
 }
 
 /// Something failed; whether anything is deployed stays as it is.
@@ -156,6 +178,7 @@ fn lasting_failure(stage: FailureStage, message: &str) -> (Vec<ConditionChange>,
     let mut conditions = vec![
         Set(Condition::holds(ConditionType::Initialized, Reason::None, "")),
         Keep(ConditionType::Deployed),
+        Keep(ConditionType::TestSuccess),
         Set(Condition::holds(
             ConditionType::Irreconcilable,
             irreconcilable,
@@ -251,6 +274,7 @@ fn of_helm_operator() -> Vec<ConditionChange> {
         Keep(ConditionType::Deployed),
         Keep(ConditionType::ReleaseFailed),
         Keep(ConditionType::Irreconcilable),
+        Keep(ConditionType::TestSuccess),
     ]
 }
 

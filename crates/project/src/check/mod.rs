@@ -77,6 +77,7 @@ impl std::fmt::Debug for Project<'_> {
 
 /// An entry of watches.yaml.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Watched {
     /// What the operator watches, and has a controller for.
     pub kind: CustomKind,
@@ -94,6 +95,8 @@ pub struct Watched {
     pub ignores_dependents: bool,
     /// Whether claims of sets are expanded (`expandClaims: true`).
     pub expands_claims: bool,
+    /// Whether the chart's tests are run (`test`).
+    pub runs_tests: bool,
     /// The ServiceAccount as which releases are made, if the entry names one.
     pub service_account: Option<String>,
     /// Whether the entry says what releases may have and look up (`confine`).
@@ -134,6 +137,7 @@ pub struct Watched {
 ///     release_namespace: None,
 ///     ignores_dependents: false,
 ///     expands_claims: false,
+///     runs_tests: false,
 ///     service_account: None,
 ///     is_confined: false,
 ///     references: Vec::new(),

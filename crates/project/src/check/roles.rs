@@ -20,6 +20,7 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
     let options = Options {
         ignores_dependents: watched.ignores_dependents,
         expands_claims: watched.expands_claims,
+        runs_tests: watched.runs_tests,
         acts_as: watched.service_account.clone().map(ActsAs::Account),
         references: watched.references.clone(),
         ..Options::default()

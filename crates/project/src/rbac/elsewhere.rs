@@ -71,5 +71,6 @@ fn within(survey: &Survey, namespace: &str) -> Survey {
             .cloned()
             .collect(),
         undetermined: Vec::new(),
+        tests: None,
     }
 }

@@ -62,6 +62,7 @@ use crate::CustomKind;
 
 /// What a chart's permissions depend on, besides the chart.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says something else")]
 pub struct Options {
     /// Lets the operator write the chart's roles without having their rules: `escalate` and `bind`.
     pub allow_escalation: bool,
@@ -69,6 +70,8 @@ pub struct Options {
     pub ignores_dependents: bool,
     /// Whether the claims of a `StatefulSet` are expanded where one of its claim templates grows (`expandClaims: true`).
     pub expands_claims: bool,
+    /// Whether the chart's tests are run: at all, where a resource asks for it, or after each revision (`test`).
+    pub runs_tests: bool,
     /// As which ServiceAccount releases are made; `None` for the operator itself.
     pub acts_as: Option<ActsAs>,
     /// What resources refer to outside of their releases.
@@ -113,6 +116,8 @@ impl Rules {
 
     /// As [`of`](Self::of), for a chart that was surveyed already.
     pub fn of_survey(kind: &CustomKind, survey: &Survey, options: &Options) -> Self {
+        let with_tests = options.runs_tests.then(|| survey.with_tests());
+        let survey = with_tests.as_ref().unwrap_or(survey);
         let own = match &options.acts_as {
             Some(_) => Vec::new(),
             None => base::custom_resource(kind),

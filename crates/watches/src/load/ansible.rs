@@ -43,6 +43,7 @@ const FIELDS_OF_CHARTS: &[&str] = &[
     "dependsOn",
     "healthChecks",
     "expandClaims",
+    "test",
     "valueFiles",
     "valuesFrom",
     "overrides",

@@ -38,6 +38,7 @@ pub(super) const FIELDS: &[&str] = &[
     "crds",
     "conflicts",
     "expandClaims",
+    "test",
     "reuseValues",
     "manifestInStatus",
     "serviceAccountName",
@@ -106,6 +107,7 @@ impl Loader<'_> {
             manifest_in_status: self.switch(&fields, "manifestInStatus"),
         };
         let expand_claims = self.expand_claims(&fields, confinement.as_ref());
+        let tests = self.tests(&fields);
         let (chart, chart_path) = chart?;
         Some(Watch {
             gvk: gvk?,
@@ -119,6 +121,7 @@ impl Loader<'_> {
             crds,
             conflicts,
             expand_claims,
+            tests,
             compat,
             drift,
             order,

@@ -7,7 +7,9 @@ use steersman_yaml::Content;
 
 use super::entry::Loader;
 use super::fields::Fields;
-use crate::{Confinement, ConflictPolicy, CrdPolicy};
+use crate::{Confinement, ConflictPolicy, CrdPolicy, TestPolicy};
+
+pub(super) const TEST_FIELDS: &[&str] = &["enable", "timeout"];
 
 impl Loader<'_> {
     pub(super) fn reconcile_period(&mut self, fields: &Fields<'_>) -> Option<Duration> {
@@ -81,6 +83,24 @@ impl Loader<'_> {
             self.findings.problem(node, &fields.key("expandClaims"), message);
         }
         expands
+    }
+
+    /// The words are those of Flux' `HelmRelease`.
+    pub(super) fn tests(&mut self, fields: &Fields<'_>) -> Option<TestPolicy> {
+        let (_, node) = fields.get("test")?;
+        let fields = Fields::read(node, fields.key("test"), TEST_FIELDS, &mut self.findings)?;
+        let timeout = fields
+            .text("timeout", &mut self.findings)
+            .and_then(|(text, node)| {
+                let parsed = parse_duration(&text);
+                let parsed =
+                    parsed.map_err(|error| self.findings.problem(node, &fields.key("timeout"), error));
+                parsed.ok().filter(|timeout| !timeout.is_zero())
+            });
+        Some(TestPolicy {
+            after_each_revision: self.switch(&fields, "enable"),
+            timeout,
+        })
     }
 
     pub(super) fn max_concurrent_reconciles(&mut self, fields: &Fields<'_>) -> Option<usize> {

@@ -218,6 +218,10 @@ impl Applier {
                         wait.turn = turn;
                         return outcome;
                     }
+                    // What a test has come to is written down before its object goes.
+                    Err(HookError::Failed { .. } | HookError::Timeout { .. }) if event == HookEvent::Test => {
+                        break;
+                    }
                     Err(HookError::Failed { .. } | HookError::Timeout { .. }) => {
                         self.clean_up(owner, &run, FAILED).await;
                         break;
@@ -237,6 +241,21 @@ impl Applier {
             }
         }
         outcome
+    }
+
+    /// Deletes the object of the test that has failed with `error`, if its policy says so.
+    pub async fn clean_up_failed(&self, owner: &Owner, hooks: &[HookRecord], error: &HookError) {
+        let (HookError::Failed { id: failed, .. } | HookError::Timeout { id: failed, .. }) = error else {
+            return;
+        };
+        for hook in hooks_in_order(hooks, HookEvent::Test) {
+            let prepared = self.prepare(owner, hook, event_name(HookEvent::Test)).await;
+            for run in prepared.into_iter().flatten() {
+                if run.id == **failed {
+                    self.clean_up(owner, &run, FAILED).await;
+                }
+            }
+        }
     }
 
     /// Deletes what `hooks`, the newest first, have left behind, apart from what is to be kept and definitions of kinds. Gives

@@ -7,12 +7,14 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
+use steersman_chart::HookEvent;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{HOOK_RUN, Owner, Ownership, RequestError};
 use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::ConflictPolicy;
 
 use super::error::HookError;
+use super::event::event_name;
 use super::order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
 use super::progress::{Progress, last_words, progress};
 use super::wait::{HookWait, Term};
@@ -370,13 +372,14 @@ impl Applier {
         }
     }
 
-    /// What the pods of a failed job said at their end, if they are still there.
+    /// What a failed pod, or the pods of a failed job, said at their end, if they are still there.
     async fn last_words(&self, run: &Run<'_>) -> Option<String> {
-        if run.id.kind != "Job" {
-            return None;
-        }
         let namespace = run.id.namespace.as_deref()?;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
+        if run.id.kind == "Pod" {
+            let pod = pods.get_opt(&run.id.name).await.ok().flatten()?;
+            return last_words(&pod);
+        }
         let selector = format!("batch.kubernetes.io/job-name={}", run.id.name);
         let selected = ListParams::default().labels(&selector).limit(PODS);
         match pods.list(&selected).await {
@@ -507,7 +510,8 @@ fn made_before(owner: &Owner, run: &Run<'_>, terms: Terms<'_>, found: Option<Dyn
     if is_of_undone(found, terms.mark) {
         return Before::Left;
     }
-    let is_failed = matches!(progress, Progress::Failed(_));
+    // A test that has failed is not started again: that is what was asked.
+    let is_failed = matches!(progress, Progress::Failed(_)) && run.event != event_name(HookEvent::Test);
     if found == terms.mark && !is_failed {
         return Before::UnderWay(Box::new(metadata));
     }

@@ -78,6 +78,7 @@ fn left_at(
     Unfinished {
         wait,
         revision: Some(revision),
+        is_test: false,
         said: session.progress.said(),
     }
 }
@@ -115,6 +116,7 @@ impl Deploy<'_> {
                 written: Some((self.now)()),
                 adopted: new.adopts,
                 stages: new.plan.stages.clone(),
+                handled_test: handled_test(&earlier),
                 ..Snapshot::default()
             },
             uid: None,
@@ -413,6 +415,7 @@ impl Deploy<'_> {
             written: stored.snapshot.written,
             // What hooks of an undoing have left is not taken for those of a later end.
             undone: stored.snapshot.undone,
+            handled_test: stored.snapshot.handled_test,
             finished_hooks,
             stages: stored.snapshot.stages,
             ..Snapshot::new(changes)
@@ -476,6 +479,12 @@ impl Deploy<'_> {
         );
         self.recorder.event(session, reason, &message);
     }
+}
+
+/// The last request for tests that was seen, as these revisions say: another revision is no reason to take it up again.
+fn handled_test(earlier: &[Stored]) -> Option<String> {
+    let mut signed = earlier.iter().rev().filter(|stored| stored.is_signed());
+    signed.find_map(|stored| stored.snapshot.handled_test.clone())
 }
 
 /// Whether the revision has failed, and is not to be gone on with as it is.

@@ -19,7 +19,7 @@ use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed, Others};
-use super::{GateState, HookState, Reconciler, next_action, release_state};
+use super::{GateState, HookState, Reconciler, TestState, next_action, release_state};
 use crate::release::Stored;
 use crate::status::Redactor;
 
@@ -143,6 +143,7 @@ impl Reconciler {
             has_finalizer: true,
             mode: Mode::Apply,
             hook: HookState::None,
+            tests: TestState::Settled,
             last: known.last.clone(),
             gate: GateState::None,
             inputs: prepared.inputs,

@@ -54,6 +54,11 @@ impl<'a> Bounds<'a> {
         if !is_ours_to_run(hook) {
             return Ok(());
         }
+        self.test(hook)
+    }
+
+    /// Whether the objects of a test are, which is run on request alone.
+    pub(crate) fn test(&self, hook: &HookRecord) -> Result<(), ReconcileError> {
         let objects = objects_of_text(&hook.path, &hook.manifest)?;
         objects.iter().try_for_each(|object| self.object(object))
     }

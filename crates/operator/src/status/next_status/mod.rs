@@ -15,6 +15,9 @@ use crate::status::report_conditions::{
     uninstalling_after_conditions, uninstalling_conditions,
 };
 
+/// The status field that says which request for tests was acted on last.
+const TEST_FIELD: &str = "lastHandledTest";
+
 /// The status that says `report`, given the status that is there.
 ///
 /// ```
@@ -89,6 +92,9 @@ pub fn next_status(
             None => next.remove("lastDeployed"),
         };
         next.insert("chart".to_owned(), json!(chart));
+        if let Some(request) = &deployed.handled_test {
+            next.insert(TEST_FIELD.to_owned(), request.as_str().into());
+        }
         next.insert("health".to_owned(), deployed.health.to_json());
     }
     let mut next = Value::Object(next);

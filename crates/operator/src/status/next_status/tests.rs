@@ -7,7 +7,7 @@ use steersman_model::{ObjectId, ReleaseName, Revision};
 use super::*;
 use crate::status::dry_run::DryRunStatus;
 use crate::status::health::{Health, HealthSummary};
-use crate::status::release_report::{Failure, FailureStage, Prospect};
+use crate::status::release_report::{Failure, FailureStage, Prospect, TestsReport};
 
 /// `Type=Status Reason` of each condition, after reports one after the other.
 fn check(reports: &[ReleaseReport], expect: &[&str]) {
@@ -45,6 +45,8 @@ fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         notes: Some("thanks".to_owned()),
         health: HealthSummary::new([(&id, health)]),
         stages: Vec::new(),
+        tests: None,
+        handled_test: None,
         manifest: ManifestInStatus::LeftOut,
     })
 }
@@ -340,4 +342,46 @@ fn the_same_report_gives_the_same_status() {
     let first = next_status(&json!({}), &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
     let later = Timestamp::from_second(100).unwrap();
     assert_eq!(next_status(&first, &deployed(1, None), Some(1), later), first);
+}
+
+#[test]
+fn tests_say_how_they_ended_and_leave_the_release_as_ready_as_it_is() {
+    let tested = |tests| {
+        let ReleaseReport::Deployed(mut report) = deployed(2, Some(Health::Ready)) else {
+            unreachable!("it is one")
+        };
+        report.tests = tests;
+        report.handled_test = Some("today".to_owned());
+        ReleaseReport::Deployed(report)
+    };
+    let now = Timestamp::UNIX_EPOCH;
+    let mut status = Value::Null;
+    for (tests, expect) in [
+        (TestsReport::Running, ("Unknown", "Progressing")),
+        (TestsReport::Succeeded(2), ("True", "TestSucceeded")),
+        (TestsReport::Failed("boom".to_owned()), ("False", "TestFailed")),
+    ] {
+        status = next_status(&status, &tested(Some(tests)), Some(1), now);
+        let said = |kind: &str| {
+            let conditions = status["conditions"].as_array().unwrap();
+            let found = conditions
+                .iter()
+                .find(|condition| condition["type"] == kind)
+                .unwrap();
+            let text = |key: &str| found[key].as_str().unwrap().to_owned();
+            (text("status"), text("reason"))
+        };
+        assert_eq!(said("TestSuccess"), (expect.0.to_owned(), expect.1.to_owned()));
+        assert_eq!(said("Ready").0, "True");
+        assert_eq!(status["lastHandledTest"], "today");
+    }
+    // What is done next says nothing of them, and another revision was not tested.
+    for (report, is_there) in [(progressing(), true), (deployed(3, Some(Health::Ready)), false)] {
+        let next = next_status(&status, &report, Some(2), now);
+        let mut conditions = next["conditions"].as_array().unwrap().iter();
+        assert_eq!(
+            conditions.any(|condition| condition["type"] == "TestSuccess"),
+            is_there
+        );
+    }
 }

@@ -66,6 +66,9 @@ fn describe(watches: &Watches) -> String {
         if watch.expand_claims {
             text.push_str("claims grow ");
         }
+        if let Some(tests) = watch.tests {
+            let _ = write!(text, "{tests:?} ");
+        }
         if watch.drift != crate::drift::DriftDetection::default() {
             let _ = writeln!(text, "{:?}", watch.drift);
         }
@@ -118,6 +121,7 @@ fn every_field_is_read() {
   crds: create-replace
   conflicts: fail
   expandClaims: true
+  test: {enable: true, timeout: 5m}
   reuseValues: true
   manifestInStatus: true
   selector:
@@ -135,7 +139,7 @@ fn every_field_is_read() {
     nothing:
 "#,
         &expect![[r#"
-            releases in sites: as of old crds=CreateReplace conflicts fail claims grow 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
+            releases in sites: as of old crds=CreateReplace conflicts fail claims grow TestPolicy { after_each_revision: true, timeout: Some(300s) } 2 example.com/v1alpha1 Web: chart=web override={"flag": "true", "image.tag": "v7", "list": "{a,b}", "nothing": "", "ratio": "1.5", "replicas": "3", "shout": "LOUD-v7-v7"} dependents=false selector=app=web,tier=1,example.com/env in (dev,yes),!old period=Some(5400s) limit=Some(3)
         "#]],
     );
 }

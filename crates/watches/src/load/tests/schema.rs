@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use steersman_model::Environment;
 
 use crate::load::{
-    ansible, confine, dependencies, drift, entry, health, order, post_render, selector, values_from,
+    ansible, confine, dependencies, drift, entry, health, options, order, post_render, selector, values_from,
 };
 use crate::{SCHEMA, Watches};
 
@@ -26,6 +26,7 @@ const OBJECTS: &[(&str, &[&str])] = &[
     ("target", drift::TARGET_FIELDS),
     ("wait", order::WAIT_FIELDS),
     ("stage", order::STAGE_FIELDS),
+    ("test", options::TEST_FIELDS),
     ("valuesFrom", values_from::FIELDS),
     ("valueSource", values_from::SOURCE_FIELDS),
     ("dependency", dependencies::FIELDS),
@@ -76,6 +77,7 @@ const EVERYTHING: &str = r#"
   - {apiVersion: a.com/v1, kind: Db, current: status.up, inProgress: status.down, failed: status.lost}
   conflicts: fail
   expandClaims: true
+  test: {enable: true, timeout: 5m}
   reuseValues: false
   manifestInStatus: true
   maxConcurrentReconciles: 4
