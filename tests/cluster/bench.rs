@@ -19,7 +19,7 @@ use crate::watched::{Watched, changes};
 /// The memory of a Deployment as `steersman init` writes it.
 pub(crate) const MEMORY_LIMIT: u64 = 128 << 20;
 /// How long anything may take. The machine may be busy.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(3);
 /// The same for runs of Ansible, of which each starts Python some ten times, beside others that do.
 pub(crate) const RUN_PATIENCE: Duration = Duration::from_mins(4);
 

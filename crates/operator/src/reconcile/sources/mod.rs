@@ -449,6 +449,7 @@ fn resource_of(target: &Target) -> Resource {
     Resource {
         api: ApiResource::from_gvk_with_plural(&gvk, &format!("{}s", kind.to_ascii_lowercase())),
         namespaced: true,
+        has_status: false,
     }
 }
 
@@ -465,6 +466,7 @@ mod tests {
             chart: digest("chart"),
             values: digest("own"),
             identity: digest("identity"),
+            post_render: None,
         }
     }
 
