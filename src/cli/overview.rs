@@ -14,7 +14,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("In a cluster", &["manifests", "deploy", "undeploy", "migrate"]),
-    ("While it runs", &["run", "diff", "status", "stage", "test-release"]),
+    (
+        "While it runs",
+        &["run", "diff", "status", "stage", "test-release"],
+    ),
     ("Charts", &["template", "lint", "show", "dependency", "functions"]),
     ("This program", &["completion", "man", "version", "help"]),
 ];

@@ -56,8 +56,8 @@ struct Supervisor {
 /// An entry of watches.yaml.
 #[derive(Clone)]
 enum Entry {
-    Chart(Watch),
-    Ansible(AnsibleWatch),
+    Chart(Box<Watch>),
+    Ansible(Box<AnsibleWatch>),
 }
 
 /// A controller.
@@ -72,8 +72,8 @@ struct Running {
 
 impl Entry {
     fn of(watches: &Watches) -> Vec<Self> {
-        let charts = watches.iter().cloned().map(Self::Chart);
-        let ansible = watches.ansible().iter().cloned().map(Self::Ansible);
+        let charts = watches.iter().cloned().map(Box::new).map(Self::Chart);
+        let ansible = watches.ansible().iter().cloned().map(Box::new).map(Self::Ansible);
         charts.chain(ansible).collect()
     }
 
@@ -174,7 +174,7 @@ impl Supervisor {
         let work = match (&entry, &self.shared_of_runs) {
             (Entry::Chart(watch), _) => {
                 let claim = Claim {
-                    watch: watch.clone(),
+                    watch: watch.as_ref().clone(),
                     versions: versions.clone(),
                     former_selectors: former,
                     expected: self.shared.dependents.expect_resources(),
@@ -183,7 +183,7 @@ impl Supervisor {
             }
             (Entry::Ansible(watch), Some(shared)) => {
                 let claim = RunClaim {
-                    watch: watch.clone(),
+                    watch: watch.as_ref().clone(),
                     versions: versions.clone(),
                     former_selectors: former,
                     expected: shared.dependents.expect_resources(),

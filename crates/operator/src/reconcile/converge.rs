@@ -12,8 +12,7 @@ use tokio::time::Instant;
 
 use super::action::{
     CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, OrphanObjects, Recover, RollBack, RunTests,
-    TakeOver,
-    Uninstall, Upgrade,
+    TakeOver, Uninstall, Upgrade,
 };
 use super::dependencies::{Dependencies, own_id, told_needed};
 use super::deployed::DeployedReport;

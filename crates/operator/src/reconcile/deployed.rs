@@ -53,7 +53,7 @@ impl DeployedReport<'_> {
         let mut verdicts: Vec<(&ObjectId, Option<Health>)> = verdicts.collect();
         mask_words(session, cache, &mut verdicts);
         let health = HealthSummary::new(verdicts);
-        Ok(ReleaseReport::Deployed(Deployed {
+        Ok(ReleaseReport::Deployed(Box::new(Deployed {
             release: session.release.clone(),
             revision: known
                 .and_then(|known| known.deployed)
@@ -71,7 +71,7 @@ impl DeployedReport<'_> {
                 .map(tests_report),
             handled_test: known.and_then(|known| known.tests.handled.clone()),
             manifest: self.manifest(session, cache).await?,
-        }))
+        })))
     }
 
     /// The manifest of the deployed revision for the status, if the watch wants it there (`manifestInStatus`).

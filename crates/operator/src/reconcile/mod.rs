@@ -273,7 +273,7 @@ impl Reconciler {
             mut session,
             prepared,
             result,
-        } = acting.as_deref().unwrap_or(self).converge(session, cache).await;
+        } = Box::pin(acting.as_deref().unwrap_or(self).converge(session, cache)).await;
         drop(acting);
         let (report, next, is_converged) = match result {
             Ok(Some((report, next))) => {

@@ -18,7 +18,7 @@ pub enum ReleaseReport {
     /// Another revision waits for what the release depends on, for people.
     DependencyNotReady(String),
     /// A revision is deployed, now or since long.
-    Deployed(Deployed),
+    Deployed(Box<Deployed>),
     /// Something failed.
     Failed(Failure),
     /// The release is being removed; these objects are still there, as far as that is known.

@@ -31,7 +31,7 @@ impl Install<'_> {
         let deployed = self
             .deploy
             .new_revision(session, prepared, cache, new, Vec::new());
-        let revision = match deployed.await {
+        let revision = match Box::pin(deployed).await {
             Err(ReconcileError::History(HistoryError::Taken { .. })) => {
                 // There are revisions that the resource's status did not mention: Helm's, or those of a lost resource.
                 cache.forget_known();

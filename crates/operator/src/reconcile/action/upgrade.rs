@@ -39,7 +39,7 @@ impl Upgrade<'_> {
             }
         };
         let deployed = self.deploy.new_revision(session, prepared, cache, new, earlier);
-        if let Some(revision) = deployed.await? {
+        if let Some(revision) = Box::pin(deployed).await? {
             tracing::debug!(release = %session.release, ?cause, "upgraded");
             self.deploy.announce(session, cache, prepared.first, revision);
         }

@@ -35,7 +35,7 @@ fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         namespace: Some("default".to_owned()),
         name: "web".to_owned(),
     };
-    ReleaseReport::Deployed(Deployed {
+    ReleaseReport::Deployed(Box::new(Deployed {
         release: ReleaseName::new("web").unwrap(),
         revision: Revision(revision),
         deployed_at: Timestamp::from_second(i64::from(revision) * 3600).ok(),
@@ -48,7 +48,7 @@ fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         tests: None,
         handled_test: None,
         manifest: ManifestInStatus::LeftOut,
-    })
+    }))
 }
 
 fn failed(stage: FailureStage, prospect: Prospect) -> ReleaseReport {
