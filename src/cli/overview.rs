@@ -77,7 +77,7 @@ mod tests {
     fn the_help_has_groups() {
         let help = grouped(Cli::command()).render_help().to_string();
         assert!(
-            help.contains("\nWhile it runs:\n  run         Run the operator"),
+            help.contains("\nWhile it runs:\n  run           Run the operator"),
             "{help}"
         );
         assert!(help.contains("\nExamples:\n"), "{help}");

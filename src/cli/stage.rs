@@ -24,6 +24,18 @@ Examples:
   # The next stage begins although this one is not ready
   steersman stage skip pravegacluster/west controller";
 
+const APPROVE: &str = "\
+Examples:
+  steersman stage approve pravegacluster/west segmentstore";
+
+const SKIP: &str = "\
+Examples:
+  steersman stage skip pravegacluster/west controller";
+
+const RETRY: &str = "\
+Examples:
+  steersman stage retry pravegacluster/west controller";
+
 /// What `stage` takes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -35,10 +47,13 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Word {
     /// Let a stage begin that waits for approval
+    #[command(after_help = APPROVE)]
     Approve(Of),
     /// Let the next stage begin although this one is not ready
+    #[command(after_help = SKIP)]
     Skip(Of),
     /// Apply the objects of a stage once more, with all their time again
+    #[command(after_help = RETRY)]
     Retry(Of),
 }
 

@@ -58,6 +58,7 @@ pub use confinement::{AllowedNamespace, Confinement, KindPattern, LookupScope, O
 pub use dependency::{Dependency, Reference};
 pub use error::{Notice, Problem, WatchesError};
 pub use health::{CheckVerdict, HealthCheck};
+pub use load::read_value_sources;
 pub use name_template::{NameError, NameTemplate, Subject};
 pub use names::is_service_account;
 pub use policy::{ConflictPolicy, CrdPolicy, TestPolicy};

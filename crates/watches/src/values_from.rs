@@ -6,7 +6,6 @@ use steersman_chart::Values;
 use steersman_chart::values::set::{set, set_literal, set_string};
 use steersman_chart::values::{overlay, read};
 
-use crate::load::read_list;
 use crate::name_template::{NameError, NameTemplate, Subject};
 
 /// What an entry says of values from other objects (`valuesFrom`).
@@ -95,14 +94,6 @@ impl fmt::Display for NamedSource {
 impl ValueSource {
     /// The key in the data of an object where the entry names none.
     pub const DEFAULT_KEY: &'static str = "values.yaml";
-
-    /// The sources that a resource names itself, in a text with a list in YAML.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn read_list(text: &str) -> Result<Vec<Self>, String> {
-        read_list(text)
-    }
 
     /// Which source is meant for a resource.
     ///

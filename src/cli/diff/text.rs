@@ -304,8 +304,20 @@ mod tests {
                 -metadata:
                 -  name: a
                 +{}
+                  recreated  StatefulSet default/a
+                  expands claim data-a-0 from 1Gi to 2Gi
+                --- StatefulSet default/a
+                +++ StatefulSet default/a
+                @@ -1,6 +1,6 @@
+                 apiVersion: v1
+                 data:
+                -  key: "1"
+                +  key: "2"
+                   other: "1"
+                 kind: ConfigMap
+                 metadata:
                   refused  Role default/a: exists with ********�
-                  1 created, 2 changed, 1 deleted, 2 unchanged, 1 refused
+                  1 created, 3 changed, 1 deleted, 2 unchanged, 1 refused
 
             "#]],
         );

@@ -30,7 +30,7 @@ use crate::load::ansible::is_ansible;
 use crate::load::entry::Loader;
 use crate::load::expand::{Templates, expand_known};
 use crate::load::fields::Findings;
-pub(crate) use crate::load::values_from::read_list;
+pub use crate::load::values_from::read_value_sources;
 
 /// The smallest file that works, for those who have none.
 const EXAMPLE: &str = "an entry looks like this:\n  - group: example.com\n    version: v1alpha1\n    kind: Memcached\n    \

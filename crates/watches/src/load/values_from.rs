@@ -45,11 +45,11 @@ impl Loader<'_> {
     }
 }
 
-/// The sources that a text has, which is a list in YAML, as annotations have it.
+/// The sources that a resource names itself, in a text with a list in YAML, as its annotation `steersman.dev/values-from` has it.
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) fn read_list(text: &str) -> Result<Vec<ValueSource>, String> {
+pub fn read_value_sources(text: &str) -> Result<Vec<ValueSource>, String> {
     if text.len() > MAX_TEXT {
         return Err(format!("it is longer than {MAX_TEXT} bytes"));
     }

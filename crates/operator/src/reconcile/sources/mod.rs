@@ -16,7 +16,7 @@ use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ApiKind, Digest, Inputs, chain};
 use steersman_watches::controls::VALUES_FROM;
-use steersman_watches::{NamedSource, Reference, SourceKind, Subject, ValueSource};
+use steersman_watches::{NamedSource, Reference, SourceKind, Subject, ValueSource, read_value_sources};
 use tokio::time::Instant;
 
 use super::ReconcileSettings;
@@ -253,7 +253,7 @@ impl Sources<'_> {
         let annotations = session.object().metadata.annotations.as_ref();
         let named = annotations.and_then(|all| all.get(VALUES_FROM));
         if let Some(text) = named.filter(|_| self.settings.values_from.from_resources) {
-            let more = ValueSource::read_list(text).map_err(|reason| ReconcileError::Annotation {
+            let more = read_value_sources(text).map_err(|reason| ReconcileError::Annotation {
                 name: VALUES_FROM,
                 reason,
             })?;

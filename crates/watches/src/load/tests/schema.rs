@@ -85,7 +85,7 @@ const EVERYTHING: &str = r#"
   confine:
     namespaces: [release, shared]
     clusterScoped: false
-    kinds: {allow: [Service], deny: [DaemonSet]}
+    kinds: {allow: [Service, PersistentVolumeClaim], deny: [DaemonSet]}
     lookup: release
   dryRunOption: server
 - group: example.com
