@@ -65,8 +65,9 @@ impl Cache for ReleaseCache {
     }
 
     fn show(&self, metrics: &Metrics, gvk: &GroupVersionKind, key: &Key) {
+        let namespace = key.namespace.as_deref().unwrap_or_default();
+        metrics.release_waits(gvk, namespace, &key.name, self.waits_since());
         if let Some(revision) = self.deployed_revision() {
-            let namespace = key.namespace.as_deref().unwrap_or_default();
             metrics.release_deployed(gvk, namespace, &key.name, revision.0, self.objects());
         }
     }

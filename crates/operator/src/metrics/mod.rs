@@ -255,6 +255,13 @@ impl Metrics {
         });
     }
 
+    /// Notes since when the newest revision of a custom resource waits at a gate, in seconds since 1970; `None` where it waits
+    /// for nothing.
+    pub fn release_waits(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, since: Option<f64>) {
+        let resources = &self.families.resources;
+        resources.note(gvk, namespace, name, |numbers| numbers.waits_since = since);
+    }
+
     /// Notes whether this replica holds the lease.
     pub fn leader(&self, lease: &str, is_leader: bool) {
         self.families
@@ -338,6 +345,7 @@ mod tests {
         metrics.reconcile_finished(&gvk, ResultLabel::Error, Duration::from_millis(20));
         metrics.drift_corrected(&gvk, 2);
         metrics.release_deployed(&gvk, "default", "memcached-sample", 3, 5);
+        metrics.release_waits(&gvk, "default", "memcached-sample", Some(1_767_366_250.0));
         expect![[r#"
             resource_created_at_seconds{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 1767366245
         "#]]
@@ -357,8 +365,11 @@ mod tests {
             steersman_drift_corrections_total{controller="memcached-controller"} 2
             steersman_release_objects{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 5
             steersman_release_revision{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 3
+            steersman_release_waiting_since_seconds{group="cache.example.com",kind="Memcached",name="memcached-sample",namespace="default",version="v1alpha1"} 1767366250
         "#]]
         .assert_eq(&lines(&metrics, "steersman_"));
+        metrics.release_waits(&gvk, "default", "memcached-sample", None);
+        assert_eq!(lines(&metrics, "steersman_release_waiting"), "");
     }
 
     #[test]

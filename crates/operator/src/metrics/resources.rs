@@ -1,6 +1,6 @@
 //! The numbers of each custom resource and its release.
 //!
-//! The library keeps name, help and all labels with every value; here there are three values for each resource, which
+//! The library keeps name, help and all labels with every value; here there are four values for each resource, which
 //! are all that is kept, and become families when somebody asks.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use prometheus::{Opts, Registry};
 const LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
 
 /// Each family's name and help, and where its value comes from; `None` leaves a resource out.
-const FAMILIES: [(&str, &str, Value); 3] = [
+const FAMILIES: [(&str, &str, Value); 4] = [
     (
         "resource_created_at_seconds",
         "Timestamp at which a resource was created",
@@ -30,6 +30,11 @@ const FAMILIES: [(&str, &str, Value); 3] = [
         "Number of objects of the revision that is deployed for a resource",
         |numbers| numbers.release.map(|(_, objects)| f64::from(objects)),
     ),
+    (
+        "steersman_release_waiting_since_seconds",
+        "Timestamp since which a revision of a resource waits for its objects, or for somebody's word",
+        |numbers| numbers.waits_since,
+    ),
 ];
 
 type Value = fn(&Numbers) -> Option<f64>;
@@ -41,6 +46,8 @@ pub(super) struct Numbers {
     pub(super) created: Option<f64>,
     /// The revision that is deployed, and how many objects it has.
     pub(super) release: Option<(u32, u32)>,
+    /// Since when its newest revision waits at a gate, in seconds since 1970.
+    pub(super) waits_since: Option<f64>,
 }
 
 /// The custom resources of all kinds.
