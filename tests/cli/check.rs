@@ -335,3 +335,42 @@ fn patches_are_tried_on_what_charts_render() {
                   line 8 of watches.yaml can't be applied to ConfigMap default/a: operation 1, `remove /data/none`: path is invalid\n";
     assert!(text.contains(expect), "{text}");
 }
+
+#[test]
+fn stages_are_tried_on_what_charts_render() {
+    let project = project();
+    assert_eq!(
+        project.run(&["crd", "--output-dir", "config/crd/bases"]).code,
+        Some(0)
+    );
+    project.write(
+        "charts/web/templates/work.yaml",
+        "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: \
+         {requests: {storage: 1Gi}}}\n---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: work}\nspec: {template: {spec: \
+         {restartPolicy: Never, containers: [{name: a, image: a}], volumes: [{name: data, persistentVolumeClaim: {claimName: \
+         data}}]}}}\n",
+    );
+    let watch = |stages: &str| {
+        let entry = "- group: example.com\n  version: v1\n  kind: Web\n  chart: charts/web\n  stages:\n";
+        project.write("watches.yaml", &format!("{entry}{stages}"));
+    };
+    watch(
+        "  - {name: data, objects: [{kind: PersistentVolumeClaim}]}\n  - {name: work, objects: [{kind: Job}]}\n  - {name: none, \
+         objects: [{kind: Deployment}]}\n",
+    );
+    let text = found(&project, &[], 0);
+    for expect in [
+        "watches.yaml:8: warning: stage none claims no object of what the chart renders with the defaults and the samples\n",
+        "watches.yaml:7: warning: PersistentVolumeClaim data comes before stage work, which mounts it: where its class waits for \
+         the first consumer, it is never bound\n",
+        "watches.yaml:7: warning: the stage behind work does not wait until Job work is complete: `wait: {jobs: true}` does\n",
+    ] {
+        assert!(text.contains(expect), "{text}");
+    }
+    watch("  - {name: work, objects: [{kind: Job}, {kind: PersistentVolumeClaim}]}\n  wait: {jobs: true}\n");
+    assert_eq!(found(&project, &["--strict"], 0), "nothing is wrong\n");
+    watch("  - {name: work, objects: [{kind: Job}]}\n  - {name: all, objects: [{name: .*}]}\n");
+    let text = found(&project, &["--strict"], 1);
+    let expect = "stages work (line 6 of watches.yaml) and all (line 7) both claim Job default/work";
+    assert!(text.contains(expect), "{text}");
+}

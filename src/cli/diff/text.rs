@@ -19,7 +19,7 @@ pub(super) fn refused(dry_run: &DryRun) -> usize {
     dry_run.objects.iter().filter(refused).count()
 }
 
-/// What `steersman diff` prints of a release: the decision, the hooks, and each object that would change.
+/// What `steersman diff` prints of a release: the decision, the hooks, the stages, and each object that would change.
 pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     let mut text = String::new();
     let headline = format!("{title}: {}", dry_run.decision);
@@ -29,6 +29,9 @@ pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     }
     for hook in &dry_run.hooks {
         let _ = writeln!(text, "  hook     {}", harmless(hook));
+    }
+    for stage in &dry_run.stages {
+        let _ = writeln!(text, "  stage    {}", harmless(stage));
     }
     for object in dry_run.objects.iter().filter(|object| shows(object)) {
         text.push_str(&describe_object(object, &dry_run.redactor, style));
@@ -220,6 +223,7 @@ mod tests {
             decision: Decision::Upgrade(Revision(3), Cause::Values),
             paused: false,
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
+            stages: vec!["web: 2 objects, 300s to become ready".to_owned()],
             objects,
             unrecorded: Vec::new(),
             redactor: Redactor::new([], &json!({"password": "canary-1"})),
@@ -265,6 +269,7 @@ mod tests {
             &expect![[r#"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
                   hook     pre-upgrade Job migrate
+                  stage    web: 2 objects, 300s to become ready
                   changed  ConfigMap default/a
                 --- ConfigMap default/a
                 +++ ConfigMap default/a
@@ -338,6 +343,7 @@ mod tests {
             &expect![[r"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
                   hook     pre-upgrade Job migrate
+                  stage    web: 2 objects, 300s to become ready
                   changed  Secret default/a
                 --- Secret default/a
                 +++ Secret default/a
@@ -371,6 +377,7 @@ mod tests {
             &expect![[r"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
                   hook     pre-upgrade Job migrate
+                  stage    web: 2 objects, 300s to become ready
                   changed  ConfigMap default/a
                 --- ConfigMap default/a
                 +++ ConfigMap default/a

@@ -2,6 +2,7 @@
 //!
 //! An Ingress is ready when it has an address, which nobody on the control plane gives it but the tests.
 
+mod annotated;
 mod healing;
 mod staged;
 mod waiting;

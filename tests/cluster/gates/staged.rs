@@ -134,6 +134,29 @@ async fn a_stage_is_passed_over_or_applied_once_more_on_request() {
     wait_stages(&bench, "site", "a 1 Ready, b 1 Progressing, c 1 Pending").await;
     let event = bench.wait_event("StageSkipped").await;
     assert!(event.contains("stage a of revision 1"), "{event}");
+    give_address(&bench, "site-b-1").await;
+    wait_stages(&bench, "site", "a 1 Ready, b 1 Ready, c 1 Progressing").await;
+    operator.kill().await.unwrap();
+    let operator = bench.operator_with(&[]).await;
+    give_address(&bench, "site-c-1").await;
+    bench.wait_revision("site", 1).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_object_that_two_stages_claim_is_refused_before_anything_is_written() {
+    let entry = stages(&PARTS) + "  - {name: all, objects: [{kind: Ingress, name: site-b.*}]}\n";
+    let Some(bench) = site("stages-twice", &PARTS, &entry).await else {
+        return;
+    };
+    let operator = bench.operator_with(&[]).await;
+    bench.apply_web("site", json!({})).await;
+    let message = wait_reason(&bench, "site", "Stalled", "RenderFailed").await;
+    let (b, all) = ("stages b (line 8 of watches.yaml)", "all (line 12)");
+    let object = format!("both claim Ingress {}/site-b-1", bench.namespace);
+    assert_eq!(message, format!("{b} and {all} {object}"));
+    assert!(!is_there(&bench, "site-a-1").await);
+    assert_eq!(bench.revisions().await, Vec::<String>::new());
     operator.stop().await.unwrap();
 }
 

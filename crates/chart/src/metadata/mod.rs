@@ -82,6 +82,9 @@ pub struct Dependency {
     pub import_values: Vec<serde_json::Value>,
     /// The name under which the parent knows it.
     pub alias: String,
+    /// Other dependencies, by their names here, that are ready before this one is applied, as Helm's HIP-0025 has it. What is
+    /// no list of names is none: Helm passes over it.
+    pub depends_on: Vec<String>,
 }
 
 impl Metadata {
@@ -333,6 +336,10 @@ impl Decode for Dependency {
         };
         object.field("alias", &mut self.alias)?;
         object.field("condition", &mut self.condition)?;
+        let mut depends_on = Vec::new();
+        if object.field("depends-on", &mut depends_on).is_ok() {
+            self.depends_on = depends_on;
+        }
         object.field("enabled", &mut self.enabled)?;
         object.field("import-values", &mut self.import_values)?;
         object.field("name", &mut self.name)?;

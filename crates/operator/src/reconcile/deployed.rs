@@ -65,7 +65,9 @@ impl DeployedReport<'_> {
             notes: cache.unreported_notes(session),
             // Names may be made of what the chart has looked up.
             health: health.with_names(|names| session.redactor.mask_all_own(names)),
-            stages: known.map(stages_of_deployed).unwrap_or_default(),
+            stages: known
+                .map(|known| stages_of_deployed(session, known))
+                .unwrap_or_default(),
             tests: known
                 .and_then(|known| known.tests.record.as_ref())
                 .map(tests_report),

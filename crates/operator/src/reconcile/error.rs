@@ -7,6 +7,7 @@ use steersman_cluster::RequestError;
 use steersman_cluster::discovery::DiscoveryError;
 use steersman_cluster::lookup::LookupError;
 use steersman_model::{DocumentsError, InvalidReleaseName, ObjectId, chain, in_words};
+use steersman_watches::order::{AnnotationError, ClaimedTwice};
 use steersman_watches::post_render::PostRenderError;
 use steersman_watches::values::ValuesError;
 use steersman_watches::{NameError, OutOfBounds};
@@ -69,6 +70,12 @@ pub enum ReconcileError {
     /// A patch of the watch does not fit what the chart renders.
     #[error(transparent)]
     PostRender(#[from] Box<PostRenderError>),
+    /// Two stages of the watch claim an object.
+    #[error(transparent)]
+    ClaimedTwice(#[from] Box<ClaimedTwice>),
+    /// The annotations of the chart's objects say no order.
+    #[error("failed to find the order of the chart's objects")]
+    Order(#[from] AnnotationError),
     /// The server did not answer a lookup of a template.
     #[error("{place}")]
     Lookup {
@@ -227,10 +234,17 @@ impl ReconcileError {
             | Self::ReferenceName { .. }
             | Self::Annotation { .. }
             | Self::TooLarge { .. } => FailureStage::Values,
-            Self::Render(_) | Self::PostRender(_) | Self::Lookup { .. } if first => {
-                FailureStage::RenderInstall
+            Self::Render(_)
+            | Self::PostRender(_)
+            | Self::ClaimedTwice(_)
+            | Self::Order(_)
+            | Self::Lookup { .. } => {
+                if first {
+                    FailureStage::RenderInstall
+                } else {
+                    FailureStage::RenderUpgrade
+                }
             }
-            Self::Render(_) | Self::PostRender(_) | Self::Lookup { .. } => FailureStage::RenderUpgrade,
             Self::Discovery(_) | Self::Drift(_) | Self::Finalizer { .. } | Self::Status(_) => {
                 FailureStage::Reconcile
             }
@@ -293,6 +307,8 @@ impl ReconcileError {
                 | Self::Documents(DocumentsError::TooLarge { .. })
                 | Self::Render(_)
                 | Self::PostRender(_)
+                | Self::ClaimedTwice(_)
+                | Self::Order(_)
                 | Self::Renderer
                 | Self::DeletionPolicy
                 | Self::Orphaned

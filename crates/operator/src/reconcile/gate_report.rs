@@ -13,7 +13,7 @@ use super::session::Session;
 use super::staged::approval_due;
 use super::state::LastRevision;
 use crate::dependents::Dependents;
-use crate::release::{Position, StageRecord};
+use crate::release::{Position, StageRecord, is_passed_over};
 use crate::status::{
     AtGate, Awaits, Failure, FailureStage, Health, HealthSummary, Prospect, ReleaseReport, StageState,
     StageStatus,
@@ -104,9 +104,12 @@ impl<'a> GateView<'a> {
         let revision = self.last.revision;
         let what = match self.current() {
             Some(stage) if at == GateState::Unapproved => {
-                return approval_due(&stage.name, revision);
+                return approval_due(&self.session.redactor.mask_own(&stage.name), revision);
             }
-            Some(stage) if !stage.name.is_empty() => format!("stage {} of revision {revision}", stage.name),
+            Some(stage) if !stage.name.is_empty() => {
+                let name = self.session.redactor.mask_own(&stage.name);
+                format!("stage {name} of revision {revision}")
+            }
             _ => format!("revision {revision}"),
         };
         let health = self.health(cache);
@@ -149,11 +152,11 @@ impl<'a> GateView<'a> {
         self.known.stages.iter().all(|stage| stage.name.is_empty())
     }
 
-    /// What the revision has applied of which it is known how it is.
+    /// What the revision has applied of which it is known how it is, and which was not passed over.
     fn judged(&self) -> impl Iterator<Item = &'a ObjectId> {
-        let settings = self.settings;
+        let (settings, stages) = (self.settings, &self.known.stages);
         let applied = self.known.applied_by_last();
-        applied.filter(|id| settings.judges(id))
+        applied.filter(|id| settings.judges(id) && !is_passed_over(stages, id))
     }
 
     /// How the objects are that the revision has applied, as it is shown.
@@ -184,7 +187,8 @@ impl<'a> GateView<'a> {
                 None => (StageState::Pending, None),
             };
             StageStatus {
-                name: stage.name.clone(),
+                // The chart may have said it (`order`).
+                name: self.session.redactor.mask_own(&stage.name),
                 revision: self.last.revision,
                 state,
                 since,
@@ -200,7 +204,7 @@ impl<'a> GateView<'a> {
 }
 
 /// The stages of a deployed revision: all of them are ready.
-pub(super) fn stages_of_deployed(known: &KnownRelease) -> Vec<StageStatus> {
+pub(super) fn stages_of_deployed(session: &Session, known: &KnownRelease) -> Vec<StageStatus> {
     let Some(revision) = known
         .deployed
         .filter(|_| known.last.as_ref().map(|last| last.revision) == known.deployed)
@@ -209,7 +213,7 @@ pub(super) fn stages_of_deployed(known: &KnownRelease) -> Vec<StageStatus> {
     };
     let named = known.stages.iter().filter(|stage| !stage.name.is_empty());
     let stages = named.map(|stage| StageStatus {
-        name: stage.name.clone(),
+        name: session.redactor.mask_own(&stage.name),
         revision,
         state: StageState::Ready,
         since: stage.ready,

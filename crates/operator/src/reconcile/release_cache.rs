@@ -22,7 +22,7 @@ use super::sources::KnownSources;
 use super::state::LastRevision;
 use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
-use crate::release::{Snapshot, StageRecord, Stored};
+use crate::release::{Position, Snapshot, StageRecord, Stored};
 use crate::status::{Failure, ReleaseReport};
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
@@ -351,6 +351,21 @@ impl ReleaseCache {
     /// The status shows the deployed revision.
     pub(super) fn note_reported(&mut self) {
         self.unreported = None;
+    }
+
+    /// Since when the newest revision waits at a gate, in seconds since 1970; `None` where it waits for nothing.
+    pub fn waits_since(&self) -> Option<f64> {
+        let known = self.known.as_ref()?;
+        let last = known.last.as_ref()?;
+        if last.status == ReleaseStatus::Deployed || last.is_being_undone {
+            return None;
+        }
+        let since = match Position::of(&known.stages) {
+            Position::At(place) => known.stages.get(place)?.applied,
+            Position::Before(place) => known.stages.get(place.checked_sub(1)?)?.ready,
+            Position::Past => None,
+        };
+        Some(since?.duration_since(Timestamp::UNIX_EPOCH).as_secs_f64())
     }
 
     /// The deployed revision, as far as it is known.

@@ -8,7 +8,7 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
 use crate::apply::{ApplyOptions, ClaimNotes};
-use crate::release::{Journal, StageRecord, has_begun};
+use crate::release::{Journal, StageRecord, has_begun, is_passed_over};
 use crate::status::EventReason;
 use crate::telemetry::step;
 
@@ -119,13 +119,17 @@ impl<'a> Staged<'a> {
                 .await?;
             changes.extend(applied);
         }
-        let unready = self.unready(changes.keys(), stage.jobs).await?;
+        let counts = changes.keys().filter(|id| !is_passed_over(&self.stages, id));
+        let unready = self.unready(counts, stage.jobs).await?;
         let now = (self.executor.recorder.now)();
         if self.gate(journal).state(&unready, now) != GateState::Open {
             return Ok(false);
         }
         self.say_that_it_is_over(&stage, journal, &unready);
-        self.change(place, |stage| stage.ready = Some(now));
+        self.change(place, |stage| {
+            stage.ready = Some(now);
+            stage.passed = unready.into_iter().map(|object| object.id).collect();
+        });
         Ok(true)
     }
 
@@ -178,7 +182,7 @@ impl<'a> Staged<'a> {
         if stage.name.is_empty() {
             return;
         }
-        let (name, revision) = (&stage.name, journal.revision());
+        let (name, revision) = (self.session.redactor.mask_own(&stage.name), journal.revision());
         let (reason, how) = if unready.is_empty() {
             (EventReason::StageReady, "is ready")
         } else {
@@ -189,7 +193,8 @@ impl<'a> Staged<'a> {
     }
 
     fn say_that_approval_is_due(&self, stage: &StageRecord, journal: &Journal<'_>) {
-        let message = approval_due(&stage.name, journal.revision());
+        let name = self.session.redactor.mask_own(&stage.name);
+        let message = approval_due(&name, journal.revision());
         let recorder = &self.executor.recorder;
         recorder.event(self.session, EventReason::ApprovalRequired, &message);
     }

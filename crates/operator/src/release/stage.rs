@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use steersman_model::ObjectId;
 
 /// A part of a revision that is applied when what comes before it is ready.
 ///
@@ -32,6 +33,10 @@ pub struct StageRecord {
     /// When they were ready, or somebody had it be passed over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Timestamp>,
+    /// Those of the objects that were applied that were not ready when somebody had it be passed over: no later stage waits for
+    /// them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passed: Vec<ObjectId>,
     /// Which request to apply it once more was followed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried: Option<String>,
@@ -78,6 +83,11 @@ pub fn has_begun(stages: &[StageRecord]) -> bool {
     !stages.is_empty() && Position::of(stages) != Position::Before(0)
 }
 
+/// Whether one of these stages was begun behind without this object being ready: no later one waits for it.
+pub fn is_passed_over(stages: &[StageRecord], id: &ObjectId) -> bool {
+    stages.iter().any(|stage| stage.passed.contains(id))
+}
+
 impl StageRecord {
     /// When its objects have to be ready; `None` before they are applied.
     pub fn deadline(&self) -> Option<Timestamp> {
@@ -91,6 +101,7 @@ impl StageRecord {
         Self {
             applied: None,
             ready: None,
+            passed: Vec::new(),
             ..self
         }
     }

@@ -19,6 +19,8 @@ pub struct DryRunStatus {
     pub summary: String,
     /// The hooks that would run.
     pub hooks: Vec<String>,
+    /// The stages in which objects would be applied, for people; none where nothing is waited for in between.
+    pub stages: Vec<String>,
     /// The objects that would not stay as they are.
     pub objects: Vec<DryRunEntry>,
 }
@@ -94,10 +96,14 @@ impl DryRunStatus {
         for object in &self.objects {
             *counts.entry(object.change.as_str()).or_insert(0) += 1;
         }
-        json!({
+        let mut shown = json!({
             "summary": self.summary, "hooks": self.hooks, "observedGeneration": generation,
             "counts": counts, "objects": objects.collect::<Vec<_>>(),
-        })
+        });
+        if !self.stages.is_empty() {
+            shown["stages"] = json!(self.stages);
+        }
+        shown
     }
 }
 
@@ -181,12 +187,17 @@ mod tests {
         let dry_run = DryRunStatus {
             summary: "would be installed".to_owned(),
             hooks: vec![],
+            stages: vec!["database: 1 object, 300s to become ready".to_owned()],
             objects: vec![],
         };
         let known = json!({"conditions": [{"type": "Ready"}]});
         let status = dry_run_status(&known, &dry_run, Some(3));
         assert_eq!(status["conditions"], known["conditions"]);
         assert_eq!(status["dryRun"]["summary"], "would be installed");
+        assert_eq!(
+            status["dryRun"]["stages"][0],
+            "database: 1 object, 300s to become ready"
+        );
         let mut later = known.clone();
         forget_dry_run(&status, &mut later);
         assert_eq!(later["dryRun"], Value::Null);

@@ -40,6 +40,7 @@ pub(super) const FIELDS: &[&str] = &[
 const FIELDS_OF_CHARTS: &[&str] = &[
     "wait",
     "stages",
+    "order",
     "dependsOn",
     "healthChecks",
     "expandClaims",

@@ -45,6 +45,7 @@ pub(super) const FIELDS: &[&str] = &[
     "confine",
     "wait",
     "stages",
+    "order",
     "dependsOn",
     "valuesFrom",
     "healthChecks",

@@ -9,7 +9,7 @@ use super::drift::read_target;
 use super::fields::{Fields, Findings};
 use crate::drift::Target;
 use crate::names::is_namespace;
-use crate::order::{Order, Stage, UNCLAIMED, Wait};
+use crate::order::{Convention, Order, Stage, UNCLAIMED, Wait};
 
 pub(super) const WAIT_FIELDS: &[&str] = &["timeout", "jobs"];
 pub(super) const STAGE_FIELDS: &[&str] = &["name", "objects", "timeout", "approve"];
@@ -28,7 +28,31 @@ pub(super) fn read_order(entry: &Fields<'_>, findings: &mut Findings) -> Order {
             stages.extend(stage_of(&fields, &stages, findings));
         }
     }
-    Order { wait, stages }
+    Order {
+        wait,
+        convention: convention(entry, &stages, findings),
+        stages,
+    }
+}
+
+/// Whose annotations say the order.
+fn convention(entry: &Fields<'_>, stages: &[Stage], findings: &mut Findings) -> Option<Convention> {
+    let (word, node) = entry.text("order", findings)?;
+    let key = entry.key("order");
+    if !stages.is_empty() {
+        findings.problem(node, &key, "the order is said by `stages` already");
+    }
+    match word.as_str() {
+        "helm" => Some(Convention::Helm),
+        "argocd" => Some(Convention::ArgoCd),
+        "nelm" => Some(Convention::Nelm),
+        _ => {
+            let shown = word.escape_debug();
+            let message = format_args!("`{shown}` is none of `helm`, `argocd`, `nelm`");
+            findings.problem(node, &key, message);
+            None
+        }
+    }
 }
 
 fn wait_of(node: &Node, path: String, findings: &mut Findings) -> Option<Wait> {
@@ -63,6 +87,7 @@ fn stage_of(fields: &Fields<'_>, earlier: &[Stage], findings: &mut Findings) -> 
         approve: fields.boolean("approve", findings).unwrap_or(false),
         name: name?,
         objects,
+        line: fields.node.line,
     })
 }
 

@@ -14,7 +14,7 @@ use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::drift::DriftMode;
 
 use super::error::ReconcileError;
-use super::plan::{Decision, Plan, PlannedUpgrade, in_effect};
+use super::plan::{Decision, Plan, PlannedUpgrade, in_effect, told_stages};
 use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
@@ -36,6 +36,8 @@ pub struct DryRun {
     pub paused: bool,
     /// The hooks that would run, in order, such as `pre-upgrade Job web-migrate`.
     pub hooks: Vec<String>,
+    /// The stages in which objects would be applied, in order, such as `database: 2 objects, 300s to become ready`.
+    pub stages: Vec<String>,
     /// The objects that the release has or would have.
     pub objects: Vec<ObjectDryRun>,
     /// Objects that carry the marks of the release's resource and that no revision names.
@@ -121,6 +123,7 @@ impl Reconciler {
             namespace: session.owner.release_namespace.clone(),
             decision,
             paused: session.controls.mode == Mode::Pause,
+            stages: session.redactor.mask_all_own(&stages_of(plan.as_ref())),
             hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
             objects,
             unrecorded,
@@ -210,6 +213,13 @@ impl Reconciler {
         };
         Ok((plan.decision, Some(plan)))
     }
+}
+
+/// The stages that a plan goes through, for people. What is only put right waits for none.
+fn stages_of(plan: Option<&Plan>) -> Vec<String> {
+    let waits = |decision: &Decision| !matches!(decision, Decision::Keep(_) | Decision::Uninstall);
+    let plan = plan.filter(|plan| waits(&plan.decision));
+    plan.map(|plan| told_stages(&plan.stages)).unwrap_or_default()
 }
 
 /// Masks the words in which the server refuses objects.

@@ -27,6 +27,7 @@ impl Reconciler {
             Err(error) => DryRunStatus {
                 summary: format!("would fail: {}", session.redactor.mask(&chain(&error))),
                 hooks: Vec::new(),
+                stages: Vec::new(),
                 objects: Vec::new(),
             },
         };
@@ -62,6 +63,7 @@ fn status_of(dry_run: &DryRun) -> DryRunStatus {
     DryRunStatus {
         summary: format!("release {} {}; {count}", dry_run.release, dry_run.decision),
         hooks: dry_run.hooks.clone(),
+        stages: dry_run.stages.clone(),
         objects,
     }
 }

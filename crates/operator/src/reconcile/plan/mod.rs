@@ -23,7 +23,7 @@ pub(crate) use planner::{Adoption, NewRevision, PlannedUpgrade, Planner};
 pub(crate) use prune::{
     PruneCandidate, PruneScope, inventory, objects_named_by, prune_candidates, stages_named_by,
 };
-pub(crate) use stages::{backwards, parts, stages_of};
+pub(crate) use stages::{backwards, parts, stages_of, stages_of_levels, told_stages};
 use std::collections::BTreeSet;
 
 use steersman_chart::{HookEvent, Rendered};

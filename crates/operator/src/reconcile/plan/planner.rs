@@ -9,7 +9,7 @@ use steersman_model::{
     objects_of_text, objects_within, one_line,
 };
 
-use super::{Decision, Definitions, Hooks, Plan, PruneScope, stages_of};
+use super::{Decision, Definitions, Hooks, Plan, PruneScope, stages_of, stages_of_levels};
 use crate::reconcile::ReconcileSettings;
 use crate::reconcile::error::ReconcileError;
 use crate::reconcile::new_record::{hook_records, manifest};
@@ -19,7 +19,7 @@ use crate::reconcile::renderer::Renderer;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::state::Cause;
 use crate::reconcile::unsigned_objects::UnsignedObjects;
-use crate::release::{HistoryError, HookRecord, RecordOwner, Stored};
+use crate::release::{HistoryError, HookRecord, RecordOwner, StageRecord, Stored};
 
 /// Makes plans of what the chart renders.
 pub(crate) struct Planner<'a> {
@@ -88,6 +88,7 @@ impl Planner<'_> {
             rendered,
             manifest,
             objects,
+            stages,
         } = rendering;
         let decision = match cause {
             Some(cause) => Decision::Upgrade(revision, cause),
@@ -98,12 +99,7 @@ impl Planner<'_> {
             decision,
             definitions: Definitions::all(&rendered.crds, settings.crds)?,
             hooks: Hooks::of_revision(first, hook_records(&rendered), controls),
-            stages: stages_of(
-                &settings.order,
-                controls.wait,
-                &objects,
-                &session.owner.release_namespace,
-            ),
+            stages,
             objects,
             replaced: Vec::new(),
             former_managers: Some(Vec::new()),
@@ -255,11 +251,25 @@ impl Planner<'_> {
             .renderer
             .render(session, prepared, revision, operation(first))
             .await?;
-        let manifest = manifest(&rendered);
         let allowed = session.share.allowance().objects;
+        let text = manifest(&rendered);
+        let objects = objects_within(&text, allowed)?;
+        let (order, asked) = (&self.settings.order, session.controls.wait);
+        let Some(convention) = order.convention else {
+            return Ok(Rendering {
+                stages: stages_of(order, asked, &objects, &session.owner.release_namespace)?,
+                manifest: text,
+                rendered,
+                objects,
+            });
+        };
+        let levels = convention.stages(&self.settings.chart, &objects)?;
+        let rendered = convention.bare(rendered)?;
+        let text = manifest(&rendered);
         Ok(Rendering {
-            objects: objects_within(&manifest, allowed)?,
-            manifest,
+            stages: stages_of_levels(order, asked, levels),
+            objects: objects_within(&text, allowed)?,
+            manifest: text,
             rendered,
         })
     }
@@ -270,6 +280,7 @@ struct Rendering {
     rendered: Rendered,
     manifest: String,
     objects: Vec<RenderedObject>,
+    stages: Vec<StageRecord>,
 }
 
 /// The objects and hooks of a record or a rendering, as JSON.

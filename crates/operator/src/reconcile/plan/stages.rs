@@ -4,22 +4,25 @@ use std::collections::BTreeMap;
 
 use steersman_model::{ObjectId, RenderedObject};
 use steersman_watches::controls::WaitControl;
-use steersman_watches::order::{Order, UNCLAIMED, Wait};
+use steersman_watches::order::{ClaimedTwice, Level, Order, UNCLAIMED, Wait};
 
 use crate::release::StageRecord;
 
 /// The stages of a revision with these `objects`, the release of which is in `namespace`: one without a name where the resource
 /// or its watch only wants that it is waited for, none where it is not.
+///
+/// # Errors
+/// Two stages claim an object.
 pub(crate) fn stages_of(
     order: &Order,
     asked: Option<WaitControl>,
     objects: &[RenderedObject],
     namespace: &str,
-) -> Vec<StageRecord> {
+) -> Result<Vec<StageRecord>, Box<ClaimedTwice>> {
     let wait = order.wait(asked);
     if order.stages.is_empty() {
         let whole = |wait| stage("", objects.len(), wait);
-        return wait.map(whole).into_iter().collect();
+        return Ok(wait.map(whole).into_iter().collect());
     }
     let wait = wait.or(order.wait).unwrap_or_default();
     let mut unclaimed = stage(UNCLAIMED, 0, wait);
@@ -33,14 +36,33 @@ pub(crate) fn stages_of(
         })
         .collect();
     for (place, object) in objects.iter().enumerate() {
-        let claimed = order.stage_of(object, namespace);
+        let claimed = order.stage_of(object, namespace)?;
         let claimed = claimed.and_then(|stage| stages.get_mut(stage));
         claimed.unwrap_or(&mut unclaimed).objects.push(place);
     }
     if !unclaimed.objects.is_empty() {
         stages.insert(0, unclaimed);
     }
-    stages
+    Ok(stages)
+}
+
+/// The same where the chart's own annotations say the stages. One alone is no order.
+pub(crate) fn stages_of_levels(
+    order: &Order,
+    asked: Option<WaitControl>,
+    levels: Vec<Level>,
+) -> Vec<StageRecord> {
+    let wait = order.wait(asked);
+    if levels.len() < 2 {
+        let objects = levels.iter().map(|(_, objects)| objects.len()).sum();
+        return wait.map(|wait| stage("", objects, wait)).into_iter().collect();
+    }
+    let wait = wait.or(order.wait).unwrap_or_default();
+    let stages = levels.into_iter().map(|(name, objects)| StageRecord {
+        objects,
+        ..stage(&name, 0, wait)
+    });
+    stages.collect()
 }
 
 fn stage(name: &str, objects: usize, wait: Wait) -> StageRecord {
@@ -51,6 +73,27 @@ fn stage(name: &str, objects: usize, wait: Wait) -> StageRecord {
         jobs: wait.jobs,
         ..StageRecord::default()
     }
+}
+
+/// What each stage with a name is, for people: `database: 2 objects, 300s to become ready`.
+pub(crate) fn told_stages(stages: &[StageRecord]) -> Vec<String> {
+    let named = stages.iter().filter(|stage| !stage.name.is_empty());
+    let told = named.map(|stage| {
+        let objects = match stage.objects.len() {
+            1 => "1 object".to_owned(),
+            count => format!("{count} objects"),
+        };
+        let approval = if stage.approve {
+            ", when somebody approves it"
+        } else {
+            ""
+        };
+        format!(
+            "{}: {objects}, {}s to become ready{approval}",
+            stage.name, stage.timeout
+        )
+    });
+    told.collect()
 }
 
 /// The objects of a manifest, one part for each stage, in the order of the manifest within that. What no stage has is in the
@@ -114,6 +157,7 @@ mod tests {
             objects: vec![target],
             timeout: None,
             approve: false,
+            line: 7,
         }
     }
 
@@ -128,7 +172,7 @@ mod tests {
     fn a_revision_that_only_waits_is_one_stage() {
         let objects = [object("Service", "a"), object("Secret", "b")];
         let mut order = Order::default();
-        let stages = |order: &Order, asked| stages_of(order, asked, &objects, "shop");
+        let stages = |order: &Order, asked| stages_of(order, asked, &objects, "shop").unwrap();
         assert_eq!(stages(&order, None), []);
         let asked = Some(WaitControl::AtMost(Duration::from_secs(7)));
         assert_eq!(shown(&stages(&order, asked)), [("", vec![0, 1], 7)]);
@@ -138,15 +182,43 @@ mod tests {
     }
 
     #[test]
-    fn what_no_stage_claims_comes_first_and_the_first_that_claims_has_it() {
+    fn annotations_that_say_one_stage_say_no_order() {
+        let level = |name: &str, objects: &[usize]| (name.to_owned(), objects.to_vec());
+        let order = Order::default();
+        assert_eq!(stages_of_levels(&order, None, vec![level("wave-0", &[0, 1])]), []);
+        let stages = stages_of_levels(&order, None, vec![level("wave--1", &[1]), level("wave-0", &[0])]);
+        assert_eq!(
+            shown(&stages),
+            [("wave--1", vec![1], 300), ("wave-0", vec![0], 300)]
+        );
+        assert_eq!(told_stages(&stages)[0], "wave--1: 1 object, 300s to become ready");
+    }
+
+    #[test]
+    fn an_object_that_two_stages_claim_is_named() {
+        let order = Order {
+            stages: vec![named("web", "Service|Pod"), named("all", ".*")],
+            ..Order::default()
+        };
+        let error = stages_of(&order, None, &[object("Pod", "p")], "shop").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "stages web (line 7 of watches.yaml) and all (line 7) both claim Pod shop/p"
+        );
+        assert!(stages_of(&order, None, &[object("Secret", "s")], "shop").is_ok());
+    }
+
+    #[test]
+    fn what_no_stage_claims_comes_first() {
         let order = Order {
             wait: None,
+            convention: None,
             stages: vec![
                 Stage {
                     timeout: Some(Duration::from_secs(9)),
                     ..named("web", "Service|Pod")
                 },
-                named("all", "Pod|Secret"),
+                named("all", "Secret"),
                 named("none", "Job"),
             ],
         };
@@ -156,7 +228,7 @@ mod tests {
             object("Pod", "p"),
             object("Service", "v"),
         ];
-        let stages = stages_of(&order, None, &objects, "shop");
+        let stages = stages_of(&order, None, &objects, "shop").unwrap();
         assert_eq!(
             shown(&stages),
             [
@@ -172,7 +244,7 @@ mod tests {
             .map(|part| part.iter().map(|object| object.name.as_str()).collect())
             .collect();
         assert_eq!(names, [vec!["c"], vec!["p", "v"], vec!["s"], vec![]]);
-        let all_claimed = stages_of(&order, None, &objects[2..], "shop");
+        let all_claimed = stages_of(&order, None, &objects[2..], "shop").unwrap();
         assert_eq!(all_claimed[0].name, "web");
     }
 

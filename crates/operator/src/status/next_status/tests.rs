@@ -254,6 +254,7 @@ fn a_resource_of_which_nothing_is_known_is_not_ready_while_it_is_held() {
     let dry_run = ReleaseReport::DryRun(DryRunStatus {
         summary: "would be installed".to_owned(),
         hooks: Vec::new(),
+        stages: Vec::new(),
         objects: Vec::new(),
     });
     check(std::slice::from_ref(&dry_run), &["Ready=False DryRun"]);

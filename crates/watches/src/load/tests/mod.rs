@@ -586,7 +586,11 @@ fn check_order(fields: &str, expect: &Expect) {
     match Watches::load(&file, &Environment::default()) {
         Ok(watches) => {
             let order = &watches.iter().next().unwrap().order;
-            let _ = writeln!(said, "{:?}", order.wait);
+            let _ = write!(said, "{:?}", order.wait);
+            if let Some(convention) = order.convention {
+                let _ = write!(said, " {convention:?}");
+            }
+            said.push('\n');
             for stage in &order.stages {
                 let (name, targets) = (&stage.name, stage.objects.len());
                 let _ = writeln!(
@@ -675,6 +679,23 @@ fn stages_have_names_and_objects() {
             DIR/watches.yaml:12:49: [0].stages[5].timeout: `soon` is not a duration such as `30s`, `1m30s` or `2h`
             DIR/watches.yaml:12:64: [0].stages[5].approve: expected true or false, found the number `3`
             DIR/watches.yaml:13:5: [0].stages[6]: expected a map, found the text `jobs`
+        "]],
+    );
+}
+
+#[test]
+fn an_order_is_said_once_and_in_known_words() {
+    check_order(
+        "  order: argocd\n",
+        &expect![[r"
+            None ArgoCd
+        "]],
+    );
+    check_order(
+        "  order: flux\n  stages:\n  - {name: web, objects: [{kind: Deployment}]}\n",
+        &expect![[r"
+            DIR/watches.yaml:5:10: [0].order: the order is said by `stages` already
+            DIR/watches.yaml:5:10: [0].order: `flux` is none of `helm`, `argocd`, `nelm`
         "]],
     );
 }

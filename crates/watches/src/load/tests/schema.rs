@@ -88,6 +88,7 @@ const EVERYTHING: &str = r#"
     kinds: {allow: [Service, PersistentVolumeClaim], deny: [DaemonSet]}
     lookup: release
   dryRunOption: server
+- {version: v1, kind: Waves, chart: DIR/web, order: argocd}
 - group: example.com
   version: v1
   kind: Run
@@ -267,6 +268,7 @@ fn what_the_loader_refuses_is_refused() {
         entry(json!({"postRender": [{"target": {}, "patch": [{"op": "ad", "path": "/a"}]}]})),
         entry(json!({"overrides": ["a"]})),
         entry(json!({"wait": "yes"})),
+        entry(json!({"order": "flux"})),
         entry(json!({"stages": [{"name": "a"}]})),
         entry(json!({"stages": [{"name": "a", "objects": [{}]}]})),
         entry(json!({"stages": [{"name": "unclaimed", "objects": [{"kind": "A"}]}]})),

@@ -152,7 +152,7 @@ fn a_role_has_no_use_for_what_is_about_charts() {
     let folder = project(&[("role/tasks/main.yml", "")]);
     let text = "- version: v1\n  kind: Web\n  role: DIR/role\n  valueFiles: [a.yaml]\n  Overrides: {a: b}\n  postRender: []\n  wait: {}\n  \
                 stages: []\n  healthChecks: []\n  expandClaims: true\n  dependsOn: []\n  \
-                valuesFrom: []\n  test: {}\n";
+                valuesFrom: []\n  test: {}\n  order: helm\n";
     let file = folder.path().join("watches.yaml");
     fs::write(&file, text.replace("DIR", folder.path().to_str().unwrap())).unwrap();
     let error = Watches::load(&file, &Environment::default()).unwrap_err();
@@ -167,7 +167,8 @@ fn a_role_has_no_use_for_what_is_about_charts() {
         DIR/watches.yaml:10:3: [0].expandClaims: is for entries with a chart
         DIR/watches.yaml:11:3: [0].dependsOn: is for entries with a chart
         DIR/watches.yaml:12:3: [0].valuesFrom: is for entries with a chart
-        DIR/watches.yaml:13:3: [0].test: is for entries with a chart"]]
+        DIR/watches.yaml:13:3: [0].test: is for entries with a chart
+        DIR/watches.yaml:14:3: [0].order: is for entries with a chart"]]
     .assert_eq(&said);
     assert_eq!(error.hint().as_deref(), Some("`vars` are variables of each run"));
 }

@@ -1,7 +1,8 @@
 //! `check`: what is wrong with a project, without a cluster.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+mod patches;
+mod stages;
+
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,9 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use steersman_chart::{Capabilities, KubeVersion, Rendered};
+use steersman_chart::{Capabilities, KubeVersion};
 use steersman_cluster::permissions::references;
-use steersman_model::{Environment, chain};
+use steersman_model::Environment;
 use steersman_project::check::{
     AnsibleWatched, Deployed, Finding, Manifests, Project, Severity, Watched, check, required_collections,
 };
@@ -21,6 +22,9 @@ use steersman_project::tasks::{Search, TaskSurvey};
 use steersman_project::{CustomKind, Scope};
 use steersman_watches::world::SystemWorld;
 use steersman_watches::{AnsibleWatch, Watch, Watches, WatchesError};
+
+use patches::Patching;
+use stages::Staging;
 
 use super::Failure;
 use super::ansible::{self, Ansible};
@@ -36,7 +40,7 @@ Examples:
   steersman check --kube-version 1.38 --strict
 
 What is checked:
-  watches.yaml       every field, and what it names; `postRender` on what charts render
+  watches.yaml       every field, and what it names; `postRender` and `stages` on renderings
   charts             dependencies, lint, rendering with the defaults and with each sample
   definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the
                      chart's defaults
@@ -136,7 +140,7 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
     let search = ansible::search(environment);
     let of_ansible = watches.ansible().iter();
     let of_ansible: Vec<AnsibleWatched> = of_ansible.map(|watch| ansible_watched(watch, &search)).collect();
-    let patching = Patching::new(&watches);
+    let (patching, staging) = (Patching::new(&watches), Staging::new(&watches));
     let begun = Instant::now();
     let project = Project {
         watches: &entries,
@@ -148,11 +152,16 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
             .map(|(file, objects)| Deployed { file, objects }),
         kube_version: &kube_version,
         world: &SystemWorld,
-        post_render: Some(&|watched: &Watched, rendered| patching.apply(watched, rendered)),
+        post_render: Some(&|watched: &Watched, rendered| {
+            let rendered = patching.apply(watched, rendered)?;
+            staging.look_at(watched, &rendered)?;
+            Ok(rendered)
+        }),
         expired: Some(&|| begun.elapsed() > RENDERED_WITHIN),
     };
     findings.extend(check(&project, file));
     findings.extend(patching.unused(file));
+    findings.extend(staging.findings(file));
     if !of_ansible.is_empty() {
         ask_ansible(&of_ansible, file, &search, environment, &mut findings)?;
     }
@@ -202,62 +211,6 @@ fn ask_ansible(
         });
     }
     Ok(())
-}
-
-/// The patches of watches.yaml on what the charts render here, and which of them were for an object.
-struct Patching<'a> {
-    watches: &'a Watches,
-    /// By the lines of their entries; entries of which nothing was rendered are not there.
-    used: RefCell<BTreeMap<u32, BTreeSet<usize>>>,
-}
-
-impl<'a> Patching<'a> {
-    fn new(watches: &'a Watches) -> Self {
-        Self {
-            watches,
-            used: RefCell::default(),
-        }
-    }
-
-    fn apply(&self, watched: &Watched, rendered: Rendered) -> Result<Rendered, String> {
-        let mut entries = self.watches.iter();
-        let Some(watch) = entries.find(|watch| watch.line == watched.line) else {
-            return Ok(rendered);
-        };
-        let namespace = watched.release_namespace.as_deref().unwrap_or("default");
-        let patched = watch.post_render.apply(rendered, namespace);
-        let patched = patched.map_err(|error| chain(&error))?;
-        self.used
-            .borrow_mut()
-            .entry(watch.line)
-            .or_default()
-            .extend(patched.used);
-        Ok(patched.rendered)
-    }
-
-    /// The patches that were for no object of any rendering.
-    fn unused(self, file: &str) -> Vec<Finding> {
-        let used = self.used.into_inner();
-        let mut findings = Vec::new();
-        for watch in self.watches {
-            let Some(used) = used.get(&watch.line) else {
-                continue;
-            };
-            let patches = watch.post_render.patches().iter().enumerate();
-            for (_, patch) in patches.filter(|(index, _)| !used.contains(index)) {
-                let message =
-                    "its target is no object of what the chart renders with the defaults and the samples";
-                findings.push(Finding {
-                    file: file.to_owned(),
-                    line: patch.line,
-                    severity: Severity::Warning,
-                    message: keyed(&patch.key, message),
-                    hint: None,
-                });
-            }
-        }
-        findings
-    }
 }
 
 fn ansible_watched(watch: &AnsibleWatch, search: &Search) -> AnsibleWatched {
