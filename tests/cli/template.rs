@@ -219,3 +219,49 @@ fn what_there_is_of_a_chart_that_fails_is_shown_for_debugging() {
         ended.stdout
     );
 }
+
+#[test]
+fn an_entry_renders_a_resource_as_the_operator_does() {
+    let project = Project::new();
+    project.write("web/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}");
+    let chart = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}\n  namespace: {{ .Release.Namespace }}\n  \
+                 annotations: {helm.sh/depends-on/resource-groups: '[\"a\"]'}\ndata: {{ .Values | toJson }}\n";
+    project.write("web/templates/map.yaml", chart);
+    project.write("low.yaml", "{a: file, b: file, c: file}\n");
+    project.write(
+        "watches.yaml",
+        "- group: example.com\n  version: v1\n  kind: Web\n  chart: web\n  order: helm\n  valueFiles: [low.yaml]\n  overrides: {c: \
+         entry}\n  postRender:\n  - {target: {}, merge: {metadata: {labels: {team: shop}}}}\n",
+    );
+    let resource =
+        "apiVersion: example.com/v1\nkind: Web\nmetadata: {name: site, namespace: shop}\nspec: {b: spec}\n";
+    project.write("site.yaml", resource);
+    let ended = project.run(&["template", "--watch", "Web", "-f", "site.yaml"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let expect = "---\n# Source: web/templates/map.yaml\napiVersion: v1\ndata:\n  a: file\n  b: spec\n  c: entry\nkind: \
+                  ConfigMap\nmetadata:\n  labels:\n    team: shop\n  name: site\n  namespace: shop\n";
+    assert_eq!(ended.stdout, expect);
+    for (arguments, message) in [
+        (
+            ["--watch", "Site", "-f", "site.yaml"].as_slice(),
+            "no entry with a chart is for Site",
+        ),
+        (&["--watch", "Web"], "-f is to have one Web, and has 0 documents"),
+        (
+            &["--watch", "Web", "-f", "low.yaml"],
+            "the resource in -f is not a Web in example.com/v1",
+        ),
+        (
+            &["--watch", "Web", "-f", "site.yaml", "--set", "a=b"],
+            "with --watch there is no --set",
+        ),
+        (
+            &["a", "web", "--watch", "Web", "-f", "site.yaml"],
+            "the entry names the chart",
+        ),
+    ] {
+        let ended = project.run(&[&["template"], arguments].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(message), "{}", ended.stderr);
+    }
+}

@@ -14,7 +14,7 @@ use steersman_operator::dependents::Interests;
 use steersman_operator::reconcile::{DryRun, ReconcileError, ReconcileSettings, Reconciler, Shared};
 use steersman_operator::release::Signer;
 use steersman_watches::Watches;
-pub(super) use subject::Subject;
+pub(super) use subject::{Subject, read_files};
 use tokio_util::sync::CancellationToken;
 
 use super::Failure;
@@ -68,7 +68,7 @@ fn diff_all(arguments: Args, environment: &Environment) -> Result<bool, Failure>
         ));
     }
     let watches = Watches::load(&arguments.watches_file, environment)?;
-    let documents = subject::read_files(&arguments.files)?;
+    let documents = read_files(&arguments.files)?;
     let style = Style::of(&io::stdout(), environment);
     block_on(async {
         let cluster = arguments.cluster.connect(environment).await?;

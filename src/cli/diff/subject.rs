@@ -159,7 +159,7 @@ fn not_watched(watches: &Watches, api: &ApiKind) -> Failure {
 }
 
 /// The documents of all files.
-pub(super) fn read_files(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
+pub(in crate::cli) fn read_files(files: &[PathBuf]) -> Result<Vec<Value>, Failure> {
     let mut documents = Vec::new();
     for file in files {
         let text = read_file(file).with_context(|| format!("failed to read `{}`", file.display()));

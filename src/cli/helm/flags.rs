@@ -89,6 +89,18 @@ pub(in crate::cli) struct ValueFlags {
 }
 
 impl ValueFlags {
+    /// The files, if nothing is set besides.
+    pub(in crate::cli) fn files_alone(&self) -> Option<&[String]> {
+        let sets = [
+            &self.set,
+            &self.set_string,
+            &self.set_file,
+            &self.set_json,
+            &self.set_literal,
+        ];
+        sets.into_iter().all(Vec::is_empty).then_some(&self.values)
+    }
+
     /// The sources in the order in which they override each other.
     pub(in crate::cli) fn sources(&self) -> ValueSources {
         ValueSources {

@@ -37,7 +37,7 @@ pub(super) fn warn_of_flags(arguments: &Args) {
 /// Refuses flags that contradict each other, and those that cannot be obeyed here.
 pub(super) fn check_flags(arguments: &Args) -> Result<(), Failure> {
     helm::check_count(
-        !arguments.name_and_chart.is_empty(),
+        !arguments.name_and_chart.is_empty() || arguments.watching.watch.is_some(),
         "template",
         "requires at least 1 argument",
         "[NAME] [CHART]",

@@ -1,5 +1,6 @@
 //! The flags of `template`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::super::helm::values::duration;
@@ -16,7 +17,10 @@ Examples:
 
   # A chart of a registry, and one of a repository
   steersman template my-release oci://registry.example.com/charts/web --version 1.2.3
-  steersman template my-release web --repo https://charts.example.com";
+  steersman template my-release web --repo https://charts.example.com
+
+  # What the operator renders for a resource: with values and patches of its entry in watches.yaml
+  steersman template --watch VisitorsSite -f site.yaml";
 
 /// What `template` takes: the flags of `helm template`.
 #[derive(Debug, clap::Args)]
@@ -30,6 +34,8 @@ pub(in crate::cli) struct Args {
     pub(super) release: ReleaseFlags,
     #[command(flatten)]
     pub(super) values: ValueFlags,
+    #[command(flatten)]
+    pub(super) watching: WatchFlags,
     #[command(flatten)]
     pub(super) rendering: RenderingFlags,
     #[command(flatten)]
@@ -55,6 +61,23 @@ pub(super) struct ReleaseFlags {
     /// Set .Release.IsUpgrade instead of .Release.IsInstall
     #[arg(long)]
     pub(super) is_upgrade: bool,
+}
+
+/// What the operator renders.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "As the operator")]
+pub(super) struct WatchFlags {
+    /// Render what the entry of watches.yaml for this kind says, for the resource in -f; KIND.GROUP where there are several
+    #[arg(long, value_name = "KIND")]
+    pub(super) watch: Option<String>,
+    /// The file with the entry
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "./watches.yaml",
+        requires = "watch"
+    )]
+    pub(super) watches_file: PathBuf,
 }
 
 /// How the chart is rendered.

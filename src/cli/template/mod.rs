@@ -4,6 +4,7 @@ mod checks;
 mod files;
 mod flags;
 mod server;
+mod watched;
 
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +23,9 @@ use steersman_chart::{
 use steersman_model::Environment;
 use steersman_registry::Located;
 use steersman_registry::dependency::Manager;
+use steersman_watches::Watch;
 use steersman_watches::world::{RENDER_TIMEOUT, ResolvingWorld, SystemWorld};
+use watched::{Watched, as_taken};
 
 use super::Failure;
 use super::helm::{self, Settings, print};
@@ -42,8 +45,18 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     let extra = arguments.rendering.api_versions.iter().cloned();
     capabilities.api_versions.0.extend(extra);
     let asks_server = asks_server(&arguments)?;
-    let (release, chart) = name_and_chart(&arguments)?;
-    let (chart, values) = load(&chart, &arguments, &settings, environment)?;
+    let watched = Watched::read(&arguments, environment)?;
+    let (release, chart, values) = if let Some(watched) = &watched {
+        (
+            watched.name.clone(),
+            watched.watch.chart.clone(),
+            watched.values.clone(),
+        )
+    } else {
+        let (release, chart) = name_and_chart(&arguments)?;
+        let (chart, values) = load(&chart, &arguments, &settings, environment)?;
+        (release, chart, values)
+    };
     let server = asks_server
         .then(|| Server::connect(&settings, environment))
         .transpose()?;
@@ -53,7 +66,10 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     check_name(&release).map_err(|error| refused_name(&error))?;
     let release = ReleaseInfo {
         name: release,
-        namespace: settings.namespace(environment),
+        namespace: watched
+            .as_ref()
+            .and_then(|watched| watched.namespace.clone())
+            .unwrap_or_else(|| settings.namespace(environment)),
         revision: 1,
         operation: if arguments.release.is_upgrade {
             Operation::Upgrade
@@ -69,6 +85,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
         release: &release,
         capabilities: &capabilities,
         server: server.as_ref(),
+        watch: watched.as_ref().map(|watched| &watched.watch),
     };
     rendering.show()
 }
@@ -83,6 +100,8 @@ struct Rendering<'a> {
     capabilities: &'a Capabilities,
     /// The cluster that is asked, if one is.
     server: Option<&'a Server>,
+    /// The entry of watches.yaml that says how, if one does.
+    watch: Option<&'a Watch>,
 }
 
 impl Rendering<'_> {
@@ -118,9 +137,10 @@ impl Rendering<'_> {
                 "This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.",
             ));
         }
-        let rendered = match rendered {
-            Ok(rendered) => rendered,
-            Err(error) => return Err(self.failed(error, &input)),
+        let rendered = match (rendered, self.watch) {
+            (Ok(rendered), Some(watch)) => as_taken(watch, rendered, &self.release.namespace)?,
+            (Ok(rendered), None) => rendered,
+            (Err(error), _) => return Err(self.failed(error, &input)),
         };
         let installing = &self.arguments.installing;
         check_labels(&installing.labels)?;
