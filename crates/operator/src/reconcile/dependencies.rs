@@ -208,7 +208,7 @@ impl Dependencies<'_> {
         let discovery = &self.renderer.discovery;
         let served = discovery.served_with([&api]).await?;
         let Some(resource) = served.resource(&api).cloned() else {
-            self.admit(session, &reference.id())?;
+            self.admit(session, reference.id())?;
             let why = format!("the API server does not serve {}", api.api_version());
             return Ok(Err(Missed {
                 id: reference.id(),
@@ -218,18 +218,14 @@ impl Dependencies<'_> {
             }));
         };
         let id = reference.within(resource.namespaced);
-        self.admit(session, &id)?;
+        self.admit(session, id.clone())?;
         let objects: Api<DynamicObject> =
             resource.objects(&self.renderer.client, Some(reference.namespace.as_str()));
         let found = objects.get_opt(&reference.name).await;
         let found = found.map_err(RequestError::from);
-        let account = self.settings.service_account.clone();
         let judged = |version| Judged {
             target: Target {
-                account: account.map(|name| steersman_cluster::client::ServiceAccount {
-                    namespace: session.owner.release_namespace.clone(),
-                    name,
-                }),
+                account: self.settings.account(&session.owner),
                 reference: reference.clone(),
             },
             resource: resource.clone(),
@@ -261,16 +257,8 @@ impl Dependencies<'_> {
         })
     }
 
-    fn admit(&self, session: &Session, id: &ObjectId) -> Result<(), ReconcileError> {
-        let Some(confinement) = &self.settings.confinement else {
-            return Ok(());
-        };
-        let admitted = confinement.admit(id, &session.owner.release_namespace);
-        admitted.map_err(|source| ReconcileError::OutOfBounds {
-            origin: "dependsOn".to_owned(),
-            id: Box::new(id.clone()),
-            source,
-        })
+    fn admit(&self, session: &Session, id: ObjectId) -> Result<(), ReconcileError> {
+        self.settings.admit_reference("dependsOn", &session.owner, id)
     }
 }
 

@@ -67,7 +67,6 @@ pub(crate) use session::ORPHAN_FINALIZER;
 use session::Session;
 pub use settings::{ReconcileSettings, Shared};
 pub use state::{Action, Cause, LastRevision, Observed, Others, ReleaseState};
-use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ObjectId, chain};
 pub use tests_due::TestState;
@@ -220,19 +219,10 @@ impl Reconciler {
         self.shared.references.forget(uid);
     }
 
-    /// As whom the release of a session is rendered, applied and deleted; `None` for the operator itself.
-    fn account(&self, session: &Session) -> Option<ServiceAccount> {
-        let name = self.settings.service_account.clone()?;
-        Some(ServiceAccount {
-            namespace: session.owner.release_namespace.clone(),
-            name,
-        })
-    }
-
     /// The same as the account of a session's release, where it has one. What is the operator's own work stays its own:
     /// the resource's status and finalizer, revisions, events, watches.
     fn acting_for(&self, session: &Session) -> Option<Box<Self>> {
-        let client = self.account(session)?.client(&self.shared.client);
+        let client = self.settings.account(&session.owner)?.client(&self.shared.client);
         let mut acting = self.clone();
         acting.executor.applier = self.shared.applier.with_client(client.clone());
         acting.renderer.client = client;

@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::core::Selector;
 use steersman_chart::Chart;
+use steersman_cluster::Owner;
+use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Discovery;
 use steersman_model::ObjectId;
 use steersman_watches::drift::DriftDetection;
@@ -20,6 +22,7 @@ use steersman_watches::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::error::ReconcileError;
 use crate::apply::{Applier, ClaimPolicy};
 use crate::budget::Budget;
 use crate::dependents::{Dependents, Interests};
@@ -152,6 +155,36 @@ pub struct ReconcileSettings {
 }
 
 impl ReconcileSettings {
+    /// As whom the release of a resource is rendered, applied and deleted; `None` for the operator itself.
+    pub(super) fn account(&self, owner: &Owner) -> Option<ServiceAccount> {
+        let name = self.service_account.clone()?;
+        Some(ServiceAccount {
+            namespace: owner.release_namespace.clone(),
+            name,
+        })
+    }
+
+    /// Whether a resource may refer to an object, as `field` of the entry has it do.
+    ///
+    /// # Errors
+    /// It is out of the bounds of the watch.
+    pub(super) fn admit_reference(
+        &self,
+        field: &str,
+        owner: &Owner,
+        id: ObjectId,
+    ) -> Result<(), ReconcileError> {
+        let Some(confinement) = &self.confinement else {
+            return Ok(());
+        };
+        let admitted = confinement.admit(&id, &owner.release_namespace);
+        admitted.map_err(|source| ReconcileError::OutOfBounds {
+            origin: field.to_owned(),
+            id: Box::new(id),
+            source,
+        })
+    }
+
     /// Whether it is known of an object how it is: its kind says so, or the watch has a check for it.
     pub(crate) fn judges(&self, id: &ObjectId) -> bool {
         let mut checks = self.health_checks.iter();

@@ -12,7 +12,6 @@ use kube::core::{ApiResource, GroupVersionKind};
 use steersman_chart::Values;
 use steersman_chart::values::overlay;
 use steersman_cluster::RequestError;
-use steersman_cluster::client::ServiceAccount;
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ApiKind, Digest, Inputs, chain};
 use steersman_watches::controls::VALUES_FROM;
@@ -276,25 +275,12 @@ impl Sources<'_> {
                 index,
                 source: error,
             })?;
-            self.admit(session, &named)?;
+            let owner = &session.owner;
+            let id = reference(&named, &owner.release_namespace).id();
+            self.settings.admit_reference("valuesFrom", owner, id)?;
             Ok((named, source.clone()))
         });
         named.collect()
-    }
-
-    fn admit(&self, session: &Session, named: &NamedSource) -> Result<(), ReconcileError> {
-        let Some(confinement) = &self.settings.confinement else {
-            return Ok(());
-        };
-        let namespace = &session.owner.release_namespace;
-        let id = reference(named, namespace).id();
-        confinement
-            .admit(&id, namespace)
-            .map_err(|source| ReconcileError::OutOfBounds {
-                origin: "valuesFrom".to_owned(),
-                id: Box::new(id),
-                source,
-            })
     }
 
     /// What is known of the sources, if nothing of it has changed since.
@@ -410,11 +396,9 @@ impl Sources<'_> {
     }
 
     fn target(&self, session: &Session, named: &NamedSource) -> Target {
-        let namespace = session.owner.release_namespace.clone();
-        let account = self.settings.service_account.clone();
         Target {
-            reference: reference(named, &namespace),
-            account: account.map(|name| ServiceAccount { namespace, name }),
+            reference: reference(named, &session.owner.release_namespace),
+            account: self.settings.account(&session.owner),
         }
     }
 
