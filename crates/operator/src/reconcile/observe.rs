@@ -131,7 +131,8 @@ impl Observer<'_> {
             }
         }
         if is_unread && self.sources.are_named(session) {
-            usable = self.sources.lay(session, current, cache, is_rendered).await;
+            // What was read a moment ago is compared with what the newest revision is made of.
+            usable = self.sources.lay(session, current, cache, false).await;
         }
         if let Some(known) = &cache.known {
             current.inputs = current.reused_inputs(self.settings, known);
