@@ -13,7 +13,7 @@ use super::session::Session;
 use super::staged::approval_due;
 use super::state::LastRevision;
 use crate::dependents::Dependents;
-use crate::release::{Position, StageRecord, is_passed_over};
+use crate::release::{Position, StageRecord, passed_over};
 use crate::status::{
     AtGate, Awaits, Failure, FailureStage, Health, HealthSummary, Prospect, ReleaseReport, StageState,
     StageStatus,
@@ -154,9 +154,9 @@ impl<'a> GateView<'a> {
 
     /// What the revision has applied of which it is known how it is, and which was not passed over.
     fn judged(&self) -> impl Iterator<Item = &'a ObjectId> {
-        let (settings, stages) = (self.settings, &self.known.stages);
+        let (settings, passed) = (self.settings, passed_over(&self.known.stages));
         let applied = self.known.applied_by_last();
-        applied.filter(|id| settings.judges(id) && !is_passed_over(stages, id))
+        applied.filter(move |id| settings.judges(id) && !passed.contains(id))
     }
 
     /// How the objects are that the revision has applied, as it is shown.

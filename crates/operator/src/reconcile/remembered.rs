@@ -88,7 +88,10 @@ impl KnownRelease {
     fn weight(&self) -> usize {
         let objects = self.objects.keys().chain(self.later.keys());
         let objects = objects.map(weight_of_id).sum::<usize>();
-        let stages = self.stages.iter().map(|stage| ENTRY + stage.name.len());
+        let stages = self.stages.iter().map(|stage| {
+            let passed = stage.passed.iter().map(weight_of_id).sum::<usize>();
+            ENTRY + stage.name.len() + passed
+        });
         objects + stages.sum::<usize>() + weight_of_lookups(&self.lookups)
     }
 }
@@ -277,6 +280,15 @@ mod tests {
             ..KnownRelease::default()
         };
         assert!(staged.weight() >= nothing + 10 * ENTRY);
+        let passed = StageRecord {
+            passed: (0..100).map(id).collect(),
+            ..StageRecord::default()
+        };
+        let passed_over = KnownRelease {
+            stages: vec![passed],
+            ..KnownRelease::default()
+        };
+        assert!(passed_over.weight() >= nothing + 101 * ENTRY);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
 use crate::apply::{ApplyOptions, ClaimNotes};
-use crate::release::{Journal, StageRecord, has_begun, is_passed_over};
+use crate::release::{Journal, StageRecord, has_begun, passed_over};
 use crate::status::EventReason;
 use crate::telemetry::step;
 
@@ -119,7 +119,8 @@ impl<'a> Staged<'a> {
                 .await?;
             changes.extend(applied);
         }
-        let counts = changes.keys().filter(|id| !is_passed_over(&self.stages, id));
+        let passed = passed_over(&self.stages);
+        let counts = changes.keys().filter(|id| !passed.contains(id));
         let unready = self.unready(counts, stage.jobs).await?;
         let now = (self.executor.recorder.now)();
         if self.gate(journal).state(&unready, now) != GateState::Open {

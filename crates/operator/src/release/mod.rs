@@ -33,7 +33,7 @@ pub use policy::ReleasePolicy;
 pub(crate) use record::never_run;
 pub use record::{ChartRecord, HookRecord, InfoRecord, ReleaseRecord};
 pub use signature::{Signable, Signature, SignedContent, Signer, SignerError, SigningKeys, feed_field};
-pub use stage::{Position, StageRecord, has_begun, is_passed_over};
+pub use stage::{Position, StageRecord, has_begun, passed_over};
 pub use stored::{
     FinishedHook, RecordOwner, Snapshot, SnapshotObject, Stored, StoredSource, TestOutcome, TestRecord,
     Verdict,

@@ -1,5 +1,6 @@
 //! The stages of a revision, and how far it has come with them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -83,9 +84,9 @@ pub fn has_begun(stages: &[StageRecord]) -> bool {
     !stages.is_empty() && Position::of(stages) != Position::Before(0)
 }
 
-/// Whether one of these stages was begun behind without this object being ready: no later one waits for it.
-pub fn is_passed_over(stages: &[StageRecord], id: &ObjectId) -> bool {
-    stages.iter().any(|stage| stage.passed.contains(id))
+/// What was not ready as these stages were passed over: no later one waits for it.
+pub fn passed_over(stages: &[StageRecord]) -> BTreeSet<&ObjectId> {
+    stages.iter().flat_map(|stage| &stage.passed).collect()
 }
 
 impl StageRecord {
