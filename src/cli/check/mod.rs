@@ -153,8 +153,11 @@ fn findings(arguments: &Args, environment: &Environment) -> Result<Vec<Finding>,
         kube_version: &kube_version,
         world: &SystemWorld,
         post_render: Some(&|watched: &Watched, rendered| {
-            let rendered = patching.apply(watched, rendered)?;
-            staging.look_at(watched, &rendered)?;
+            let Some(watch) = watches.iter().find(|watch| watch.line == watched.line) else {
+                return Ok(rendered);
+            };
+            let rendered = patching.apply(watch, rendered)?;
+            staging.look_at(watch, &rendered)?;
             Ok(rendered)
         }),
         expired: Some(&|| begun.elapsed() > RENDERED_WITHIN),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use steersman_chart::Rendered;
 use steersman_model::chain;
-use steersman_project::check::{Finding, Severity, Watched};
-use steersman_watches::Watches;
+use steersman_project::check::{Finding, Severity};
+use steersman_watches::{Watch, Watches};
 
 use super::keyed;
 
@@ -25,12 +25,8 @@ impl<'a> Patching<'a> {
         }
     }
 
-    pub(super) fn apply(&self, watched: &Watched, rendered: Rendered) -> Result<Rendered, String> {
-        let mut entries = self.watches.iter();
-        let Some(watch) = entries.find(|watch| watch.line == watched.line) else {
-            return Ok(rendered);
-        };
-        let namespace = watched.release_namespace.as_deref().unwrap_or("default");
+    pub(super) fn apply(&self, watch: &Watch, rendered: Rendered) -> Result<Rendered, String> {
+        let namespace = watch.release_namespace.as_deref().unwrap_or("default");
         let patched = watch.post_render.apply(rendered, namespace);
         let patched = patched.map_err(|error| chain(&error))?;
         self.used

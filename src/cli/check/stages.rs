@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use steersman_chart::Rendered;
 use steersman_model::{RenderedObject, objects_of_text};
-use steersman_project::check::{Finding, Severity, Watched};
+use steersman_project::check::{Finding, Severity};
 use steersman_watches::order::Order;
 use steersman_watches::{Watch, Watches};
 
@@ -37,11 +37,7 @@ impl<'a> Staging<'a> {
     ///
     /// # Errors
     /// Two stages claim one object, or annotations say no order, so that the operator would refuse to apply them.
-    pub(super) fn look_at(&self, watched: &Watched, rendered: &Rendered) -> Result<(), String> {
-        let mut entries = self.watches.iter();
-        let Some(watch) = entries.find(|watch| watch.line == watched.line) else {
-            return Ok(());
-        };
+    pub(super) fn look_at(&self, watch: &Watch, rendered: &Rendered) -> Result<(), String> {
         // What is no object is said of the chart.
         let objects = rendered.manifests.iter();
         let objects = objects.flat_map(|one| objects_of_text(&one.source, &one.text).unwrap_or_default());
@@ -52,7 +48,7 @@ impl<'a> Staging<'a> {
         if watch.order.stages.is_empty() {
             return Ok(());
         }
-        let namespace = watched.release_namespace.as_deref().unwrap_or("default");
+        let namespace = watch.release_namespace.as_deref().unwrap_or("default");
         let mut staged = Vec::new();
         for object in objects {
             let stage = watch.order.stage_of(&object, namespace);
