@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow};
 use kube::Client;
-use kube::api::{Api, DynamicObject};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use serde_json::json;
 use steersman_cluster::RequestError;
 use steersman_cluster::client::{Overrides, Target};
 use steersman_cluster::discovery::{Discovery, Resource, Served};
-use steersman_model::{ApiKind, Environment, chain};
+use steersman_model::{ApiKind, Environment, FIELD_MANAGER, chain};
 
 use super::Failure;
 
@@ -114,6 +115,27 @@ impl Cluster {
                 ))
             }
         }
+    }
+
+    /// Gives a resource, as it was read, an annotation. Another one of its name gets none.
+    pub(super) async fn annotate(
+        &self,
+        resource: &Resource,
+        object: &DynamicObject,
+        annotation: &str,
+        value: &str,
+    ) -> Result<(), RequestError> {
+        let metadata = &object.metadata;
+        let patch = json!({"metadata": {"uid": metadata.uid, "annotations": {(annotation): value}}});
+        let parameters = PatchParams {
+            field_manager: Some(FIELD_MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
+        let api = self.api(resource, metadata.namespace.as_deref());
+        let name = metadata.name.as_deref().unwrap_or_default();
+        api.patch_metadata(name, &parameters, &Patch::Merge(patch))
+            .await?;
+        Ok(())
     }
 
     /// Reads a resource; one that is not there is a failure.

@@ -3,10 +3,9 @@
 use anyhow::anyhow;
 use clap::Subcommand;
 use jiff::Timestamp;
-use kube::api::{DynamicObject, Patch, PatchParams};
-use serde_json::{Value, json};
-use steersman_cluster::RequestError;
-use steersman_model::{Environment, FIELD_MANAGER};
+use kube::api::DynamicObject;
+use serde_json::Value;
+use steersman_model::Environment;
 
 use super::Failure;
 use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
@@ -127,22 +126,9 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
         Word::Retry(_) => format!("{revision}/{stage}/{}", Timestamp::now()),
         Word::Approve(_) | Word::Skip(_) => format!("{revision}/{stage}"),
     };
-    let metadata = &object.metadata;
-    let patch = json!({"metadata": {
-        "uid": metadata.uid, "annotations": {(annotation): value},
-    }});
-    let parameters = PatchParams {
-        field_manager: Some(FIELD_MANAGER.to_owned()),
-        ..PatchParams::default()
-    };
-    let written = cluster
-        .api(&resource, metadata.namespace.as_deref())
-        .patch_metadata(&named.name, &parameters, &Patch::Merge(patch))
-        .await;
-    written.map_err(|error| {
-        let attempt = format!("failed to annotate {} {}", api.kind, named.name);
-        anyhow!(RequestError::from(error)).context(attempt)
-    })?;
+    let written = cluster.annotate(&resource, &object, annotation, &value).await;
+    written
+        .map_err(|error| anyhow!(error).context(format!("failed to annotate {} {}", api.kind, named.name)))?;
     Ok(revision)
 }
 

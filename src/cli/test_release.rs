@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use jiff::Timestamp;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use serde_json::{Value, json};
+use kube::api::{Api, DynamicObject};
+use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_model::{Environment, parse_duration};
 use steersman_watches::controls::TEST;
@@ -80,15 +80,13 @@ fn run(arguments: &Args, environment: &Environment) -> Result<End, Failure> {
         let cluster = arguments.cluster.connect(environment).await?;
         let served = cluster.discovery.served().await.map_err(failed)?;
         let (kind, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
-        cluster.get(&kind, &resource, &named.name).await?;
+        let object = cluster.get(&kind, &resource, &named.name).await?;
         let api = cluster.api(&resource, None);
         let request = Timestamp::now().to_string();
-        let patch = json!({"metadata": {"annotations": {TEST: request}}});
-        let patch = Patch::Merge(&patch);
-        let asked = api.patch(&named.name, &PatchParams::default(), &patch).await;
+        let asked = cluster.annotate(&resource, &object, TEST, &request).await;
         asked.map_err(|error| {
             let asked = format!("failed to ask for the tests of {} {}", kind.kind, named.name);
-            anyhow!(RequestError::from(error)).context(asked)
+            anyhow!(error).context(asked)
         })?;
         let _waiting = begin(format!("the tests of {} {} run", kind.kind, named.name));
         wait(&api, &named.name, &request, Instant::now() + arguments.timeout).await
@@ -164,6 +162,8 @@ fn condition<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
