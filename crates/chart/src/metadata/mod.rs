@@ -192,7 +192,7 @@ impl Metadata {
 
 impl Dependency {
     /// The name under which the parent knows the chart.
-    pub(crate) fn local_name(&self) -> &str {
+    pub fn local_name(&self) -> &str {
         if self.alias.is_empty() {
             &self.name
         } else {

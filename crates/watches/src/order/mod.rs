@@ -2,6 +2,7 @@
 
 mod annotations;
 mod levels;
+mod resource_groups;
 #[cfg(test)]
 mod tests;
 

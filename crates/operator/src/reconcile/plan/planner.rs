@@ -255,22 +255,27 @@ impl Planner<'_> {
         let text = manifest(&rendered);
         let objects = objects_within(&text, allowed)?;
         let (order, asked) = (&self.settings.order, session.controls.wait);
-        let Some(convention) = order.convention else {
+        let stages = match order.convention {
+            Some(convention) => {
+                stages_of_levels(order, asked, convention.stages(&self.settings.chart, &objects)?)
+            }
+            None => stages_of(order, asked, &objects, &session.owner.release_namespace)?,
+        };
+        let Some(convention) = order.convention.filter(|one| one.has_own_annotations()) else {
             return Ok(Rendering {
-                stages: stages_of(order, asked, &objects, &session.owner.release_namespace)?,
                 manifest: text,
                 rendered,
                 objects,
+                stages,
             });
         };
-        let levels = convention.stages(&self.settings.chart, &objects)?;
         let rendered = convention.bare(rendered)?;
         let text = manifest(&rendered);
         Ok(Rendering {
-            stages: stages_of_levels(order, asked, levels),
             objects: objects_within(&text, allowed)?,
             manifest: text,
             rendered,
+            stages,
         })
     }
 }

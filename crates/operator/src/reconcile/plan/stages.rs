@@ -19,12 +19,10 @@ pub(crate) fn stages_of(
     objects: &[RenderedObject],
     namespace: &str,
 ) -> Result<Vec<StageRecord>, Box<ClaimedTwice>> {
-    let wait = order.wait(asked);
     if order.stages.is_empty() {
-        let whole = |wait| stage("", objects.len(), wait);
-        return Ok(wait.map(whole).into_iter().collect());
+        return Ok(whole(order, asked, objects.len()));
     }
-    let wait = wait.or(order.wait).unwrap_or_default();
+    let wait = wait_of_stages(order, asked);
     let mut unclaimed = stage(UNCLAIMED, 0, wait);
     let mut stages: Vec<StageRecord> = order
         .stages
@@ -52,17 +50,27 @@ pub(crate) fn stages_of_levels(
     asked: Option<WaitControl>,
     levels: Vec<Level>,
 ) -> Vec<StageRecord> {
-    let wait = order.wait(asked);
     if levels.len() < 2 {
         let objects = levels.iter().map(|(_, objects)| objects.len()).sum();
-        return wait.map(|wait| stage("", objects, wait)).into_iter().collect();
+        return whole(order, asked, objects);
     }
-    let wait = wait.or(order.wait).unwrap_or_default();
+    let wait = wait_of_stages(order, asked);
     let stages = levels.into_iter().map(|(name, objects)| StageRecord {
         objects,
         ..stage(&name, 0, wait)
     });
     stages.collect()
+}
+
+/// One stage without a name, of all objects, where they are waited for.
+fn whole(order: &Order, asked: Option<WaitControl>, objects: usize) -> Vec<StageRecord> {
+    let wait = order.wait(asked);
+    wait.map(|wait| stage("", objects, wait)).into_iter().collect()
+}
+
+/// How stages are waited for, which they are in any case.
+fn wait_of_stages(order: &Order, asked: Option<WaitControl>) -> Wait {
+    order.wait(asked).or(order.wait).unwrap_or_default()
 }
 
 fn stage(name: &str, objects: usize, wait: Wait) -> StageRecord {
