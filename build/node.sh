@@ -123,21 +123,30 @@ case $(uname -m) in
 esac
 (cd tests/node/site && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false -trimpath -o "$work/site")
 ln "$work/site" "$work/get"
+(cd tests/node/pravega && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false -trimpath -o "$work/pravega")
 
-# image NAME PROGRAM…: an image with the site's program under these names, of which the first starts
+# image OF NAME PROGRAM…: an image with that program under these names, of which the first starts
 image() {
-    local name=$1 first=$2 files=() program
-    shift
+    local of=$1 name=$2 first=$3 files=() program
+    shift 2
     for program in "$@"; do
-        files+=("${program#/}=$work/site")
+        files+=("${program#/}=$work/$of")
     done
     cargo run --locked --quiet --package steersman-image --example files -- \
-        "$work/images/$(basename "${name%:*}").tar" "registry.test/$name" "$platform" "$first" "${files[@]}"
+        "$work/images/${name//[\/:]/-}.tar" "registry.test/$name" "$platform" "$first" "${files[@]}"
 }
-image pause:v1 /usr/bin/pause
-image nginxinc/nginx-unprivileged:1.28-alpine /usr/sbin/nginx
-image library/adminer:5 /usr/bin/php
-image library/mysql:8.4 /usr/sbin/mysqld /usr/bin/mysqladmin
+image site pause:v1 /usr/bin/pause
+image site nginxinc/nginx-unprivileged:1.28-alpine /usr/sbin/nginx
+image site library/adminer:5 /usr/bin/php
+image site library/mysql:8.4 /usr/sbin/mysqld /usr/bin/mysqladmin
+image pravega pravega/zookeeper:0.2.15 /usr/bin/zookeeper
+# Of the version between them, bookies hang.
+image pravega pravega/bookkeeper:0.13.0 /usr/bin/bookie
+image pravega pravega/bookkeeper:0.14.0 /usr/bin/bookie-that-hangs
+image pravega pravega/bookkeeper:0.14.1 /usr/bin/bookie
+for version in 0.13.0 0.14.0 0.14.1; do
+    image pravega "pravega/pravega:$version" /usr/bin/pravega
+done
 
 # Two versions of the operator: the second has another chart.
 program=$(realpath "$BINARY")
@@ -150,6 +159,11 @@ for version in v1 v2; do
         -o "$work/images/operator-$version.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
     [ "$version" = v2 ] || grep -E ' for linux/|program' "$work/build.log"
 done
+# The operator of a release in stages, with less time for the first of them: the test has one that is not ready in time.
+cp -R examples/pravega "$work/stages"
+sed -i 's/timeout: 20m/timeout: 40s/' "$work/stages/watches.yaml"
+(cd "$work/stages" && "$program" build --binary "$program" -t registry.test/pravega:v1 \
+    -o "$work/images/stages.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 # The operator of roles, upon Python and Ansible of this machine.
 build/python-image.sh "$work/python"
 (cd examples/visitors-ansible && "$program" build --binary "$program" --from "oci:$work/python" \

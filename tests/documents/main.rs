@@ -28,6 +28,7 @@ fn documents() -> Vec<String> {
         "docs",
         "benches",
         "examples/handlebars",
+        "examples/pravega",
         "examples/visitors-ansible",
         "helm-charts",
     ] {

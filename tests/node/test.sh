@@ -4,8 +4,8 @@
 # What it proves: the image of `steersman build` runs where `restricted` is enforced, with a ServiceAccount's token and the
 # role of deploy/; pods of its releases really run; an upgrade of the operator, and its death, leave them serving; it comes
 # back and heals what changed meanwhile; and it goes without leaving anything. The same for the site as roles, in an image upon
-# one with Python: its runs have what the image and config/manager give them, and no more. And a new project passes its
-# scenarios of molecule.
+# one with Python: its runs have what the image and config/manager give them, and no more. A release of several stages goes
+# through them (pravega.sh). And a new project passes its scenarios of molecule.
 set -Eeuo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -21,7 +21,8 @@ fail() {
 show_state() {
     trap - ERR
     [ -S "$CONTAINERD_ADDRESS" ] || { tail -n 20 "$work"/*.log; return; }
-    kubectl get pods,visitorssites --all-namespaces -o wide
+    kubectl get pods --all-namespaces -o wide
+    kubectl get visitorssites,pravegaclusters --all-namespaces -o yaml
     kubectl get events --all-namespaces --field-selector type!=Normal
     kubectl logs --namespace "$namespace" "deployment/$operator" --tail=40
     kubectl logs --namespace "$namespace" "deployment/$operator" --tail=20 --previous
@@ -30,16 +31,19 @@ show_state() {
 
 # shellcheck source-path=SCRIPTDIR
 source "$here/cluster.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$here/pravega.sh"
 
 site=museum
 
-# Which operator it is: its namespace, its Deployment, its label, and the kustomization that brings it.
+# Which operator it is: its namespace, its Deployment, its label, the namespace of its releases, and the kustomization that
+# brings it.
 of_charts() {
-    namespace=visitors-operator-system operator=visitors-operator application=visitors-operator
+    namespace=visitors-operator-system operator=visitors-operator application=visitors-operator tenant=$site
     kustomization="$here/../../deploy"
 }
 of_roles() {
-    namespace=visitors-ansible-system operator=visitors-ansible-controller-manager application=visitors-ansible
+    namespace=visitors-ansible-system operator=visitors-ansible-controller-manager application=visitors-ansible tenant=$site
     kustomization="$here/../../examples/visitors-ansible/config/default"
 }
 of_charts
@@ -70,6 +74,13 @@ main() {
     undeploy
 
     local began=$SECONDS
+    of_pravega
+    deploy_operator v1
+    pravega
+    undeploy
+    say "stages: $((SECONDS - began)) s"
+
+    began=$SECONDS
     of_roles
     deploy_operator v1
     install_site_by_roles
@@ -258,21 +269,22 @@ group_memory() {
 
 undeploy() {
     if "$steersman" undeploy --kustomize-dir "$kustomization" >"$work/undeploy.log" 2>&1; then
-        fail "the operator was taken away from a site that needs it"
+        fail "the operator was taken away from a resource that needs it"
     fi
     kubectl get namespace "$namespace" >/dev/null
     "$steersman" undeploy --kustomize-dir "$kustomization" --cascade >"$work/undeploy.log" 2>&1 ||
         fail "steersman undeploy: $(cat "$work/undeploy.log")"
     local left
-    left=$(kubectl get all,configmaps,secrets,serviceaccounts --namespace "$site" -o name |
+    [ "$application" != pravega ] || leave_zookeeper
+    left=$(kubectl get all,configmaps,secrets,serviceaccounts --namespace "$tenant" -o name |
         grep -vE '^(configmap/kube-root-ca.crt|serviceaccount/default)$' || true)
-    [ -z "$left" ] || fail "the site left behind: $left"
-    kubectl delete namespace "$site" --timeout=90s >/dev/null
+    [ -z "$left" ] || fail "the release left behind: $left"
+    kubectl delete namespace "$tenant" --timeout=90s >/dev/null
     left=$(kubectl get customresourcedefinitions,clusterroles,clusterrolebindings,namespaces,pods,leases \
-        --all-namespaces -o name | grep -E 'visitors|museum|pod/' || true)
+        --all-namespaces -o name | grep -E 'visitors|museum|pravega|streams|pod/' || true)
     [ -z "$left" ] || fail "left behind: $left"
     until_true 60 "the last container ends" no_container
-    say "the site and the operator are gone; nothing is left"
+    say "the release and the operator are gone; nothing is left"
 }
 
 no_container() { [ -z "$(ctr containers ls --quiet)" ]; }

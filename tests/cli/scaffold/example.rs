@@ -1,24 +1,24 @@
-//! The Visitors Site as roles: a project of `init`, with what is written into it.
+//! The examples that are projects of `init`, with what is written into them.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use steersman_testkit::ansible::Ansible;
 
 use super::{Place, files};
 
-/// What is not as `init` has written it.
+/// What is not as `init` has written it: roles and charts are the example's own.
 const EDITED: &[&str] = &[
     "config/crd/bases/",
     "config/rbac/role.yaml",
-    "config/samples/v1alpha1_visitorssite.yaml",
+    "config/samples/",
     "requirements.yml",
     "roles/",
     "watches.yaml",
 ];
 
-const INIT: &[&str] = &[
+const VISITORS: &[&str] = &[
     "init",
     "--plugins=ansible",
     "--project-name=visitors-ansible",
@@ -27,20 +27,34 @@ const INIT: &[&str] = &[
     "--generate-role",
 ];
 
-/// A copy of the example, in the place of a project.
-fn example() -> Place {
+const PRAVEGA: &[&str] = &[
+    "init",
+    "--project-name=pravega",
+    "--domain=example.com",
+    "--group=pravega",
+    "--kind=PravegaCluster",
+    "--helm-chart",
+];
+
+fn folder(example: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("examples")
+        .join(example)
+}
+
+/// A copy of an example, in the place of a project.
+fn copied(example: &str) -> Place {
     let place = Place::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/visitors-ansible");
-    for (path, text) in files(&folder) {
+    for (path, text) in files(&folder(example)) {
         place.write(&format!("memcached-operator/{path}"), &text);
     }
     place
 }
 
-#[test]
-fn the_visitors_site_as_roles_is_as_init_and_generate_write_it() {
-    let (place, written) = (example(), Place::new());
-    written.succeed(INIT);
+/// Holds an example against what `init`, `crd` and `rbac generate` write.
+fn compare(example: &str, init: &[&str]) {
+    let (place, written) = (copied(example), Place::new());
+    written.succeed(init);
     let written = files(&written.project());
     place.succeed(&["crd", "--output-dir=config/crd/bases"]);
     place.succeed(&[
@@ -49,8 +63,7 @@ fn the_visitors_site_as_roles_is_as_init_and_generate_write_it() {
         "--no-leader-election",
         "--output=config/rbac/role.yaml",
     ]);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/visitors-ansible");
-    let (generated, ours) = (files(&place.project()), files(&folder));
+    let (generated, ours) = (files(&place.project()), files(&folder(example)));
     let mut same = 0;
     for (path, text) in &ours {
         assert_eq!(
@@ -67,11 +80,25 @@ fn the_visitors_site_as_roles_is_as_init_and_generate_write_it() {
 }
 
 #[test]
+fn the_visitors_site_as_roles_is_as_init_and_generate_write_it() {
+    compare("visitors-ansible", VISITORS);
+}
+
+#[test]
+fn pravega_is_as_init_and_generate_write_it() {
+    let chart = folder("pravega/helm-charts/pravega");
+    let init = [PRAVEGA, &[chart.to_str().unwrap()]].concat();
+    compare("pravega", &init);
+    let said = copied("pravega").succeed(&["check", "--strict"]);
+    assert_eq!(said.stdout, "nothing is wrong\n", "{}", said.stderr);
+}
+
+#[test]
 fn nothing_is_wrong_with_the_visitors_site_as_roles() {
     let Some(ansible) = Ansible::find_or_skip("nothing_is_wrong_with_the_visitors_site_as_roles") else {
         return;
     };
-    let place = example();
+    let place = copied("visitors-ansible");
     let check = || {
         let output = Command::new(env!("CARGO_BIN_EXE_steersman"))
             .args(["check", "--strict"])

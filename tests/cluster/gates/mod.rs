@@ -4,6 +4,7 @@
 
 mod annotated;
 mod healing;
+mod pravega;
 mod staged;
 mod waiting;
 
