@@ -5,37 +5,19 @@ use std::time::{Duration, Instant};
 
 use kube::api::ListParams;
 use serde_json::{Value, json};
-use steersman_testkit::cluster::{MemoryGroup, number_of_releases};
+use steersman_testkit::cluster::{MemoryGroup, number_of_releases, seconds_of_waiting};
 
 use crate::bench::{Bench, MEMORY_LIMIT, PATIENCE, condition};
+use crate::gates::give_address;
 use crate::hooks::finish_job_of;
 use crate::watched::Watched;
 
-/// Those who wait are watched for so long.
-const WINDOW: Duration = Duration::from_secs(8);
+/// Seconds for which those who wait are watched.
+const WINDOW: usize = 8;
 
 /// A text in an object, of which there is as much as the values say.
 const FILLER: &str = "{{- with .Values.filler }}\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ $.Release.Name \
                       }}-filler\ndata:\n  text: {{ . | quote }}\n{{- end }}\n";
-
-/// Makes as many resources whose hook does not end, and waits until each says so.
-async fn hanging(bench: &Bench, count: usize, spec: &Value) -> Vec<String> {
-    let names: Vec<String> = (0..count).map(|number| format!("hang-{number}")).collect();
-    for name in &names {
-        bench.apply_web(name, spec.clone()).await;
-    }
-    let webs = bench.webs();
-    let patience = PATIENCE + Duration::from_secs(1) * u32::try_from(count).unwrap();
-    for name in &names {
-        let told = |web: &Value| {
-            let (status, _, message) = condition(web, "Reconciling")?;
-            let job = format!("{name}-job");
-            (status == "True" && message.contains("pre-install hook") && message.contains(&job)).then_some(())
-        };
-        bench.wait_within(patience, "its hook", &webs, name, told).await;
-    }
-    names
-}
 
 /// How long a process was at work.
 fn time_of(id: u32) -> Duration {
@@ -47,36 +29,91 @@ fn time_of(id: u32) -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
+/// An object that is not ready before somebody gives it an address, where the values ask for it.
+const GATE: &str = "{{- if .Values.gate }}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: '{{ .Release.Name }}'}
+spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}
+{{- end }}
+";
+
+/// Who waits for what: a third each for a hook, at the gate of a stage, and for a dependency.
+const WAITING: [(&str, &str); 3] = [
+    ("hooks", "pre-install hook"),
+    ("gate", "stage gate of revision 1"),
+    ("needs", "waits for ConfigMap"),
+];
+
+/// Makes as many resources that wait, and returns when each says so.
+async fn make_waiting(bench: &Bench, count: usize) -> Vec<String> {
+    let waiting = (0..count).map(|number| (format!("wait-{number}"), WAITING[number % WAITING.len()]));
+    let waiting: Vec<_> = waiting.collect();
+    for (name, (what, _)) in &waiting {
+        let spec = match *what {
+            "needs" => json!({"replicas": 0, "needs": format!("{name}-missing")}),
+            what => json!({"replicas": 0, (what): true}),
+        };
+        bench.apply_web(name, spec).await;
+    }
+    let webs = bench.webs();
+    let patience = PATIENCE + Duration::from_secs(1) * u32::try_from(count).unwrap();
+    for (name, (what, words)) in &waiting {
+        let told = |web: &Value| {
+            let (status, _, message) = condition(web, "Reconciling")?;
+            (status == "True" && message.contains(words)).then_some(())
+        };
+        bench.wait_within(patience, what, &webs, name, told).await;
+    }
+    waiting.into_iter().map(|(name, _)| name).collect()
+}
+
 #[tokio::test]
-async fn releases_that_wait_for_hooks_keep_no_worker_and_send_no_request() {
+async fn releases_that_wait_keep_no_worker_and_send_no_request() {
     let Some(bench) = Bench::with_kind("waiting").await else {
         return;
     };
+    bench.add_template("gate.yaml", GATE);
+    bench.watches(&format!(
+        "- {{group: {}, version: v1, kind: Web, chart: web, wait: {{timeout: 1h}}, stages: [{{name: gate, objects: [{{kind: \
+         Ingress}}]}}], dependsOn: [{{apiVersion: v1, kind: ConfigMap, name: '{{{{ .Values.needs | default \"kube-root-ca.crt\" \
+         }}}}'}}]}}\n",
+        bench.group
+    ));
     let flags = [
         "--max-concurrent-reconciles=2",
         "--max-concurrent-reconciles-in-all=2",
+        "--hook-timeout=1h",
     ];
     let operator = bench.operator_with(&flags).await;
-    let names = hanging(&bench, number_of_releases(20), &json!({"hooks": true})).await;
+    let names = make_waiting(&bench, number_of_releases(21)).await;
 
     let mark = bench.cluster.audit_mark().await.unwrap();
     let id = operator.id().await.unwrap();
-    let used = time_of(id);
-    tokio::time::sleep(WINDOW).await;
+    let (used, window) = (time_of(id), seconds_of_waiting(WINDOW));
+    tokio::time::sleep(window).await;
     let spent = time_of(id).saturating_sub(used);
     let audit = bench.cluster.audit_since(mark).await.unwrap();
     let audit = audit.by_user(bench.user.name());
     let others = audit.filter(|request| request.verb != "watch" && request.resource != "leases");
     assert!(others.is_empty(), "{others}");
+    println!(
+        "{} releases waited for {window:?}: {spent:?} of the processor",
+        names.len()
+    );
     // Half a percent of a core, and what its clock can't tell.
-    let most = WINDOW / 200 + Duration::from_millis(60);
+    let most = window / 200 + Duration::from_millis(60);
     assert!(spent <= most, "{spent:?} of the processor");
 
-    bench.apply_web("other", json!({})).await;
+    bench.apply_web("other", json!({"replicas": 0})).await;
     bench.wait_revision("other", 1).await;
-    let last = names.last().unwrap();
-    finish_job_of(&bench, last, "Complete").await;
-    bench.wait_revision(last, 1).await;
+    finish_job_of(&bench, &names[0], "Complete").await;
+    give_address(&bench, &names[1]).await;
+    let needed = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("{}-missing", names[2])}});
+    bench.create(&bench.config_maps(), needed).await;
+    for name in &names[..WAITING.len()] {
+        bench.wait_revision(name, 1).await;
+    }
     operator.stop().await.unwrap();
 }
 

@@ -56,7 +56,7 @@ fn ingresses(bench: &Bench) -> Api<DynamicObject> {
 }
 
 /// Waits until the Ingress is there, and gives it an address.
-async fn give_address(bench: &Bench, name: &str) {
+pub(crate) async fn give_address(bench: &Bench, name: &str) {
     let ingresses = ingresses(bench);
     bench
         .wait("the Ingress", &ingresses, name, |found| {

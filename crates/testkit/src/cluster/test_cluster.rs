@@ -29,10 +29,24 @@ const ALLOWED_WITHIN: Duration = Duration::from_secs(30);
 /// It says something that is no number.
 #[must_use]
 pub fn number_of_releases(usual: usize) -> usize {
-    environment::variable("STEERSMAN_RELEASES").map_or(usual, |text| {
+    number_of("STEERSMAN_RELEASES", usual)
+}
+
+/// How long a test looks at what does nothing: `STEERSMAN_WINDOW` says another number of seconds.
+///
+/// # Panics
+///
+/// It says something that is no number.
+#[must_use]
+pub fn seconds_of_waiting(usual: usize) -> Duration {
+    Duration::from_secs(number_of("STEERSMAN_WINDOW", usual) as u64)
+}
+
+fn number_of(name: &str, usual: usize) -> usize {
+    environment::variable(name).map_or(usual, |text| {
         let text = text.to_string_lossy();
         text.parse()
-            .unwrap_or_else(|_| panic!("STEERSMAN_RELEASES={text} is no number"))
+            .unwrap_or_else(|_| panic!("{name}={text} is no number"))
     })
 }
 
