@@ -69,6 +69,7 @@ async fn make_waiting(bench: &Bench, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "what many of them take is to be seen")]
 async fn releases_that_wait_keep_no_worker_and_send_no_request() {
     let Some(bench) = Bench::with_kind("waiting").await else {
         return;
