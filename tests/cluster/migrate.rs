@@ -219,3 +219,51 @@ async fn what_the_former_operator_has_written_and_the_chart_drops_is_foreseen() 
 async fn what_helm_has_applied_and_the_chart_drops_is_foreseen() {
     what_is_dropped_is_foreseen(&[]).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_entry_waits_for_and_takes_from_elsewhere_is_looked_at() {
+    let Some(bench) = Bench::with_kind("what_an_entry_waits_for").await else {
+        return;
+    };
+    let developer = Developer::of(&bench).await;
+    helm_as(&bench, "helm-operator", &["install", "--server-side=false"]).await;
+    bench.apply_web("shop", json!({})).await;
+    let entry = fs::read_to_string(bench.folder.path().join("watches.yaml")).unwrap();
+    let stages = "  wait: true\n  stages:\n  - {name: config, objects: [{kind: ConfigMap}]}\n";
+    bench.watches(&format!("{entry}{stages}"));
+    let said = developer.check(&CHECK, 0);
+    contains_all(&said, &["same     revision 1 would be taken over as it is"]);
+
+    let source = "  valuesFrom: [{kind: Secret, name: message, valuesKey: message, targetPath: message}]\n";
+    let needs = "  dependsOn: [{apiVersion: v1, kind: ConfigMap, name: needed}]\n";
+    bench.watches(&format!("{entry}{stages}{source}{needs}"));
+    let said = developer.check(&CHECK, 2);
+    contains_all(
+        &said,
+        &["problem  values from key \"message\" of Secret message in namespace NS: it is not there"],
+    );
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "message"}, "stringData": {"message": "canary"}});
+    bench.create(&bench.secrets(), secret).await;
+    let said = developer.check(&CHECK, 1);
+    let waits = "waits for ConfigMap NS/needed: it is not there";
+    let upgraded = "differs  would be upgraded to revision 2: chart or values are not those of the last one";
+    contains_all(&said, &[upgraded, &format!("differs  {waits}")]);
+    let shown = developer.check(&["diff", &format!("webs.{}/shop", bench.group)], 1);
+    contains_all(
+        &shown,
+        &[
+            waits,
+            "stage    config: 1 object, 300s",
+            "-  message: hello\n-  revision: \"1\"\n+  message: ********\n",
+        ],
+    );
+    let needed = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "needed"}});
+    bench.create(&bench.config_maps(), needed).await;
+    let said = [said, developer.check(&CHECK, 1)];
+    assert!(
+        said[1].contains(upgraded) && !said[1].contains("waits for"),
+        "{}",
+        said[1]
+    );
+    assert!(!said.concat().contains("canary"), "{said:?}");
+}

@@ -27,6 +27,9 @@ pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     if dry_run.paused {
         let _ = writeln!(text, "  paused by an annotation, so nothing of this is done yet");
     }
+    if let Some(waits) = &dry_run.waits {
+        let _ = writeln!(text, "  {}", harmless(waits));
+    }
     for hook in &dry_run.hooks {
         let _ = writeln!(text, "  hook     {}", harmless(hook));
     }
@@ -222,6 +225,7 @@ mod tests {
             namespace: "default".to_owned(),
             decision: Decision::Upgrade(Revision(3), Cause::Values),
             paused: false,
+            waits: Some("waits for ConfigMap default/needed: it is not there".to_owned()),
             hooks: vec!["pre-upgrade Job migrate".to_owned()],
             stages: vec!["web: 2 objects, 300s to become ready".to_owned()],
             objects,
@@ -268,6 +272,7 @@ mod tests {
             ],
             &expect![[r#"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
+                  waits for ConfigMap default/needed: it is not there
                   hook     pre-upgrade Job migrate
                   stage    web: 2 objects, 300s to become ready
                   changed  ConfigMap default/a
@@ -342,6 +347,7 @@ mod tests {
             )],
             &expect![[r"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
+                  waits for ConfigMap default/needed: it is not there
                   hook     pre-upgrade Job migrate
                   stage    web: 2 objects, 300s to become ready
                   changed  Secret default/a
@@ -376,6 +382,7 @@ mod tests {
             vec![object(Some(before), ObjectResult::Applied(after), "ConfigMap")],
             &expect![[r"
                 Web default/shop: would be upgraded to revision 3, as the values have changed
+                  waits for ConfigMap default/needed: it is not there
                   hook     pre-upgrade Job migrate
                   stage    web: 2 objects, 300s to become ready
                   changed  ConfigMap default/a

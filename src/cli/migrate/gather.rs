@@ -155,6 +155,9 @@ async fn look_at_resource(
 fn tell(dry_run: &DryRun, subject: &mut Subject) {
     let (weight, message) = decision(dry_run.decision);
     subject.add(weight, message);
+    if let Some(waits) = &dry_run.waits {
+        subject.add(Weight::Differs, dry_run.redactor.mask(waits));
+    }
     for hook in &dry_run.hooks {
         subject.add(Weight::Differs, format!("hook {hook} would run"));
     }

@@ -462,16 +462,20 @@ impl Reconciler {
         }
     }
 
+    pub(super) fn dependencies(&self) -> Dependencies<'_> {
+        Dependencies {
+            settings: &self.settings,
+            references: &self.shared.references,
+            renderer: &self.renderer,
+        }
+    }
+
     fn observer(&self) -> Observer<'_> {
         Observer {
             settings: &self.settings,
             release_index: &self.shared.release_index,
             dependents: &self.shared.dependents,
-            dependencies: Dependencies {
-                settings: &self.settings,
-                references: &self.shared.references,
-                renderer: &self.renderer,
-            },
+            dependencies: self.dependencies(),
             sources: self.sources(),
             executor: &self.executor,
             lookups: self.lookups(),

@@ -153,6 +153,50 @@ impl Dependencies<'_> {
         prepared: &PreparedRelease,
         cache: &ReleaseCache,
     ) -> Result<Option<Waiting>, ReconcileError> {
+        let missed = self.missed(session, prepared).await?;
+        let uid = &session.owner.uid;
+        if missed.is_empty() {
+            self.references.expect_nothing(uid, Purpose::Dependency);
+            return Ok(None);
+        }
+        let message = self.told(session, cache, &missed);
+        let pause = missed.iter().filter_map(|missed| missed.pause).min();
+        let judged = missed.into_iter().filter_map(|missed| missed.judged).collect();
+        self.references.expect(uid, Purpose::Dependency, judged);
+        Ok(Some(Waiting {
+            message,
+            pause,
+            what: Awaited::Dependencies,
+        }))
+    }
+
+    /// What the resource would wait for, in the words of its status, without waiting for it.
+    ///
+    /// # Errors
+    /// As those of `waiting`.
+    pub(super) async fn would_wait(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+        cache: &ReleaseCache,
+    ) -> Result<Option<String>, ReconcileError> {
+        let missed = self.missed(session, prepared).await?;
+        Ok((!missed.is_empty()).then(|| self.told(session, cache, &missed)))
+    }
+
+    fn told(&self, session: &Session, cache: &ReleaseCache, missed: &[Missed]) -> String {
+        match self.references.cycle(&own_id(session)) {
+            Some(way) => told_cycle(session, &way),
+            None => told(session, cache, missed),
+        }
+    }
+
+    /// The dependencies that are not ready.
+    async fn missed(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+    ) -> Result<Vec<Missed>, ReconcileError> {
         let namespace = &session.owner.release_namespace;
         let references = self
             .settings
@@ -178,23 +222,7 @@ impl Dependencies<'_> {
                 missed.push(why);
             }
         }
-        let uid = &session.owner.uid;
-        if missed.is_empty() {
-            self.references.expect_nothing(uid, Purpose::Dependency);
-            return Ok(None);
-        }
-        let message = match self.references.cycle(&own_id(session)) {
-            Some(way) => told_cycle(session, &way),
-            None => told(session, cache, &missed),
-        };
-        let pause = missed.iter().filter_map(|missed| missed.pause).min();
-        let judged = missed.into_iter().filter_map(|missed| missed.judged).collect();
-        self.references.expect(uid, Purpose::Dependency, judged);
-        Ok(Some(Waiting {
-            message,
-            pause,
-            what: Awaited::Dependencies,
-        }))
+        Ok(missed)
     }
 
     /// Reads a dependency, as whom the release is made, and judges it.

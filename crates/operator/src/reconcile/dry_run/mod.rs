@@ -34,6 +34,8 @@ pub struct DryRun {
     pub decision: Decision,
     /// Whether annotations keep it from being done.
     pub paused: bool,
+    /// What the resource waits for before that is begun, such as `waits for ConfigMap red/settings: it is not there`.
+    pub waits: Option<String>,
     /// The hooks that would run, in order, such as `pre-upgrade Job web-migrate`.
     pub hooks: Vec<String>,
     /// The stages in which objects would be applied, in order, such as `database: 2 objects, 300s to become ready`.
@@ -101,6 +103,12 @@ impl Reconciler {
         if let Some(plan) = &plan {
             self.executor.admit(session, plan).await?;
         }
+        let waits = match decision {
+            Decision::Install | Decision::Upgrade(..) => {
+                self.dependencies().would_wait(session, &prepared, &cache).await?
+            }
+            _ => None,
+        };
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
         let mut secrets = secrets_of([], planned.unwrap_or_default());
         for hook in plan.iter().flat_map(|plan| &plan.hooks.records) {
@@ -123,6 +131,7 @@ impl Reconciler {
             namespace: session.owner.release_namespace.clone(),
             decision,
             paused: session.controls.mode == Mode::Pause,
+            waits,
             stages: session.redactor.mask_all_own(&stages_of(plan.as_ref())),
             hooks: plan.map(|plan| plan.hooks.names()).unwrap_or_default(),
             objects,

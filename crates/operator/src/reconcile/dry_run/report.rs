@@ -60,8 +60,10 @@ fn status_of(dry_run: &DryRun) -> DryRunStatus {
         1 => "1 object would change".to_owned(),
         count => format!("{count} objects would change"),
     };
+    let waits = dry_run.waits.as_ref();
+    let waits = waits.map(|waits| format!("; it {waits}")).unwrap_or_default();
     DryRunStatus {
-        summary: format!("release {} {}; {count}", dry_run.release, dry_run.decision),
+        summary: format!("release {} {}; {count}{waits}", dry_run.release, dry_run.decision),
         hooks: dry_run.hooks.clone(),
         stages: dry_run.stages.clone(),
         objects,
