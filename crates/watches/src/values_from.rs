@@ -3,7 +3,7 @@
 use std::fmt;
 
 use steersman_chart::Values;
-use steersman_chart::values::set::{set, set_literal, set_string};
+use steersman_chart::values::set::{Reading, set_bounded};
 use steersman_chart::values::{overlay, read};
 
 use crate::name_template::{NameError, NameTemplate, Subject};
@@ -138,13 +138,12 @@ impl ValueSource {
             overlay(values, file);
             return Ok(());
         };
-        let is_set = if self.literal {
-            set_literal(values, &format!("{path}={content}"))
-        } else if let Some(text) = quoted(content) {
-            set_string(values, &format!("{path}={text}"))
-        } else {
-            set(values, &format!("{path}={content}"))
+        let (text, reading) = match quoted(content) {
+            _ if self.literal => (content, Reading::Literal),
+            Some(text) => (text, Reading::Text),
+            None => (content, Reading::Typed),
         };
+        let is_set = set_bounded(values, &format!("{path}={text}"), reading);
         is_set.map_err(|_| SourceError::Path { path: path.clone() })
     }
 }

@@ -13,6 +13,8 @@ use super::{Values, make_numbers_float};
 const MAX_INDEX: usize = 65_536;
 /// How many names a key may have.
 const MAX_NAMES: usize = 30;
+/// How many lists may be in each other. Helm has no such limit; nobody has values like that.
+const MAX_DEPTH: usize = 200;
 
 /// Reads the file that `--set-file` names.
 pub type FileReader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -79,6 +81,48 @@ pub fn set_literal(values: &mut Values, text: &str) -> Result<(), String> {
     Parser::new(text, Mode::Literal).run(values)
 }
 
+/// How many places of lists a text of a stranger may leave empty, in all.
+const MOST_EMPTY: usize = 1024;
+
+/// How [`set_bounded`] reads a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As [`set`].
+    Typed,
+    /// As [`set_string`].
+    Text,
+    /// As [`set_literal`].
+    Literal,
+}
+
+/// Sets what `text` says as the function that `reading` names, where a stranger has written it.
+///
+/// ```
+/// use steersman_chart::{Values, values::set::{Reading, set_bounded}};
+///
+/// let mut values = Values::new();
+/// set_bounded(&mut values, "ports[1]=80", Reading::Typed)?;
+/// assert_eq!(values["ports"], serde_json::json!([null, 80]));
+/// assert!(set_bounded(&mut values, "ports[60000]=80", Reading::Typed).is_err());
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Guarantees
+/// The values take memory in proportion to the text, and some kilobytes more.
+///
+/// # Errors
+/// As [`set`], or the text leaves more than 1024 places of lists empty.
+pub fn set_bounded(values: &mut Values, text: &str, reading: Reading) -> Result<(), String> {
+    let mode = match reading {
+        Reading::Typed => Mode::Typed,
+        Reading::Text => Mode::Text,
+        Reading::Literal => Mode::Literal,
+    };
+    let mut parser = Parser::new(text, mode);
+    parser.empty_left = MOST_EMPTY;
+    parser.run(values)
+}
+
 #[derive(Clone, Copy)]
 enum Mode<'a> {
     Typed,
@@ -103,6 +147,10 @@ type Stop = Option<char>;
 struct Parser<'a> {
     rest: Peekable<Chars<'a>>,
     mode: Mode<'a>,
+    /// How many places of lists may be left empty yet.
+    empty_left: usize,
+    /// How many lists are in each other where the parser is.
+    depth: usize,
 }
 
 impl<'a> Parser<'a> {
@@ -110,6 +158,8 @@ impl<'a> Parser<'a> {
         Self {
             rest: text.chars().peekable(),
             mode,
+            empty_left: usize::MAX,
+            depth: 0,
         }
     }
 
@@ -177,6 +227,16 @@ impl<'a> Parser<'a> {
 
     /// Reads what follows `[index]` into `list`.
     fn item(&mut self, list: &mut Vec<Value>, index: usize, names: usize) -> Result<Step, String> {
+        if self.depth == MAX_DEPTH {
+            return Err(format!("more than {MAX_DEPTH} lists are in each other"));
+        }
+        self.depth += 1;
+        let step = self.in_item(list, index, names);
+        self.depth -= 1;
+        step
+    }
+
+    fn in_item(&mut self, list: &mut Vec<Value>, index: usize, names: usize) -> Result<Step, String> {
         let (unexpected, stop) = self.until(&['[', '.', '=']);
         if !unexpected.is_empty() {
             return Err(format!("unexpected data at end of array index: {unexpected:?}"));
@@ -185,7 +245,7 @@ impl<'a> Parser<'a> {
             None => Ok(Step::End),
             Some('=') => {
                 let value = self.value()?.unwrap_or_else(|| Value::String(String::new()));
-                set_index(list, index, value)?;
+                self.set_index(list, index, value)?;
                 Ok(Step::More)
             }
             Some('[') => {
@@ -198,7 +258,7 @@ impl<'a> Parser<'a> {
                     Some(other) => return Err(not_a(other, "[]interface {}")),
                 };
                 let end = self.item(&mut inner, next, names)?;
-                set_index(list, index, Value::Array(inner))?;
+                self.set_index(list, index, Value::Array(inner))?;
                 Ok(end)
             }
             Some(_) => {
@@ -209,7 +269,7 @@ impl<'a> Parser<'a> {
                 };
                 let end = self.key(&mut inner, names)?;
                 if existed || end == Step::More {
-                    set_index(list, index, Value::Object(inner))?;
+                    self.set_index(list, index, Value::Object(inner))?;
                 }
                 Ok(end)
             }
@@ -311,6 +371,23 @@ impl<'a> Parser<'a> {
         }
     }
 
+    fn set_index(&mut self, list: &mut Vec<Value>, index: usize, value: Value) -> Result<(), String> {
+        if index > MAX_INDEX {
+            return Err(format!(
+                "index of {index} is greater than maximum supported index of {MAX_INDEX}"
+            ));
+        }
+        if let Some(place) = list.get_mut(index) {
+            *place = value;
+            return Ok(());
+        }
+        let left = self.empty_left.checked_sub(index - list.len());
+        self.empty_left = left.ok_or_else(|| "too many places of lists are left empty".to_owned())?;
+        list.resize(index, Value::Null);
+        list.push(value);
+        Ok(())
+    }
+
     /// Reads up to one of `stops`, which is read too. A backslash takes the next character as it
     /// is.
     fn until(&mut self, stops: &[char]) -> (String, Stop) {
@@ -336,21 +413,6 @@ fn put(values: &mut Values, key: String, value: Value) {
     if !key.is_empty() {
         values.insert(key, value);
     }
-}
-
-fn set_index(list: &mut Vec<Value>, index: usize, value: Value) -> Result<(), String> {
-    if index > MAX_INDEX {
-        return Err(format!(
-            "index of {index} is greater than maximum supported index of {MAX_INDEX}"
-        ));
-    }
-    if list.len() <= index {
-        list.resize(index + 1, Value::Null);
-    }
-    if let Some(place) = list.get_mut(index) {
-        *place = value;
-    }
-    Ok(())
 }
 
 fn typed(text: String) -> Value {
@@ -411,6 +473,27 @@ mod tests {
         check(set, "a={x,1},b={}", Ok(r#"{"a":["x",1],"b":[""]}"#));
         check(set, "a[0][1]=x", Ok(r#"{"a":[[null,"x"]]}"#));
         check(set, "a[", Ok("{}"));
+    }
+
+    #[test]
+    fn lists_that_are_too_deep_are_refused() {
+        let message = Err("more than 200 lists are in each other");
+        check(set, &format!("a{}=x", "[0]".repeat(100_000)), message);
+        check(set_literal, &format!("{}a=x", "a[0].".repeat(100_000)), message);
+        let mut values = Values::new();
+        set(&mut values, &format!("a{}=x", "[0]".repeat(200))).unwrap();
+    }
+
+    #[test]
+    fn a_text_of_a_stranger_leaves_few_places_empty() {
+        let bounded: Setter = |values, text| set_bounded(values, text, Reading::Typed);
+        check(bounded, "a[2]=x,a[1]=y", Ok(r#"{"a":[null,"y","x"]}"#));
+        let message = Err("too many places of lists are left empty");
+        check(bounded, "a[60000]=x", message);
+        let many: Vec<String> = (0..300).map(|number| format!("a{number}[9]=x")).collect();
+        check(bounded, &many.join(","), message);
+        let mut values = Values::new();
+        set(&mut values, "a[60000]=x").unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `valuesFrom`: which Secrets and `ConfigMap`s have values of releases.
 
 use steersman_chart::Values;
-use steersman_chart::values::set::set_literal;
+use steersman_chart::values::set::{Reading, set_bounded};
 use steersman_yaml::{Content, Node};
 
 use super::dependencies::name_template;
@@ -94,7 +94,7 @@ fn source(node: &Node, path: String, findings: &mut Findings) -> Option<ValueSou
     };
     let target_path = fields.text("targetPath", findings);
     if let Some((path, node)) = &target_path
-        && let Err(error) = set_literal(&mut Values::new(), &format!("{path}=x"))
+        && let Err(error) = set_bounded(&mut Values::new(), &format!("{path}=x"), Reading::Literal)
     {
         let message = format!("`{}` is no path as in `--set`: {error}", path.escape_debug());
         findings.problem(node, &fields.key("targetPath"), message);
