@@ -6,6 +6,7 @@ mod annotated;
 mod healing;
 mod pravega;
 mod staged;
+mod undone;
 mod waiting;
 
 use std::fmt::Write as _;

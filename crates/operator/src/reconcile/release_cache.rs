@@ -180,8 +180,9 @@ impl KnownRelease {
         self.stages = stages(stored);
         let revision = stored.record.version;
         let objects = &mut self.objects;
+        let has_gone_back = stored.snapshot.undone > 0;
         self.later.retain(|id, owning| {
-            let stays = *owning != revision;
+            let stays = *owning != revision && !has_gone_back;
             if !stays {
                 objects.remove(id);
             }
@@ -206,7 +207,7 @@ impl KnownRelease {
 }
 
 /// What revisions after the deployed one have applied of their stages, each object as the newest has left it, and which one
-/// that is.
+/// that is. One that was undone has gone back to the deployed one: what others had applied before it is in effect no longer.
 type AppliedLater = (
     BTreeMap<ObjectId, Option<OwnedFields>>,
     BTreeMap<ObjectId, Revision>,
@@ -216,7 +217,11 @@ fn applied_later(revisions: &[Stored]) -> AppliedLater {
     let deployed = revisions
         .iter()
         .rposition(|stored| stored.record.info.status == ReleaseStatus::Deployed);
-    let later = revisions.get(deployed.map_or(0, |place| place + 1)..);
+    let undone = revisions
+        .iter()
+        .rposition(|stored| stored.is_signed() && stored.snapshot.undone > 0);
+    let first = deployed.map_or(0, |place| place + 1).max(undone.unwrap_or(0));
+    let later = revisions.get(first..);
     let (mut applied, mut owning) = (BTreeMap::new(), BTreeMap::new());
     for stored in later
         .unwrap_or_default()
