@@ -3,6 +3,7 @@
 //! An Ingress is ready when it has an address, which nobody on the control plane gives it but the tests.
 
 mod annotated;
+mod behind;
 mod healing;
 mod pravega;
 mod staged;

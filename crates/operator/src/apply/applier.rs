@@ -11,7 +11,7 @@ use serde_json::Value;
 use steersman_cluster::discovery::{Discovery, Resource};
 use steersman_cluster::{Owner, Ownership, RequestError};
 use steersman_model::{
-    Applied, Change, ChangeSet, ObjectId, RenderedObject, is_definition, kinds_defined_by,
+    ApiKind, Applied, Change, ChangeSet, ObjectId, RenderedObject, is_definition, kinds_defined_by,
 };
 use steersman_watches::ConflictPolicy;
 
@@ -58,6 +58,8 @@ pub struct ApplyOptions<'a> {
     pub claim_notes: Option<&'a ClaimNotes>,
     /// What is done about fields that others manage.
     pub conflicts: ConflictPolicy,
+    /// Kinds that come with what was applied before: the server may not serve them yet.
+    pub defined_before: Option<&'a BTreeSet<ApiKind>>,
 }
 
 impl Applier {
@@ -129,7 +131,11 @@ impl Applier {
         let (known, later): (Vec<_>, Vec<_>) = objects
             .into_iter()
             .partition(|object| served.resource(&object.api).is_some());
-        if let Some(unknown) = later.iter().find(|object| !defined.contains(&object.api)) {
+        let is_defined = |api: &ApiKind| {
+            let before = options.defined_before.is_some_and(|kinds| kinds.contains(api));
+            before || defined.contains(api)
+        };
+        if let Some(unknown) = later.iter().find(|object| !is_defined(&object.api)) {
             return Err(missing_kind(&served, unknown));
         }
         let mut seen = BTreeSet::new();

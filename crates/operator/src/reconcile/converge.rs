@@ -31,7 +31,7 @@ use super::{Next, ReconcileSettings, Reconciler, next_action, release_state};
 use crate::apply::HookError;
 use crate::dependents::Dependents;
 use crate::references::NeededBy;
-use crate::status::ReleaseReport;
+use crate::status::{ReleaseReport, StageStatus};
 use crate::telemetry::step;
 
 /// One observation leads to at most so many actions before the resource is looked at afresh.
@@ -203,6 +203,13 @@ impl Reconciler {
     /// What tells how the objects of a release are.
     fn gate_sources(&self) -> (&Dependents, &ReconcileSettings) {
         (&self.shared.dependents, &self.settings)
+    }
+
+    /// How far the stages are of a revision that has failed just now.
+    pub(super) fn stages_of_failed(&self, session: &Session, cache: &ReleaseCache) -> Vec<StageStatus> {
+        let gate = GateView::new(session, cache, self.gate_sources());
+        gate.map(|gate| gate.stages_of_failed(cache, (self.shared.now)()))
+            .unwrap_or_default()
     }
 
     /// The report on a revision that waits for a stage, and when to look at it without a sign.

@@ -88,8 +88,8 @@ fn at_gate(last: &LastRevision, gate: GateState, drifted: Vec<ObjectId>) -> Rele
         _ if last.is_being_undone => ReleaseState::Interrupted,
         GateState::Failed if last.status != ReleaseStatus::Failed => ReleaseState::Late,
         _ if !drifted.is_empty() => ReleaseState::Drifted(drifted),
-        GateState::Shut | GateState::Failed if last.status == ReleaseStatus::Failed => ReleaseState::Unready,
-        GateState::Shut | GateState::Failed | GateState::Unapproved => ReleaseState::AtGate,
+        GateState::Failed => ReleaseState::Unready,
+        GateState::Shut | GateState::Unapproved => ReleaseState::AtGate,
     }
 }
 
@@ -436,7 +436,8 @@ mod tests {
                 ReleaseState::Late,
                 Some(Action::GiveUp),
             ),
-            (GateState::Shut, Failed, ReleaseState::Unready, None),
+            // It has failed of something else, or what had failed is on its way again.
+            (GateState::Shut, Failed, ReleaseState::AtGate, None),
             (GateState::Failed, Failed, ReleaseState::Unready, None),
         ] {
             check(at(gate, status), state.clone(), action);

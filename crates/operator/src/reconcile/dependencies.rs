@@ -96,6 +96,7 @@ impl Waiting {
             stage: FailureStage::Values,
             message: self.message.clone(),
             prospect,
+            stages: Vec::new(),
         })
     }
 }

@@ -13,7 +13,7 @@ use super::session::Session;
 use super::staged::approval_due;
 use super::state::LastRevision;
 use crate::dependents::Dependents;
-use crate::release::{Position, StageRecord, passed_over};
+use crate::release::{Position, StageRecord, has_begun, passed_over};
 use crate::status::{
     AtGate, Awaits, Failure, FailureStage, Health, HealthSummary, Prospect, ReleaseReport, StageState,
     StageStatus,
@@ -73,9 +73,10 @@ impl<'a> GateView<'a> {
     pub(super) fn report(&self, cache: &ReleaseCache, now: Timestamp) -> ReleaseReport {
         let state = self.state(now);
         let message = self.message(cache, state);
-        if self.has_failed() && state != GateState::Unapproved {
+        if self.has_failed() && state == GateState::Failed {
             return ReleaseReport::Failed(Failure {
                 stage: self.failure_stage(cache.is_first()),
+                stages: self.stages(&message, state),
                 message,
                 prospect: Prospect::Stalled,
             });
@@ -86,9 +87,18 @@ impl<'a> GateView<'a> {
                 _ if self.is_whole() => Awaits::Objects,
                 _ => Awaits::Stage,
             },
-            stages: self.stages(&message),
+            stages: self.stages(&message, state),
             message,
         })
+    }
+
+    /// How far the stages are of a revision that has failed, whatever it was; none where it was undone.
+    pub(super) fn stages_of_failed(&self, cache: &ReleaseCache, now: Timestamp) -> Vec<StageStatus> {
+        if !self.has_failed() || !has_begun(&self.known.stages) {
+            return Vec::new();
+        }
+        let state = self.state(now);
+        self.stages(&self.message(cache, state), state)
     }
 
     /// Where a revision has failed that is not ready in time.
@@ -115,7 +125,7 @@ impl<'a> GateView<'a> {
         let health = self.health(cache);
         let how = if health.not_ready().iter().any(|object| object.failed) {
             "has failed".to_owned()
-        } else if self.has_failed() || at == GateState::Failed {
+        } else if at == GateState::Failed {
             let timeout = self.current().map(|stage| stage.timeout).unwrap_or_default();
             format!("was not ready within {timeout}s")
         } else {
@@ -173,7 +183,7 @@ impl<'a> GateView<'a> {
         health.with_names(|names| self.session.redactor.mask_all_own(names))
     }
 
-    fn stages(&self, message: &str) -> Vec<StageStatus> {
+    fn stages(&self, message: &str, at: GateState) -> Vec<StageStatus> {
         let position = Position::of(&self.known.stages);
         let gate = self.gate();
         let named = self.known.stages.iter().enumerate();
@@ -182,6 +192,11 @@ impl<'a> GateView<'a> {
             let is_current = [Position::At(place), Position::Before(place)].contains(&position);
             let (state, since) = match stage.ready {
                 Some(ready) => (StageState::Ready, Some(ready)),
+                None if is_current && at == GateState::Failed => (StageState::Failed, None),
+                // Its objects can't be applied.
+                None if is_current && at == GateState::None && self.has_failed() => {
+                    (StageState::Failed, None)
+                }
                 None if position == Position::At(place) => (StageState::Progressing, stage.applied),
                 None if is_current && !gate.may_begin(stage) => (StageState::ApprovalRequired, None),
                 None => (StageState::Pending, None),
@@ -192,7 +207,7 @@ impl<'a> GateView<'a> {
                 revision: self.last.revision,
                 state,
                 since,
-                message: if is_current {
+                message: if is_current && at != GateState::None {
                     message.to_owned()
                 } else {
                     String::new()

@@ -73,7 +73,7 @@ pub use tests_due::TestState;
 pub use unfinished::HookState;
 
 use crate::budget::Share;
-use crate::status::StatusError;
+use crate::status::{ReleaseReport, StatusError};
 use crate::telemetry::{masked, step};
 
 /// The finalizer on every custom resource with a release; helm-operator's.
@@ -284,9 +284,12 @@ impl Reconciler {
                     session.accept_announced();
                     return ReconcileOutcome::unreported(session, Next::Awaits(wait.pause()));
                 }
-                let (report, next) = self
+                let (mut report, next) = self
                     .reporter()
                     .failure(&session, prepared.as_ref(), cache, &error);
+                if let ReleaseReport::Failed(failure) = &mut report {
+                    failure.stages = self.stages_of_failed(&session, cache);
+                }
                 (report, next, false)
             }
         };

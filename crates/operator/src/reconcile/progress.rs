@@ -19,6 +19,7 @@ struct Notes {
     read_anew: bool,
     remedy: Option<Remedy>,
     said: Option<ReleaseReport>,
+    goes_on: bool,
     written: Option<DynamicObject>,
     of_earlier_spec: bool,
 }
@@ -82,9 +83,15 @@ impl ReconcileProgress {
         self.lock().said.clone()
     }
 
-    /// Whether the status says what is being done.
+    /// A revision goes on behind a gate: what follows is news, though nothing was said yet.
+    pub(super) fn note_gone_on(&self) {
+        self.lock().goes_on = true;
+    }
+
+    /// Whether the status says what is being done, or is to say what is done next.
     pub(super) fn has_announced(&self) -> bool {
-        self.lock().said.is_some()
+        let notes = self.lock();
+        notes.said.is_some() || notes.goes_on
     }
 
     /// What is gone on with belongs to another spec than the resource has.

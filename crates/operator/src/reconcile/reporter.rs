@@ -62,6 +62,7 @@ impl Reporter<'_> {
                 let pause = backoff(failures, u8::MAX).max(asked);
                 Prospect::Retry { failures, pause }
             },
+            stages: Vec::new(),
         };
         session.log_error("Release failed", &failure.message);
         let reason = match failure.prospect {
@@ -115,6 +116,7 @@ impl Reporter<'_> {
             stage: error.stage(true, false),
             message: chain(error),
             prospect: Prospect::Stalled,
+            stages: Vec::new(),
         };
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
         let next = next_status(

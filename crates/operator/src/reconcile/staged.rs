@@ -1,6 +1,8 @@
 //! Applying the objects of a plan stage by stage, as far as the gates between them are open.
 
-use steersman_model::{ChangeSet, ObjectId, RenderedObject, Revision};
+use std::collections::BTreeSet;
+
+use steersman_model::{ApiKind, ChangeSet, ObjectId, RenderedObject, Revision, kinds_defined_by};
 
 use super::error::ReconcileError;
 use super::executor::Executor;
@@ -22,6 +24,10 @@ pub(super) struct Staged<'a> {
     journal: Option<&'a Journal<'a>>,
     /// As they are when what was asked for is followed.
     stages: Vec<StageRecord>,
+    /// Whether one of them has become ready just now.
+    has_passed: bool,
+    /// Kinds that come with objects of one stage, for those of another.
+    defined: BTreeSet<ApiKind>,
 }
 
 impl<'a> Staged<'a> {
@@ -39,6 +45,8 @@ impl<'a> Staged<'a> {
             plan,
             journal: journal.filter(|_| waits),
             stages: Vec::new(),
+            has_passed: false,
+            defined: BTreeSet::new(),
         };
         if let Some(journal) = staged.journal {
             staged.stages = journal.stages();
@@ -73,6 +81,7 @@ impl<'a> Staged<'a> {
         if self.stages.is_empty() {
             return self.apply_part(objects).await.map(Some);
         }
+        self.defined = kinds_defined_by(&objects);
         let Some(journal) = self.journal else {
             let mut changes = ChangeSet::new();
             for part in parts(objects, &self.stages) {
@@ -86,7 +95,13 @@ impl<'a> Staged<'a> {
                 return Ok(None);
             }
         }
-        journal.set_stages(&self.stages);
+        if self.has_passed && self.plan.goes_on_behind_stages() {
+            // Written before anything is deleted, or a hook runs: none of that is to be taken for drift, or waited for again.
+            let nothing = ChangeSet::new();
+            step("store")
+                .of(journal.note_stages(&self.stages, &nothing))
+                .await?;
+        }
         Ok(Some(changes))
     }
 
@@ -131,6 +146,9 @@ impl<'a> Staged<'a> {
             stage.ready = Some(now);
             stage.passed = unready.into_iter().map(|object| object.id).collect();
         });
+        self.has_passed = true;
+        // Whatever becomes of the next stage, this one is over.
+        journal.set_stages(&self.stages);
         Ok(true)
     }
 
@@ -138,6 +156,7 @@ impl<'a> Staged<'a> {
         let notes = ClaimNotes::default();
         let options = ApplyOptions {
             claim_notes: Some(&notes),
+            defined_before: Some(&self.defined),
             ..self.plan.options()
         };
         let owner = &self.session.owner;

@@ -157,6 +157,8 @@ pub struct Failure {
     pub message: String,
     /// What follows it.
     pub prospect: Prospect,
+    /// How far the stages of its revision are; empty where the status says it as it is.
+    pub stages: Vec<StageStatus>,
 }
 
 /// What follows a failure.

@@ -1,5 +1,7 @@
 //! A revision that was written down and is not in effect: after a crash, after a failure, or as it had to wait for a hook.
 
+use steersman_model::ReleaseStatus;
+
 use super::deploy::{Deploy, Pending, Undoing};
 use crate::apply::HookWait;
 use crate::reconcile::error::ReconcileError;
@@ -82,6 +84,9 @@ impl Recover<'_> {
             // What was waited for is looked for again; of a stage the status says what it waits for.
             let admitted = executor.admit(session, &plan).await;
             admitted.inspect_err(|_| cache.forget_known())?;
+            if stored.record.info.status != ReleaseStatus::Failed {
+                session.progress.note_gone_on();
+            }
         } else {
             executor.begin(session, cache, current.inputs, &plan).await?;
         }

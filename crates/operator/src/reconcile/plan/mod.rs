@@ -119,6 +119,11 @@ impl Plan {
         objects.map(|object| weight_of(&object.value)).chain(hooks).sum()
     }
 
+    /// Whether anything is deleted, or a hook runs, when all stages are ready.
+    pub(crate) fn goes_on_behind_stages(&self) -> bool {
+        !self.prune.is_empty() || !hooks_in_order(&self.hooks.records, self.hooks.after).is_empty()
+    }
+
     /// How the applier carries the plan out.
     pub(crate) fn options(&self) -> ApplyOptions<'_> {
         ApplyOptions {
@@ -127,6 +132,7 @@ impl Plan {
             claims: self.claims,
             claim_notes: None,
             conflicts: self.conflicts,
+            defined_before: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::status::conditions::{Condition, ConditionChange, ConditionType, Reason, find, merge, second};
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
@@ -29,6 +29,7 @@ const TEST_FIELD: &str = "lastHandledTest";
 ///     stage: FailureStage::RenderInstall,
 ///     message: "template: web/templates/deployment.yaml:7:12: nil pointer".to_owned(),
 ///     prospect: Prospect::Stalled,
+///     stages: Vec::new(),
 /// };
 /// let status = next_status(&Value::Null, &ReleaseReport::Failed(failure), Some(3), Timestamp::UNIX_EPOCH);
 /// assert_eq!(status["observedGeneration"], 3);
@@ -78,7 +79,7 @@ pub fn next_status(
     if let Some(stages) = next_stages(current, report, now) {
         next.insert("stages".to_owned(), stages);
     } else if matches!(report, ReleaseReport::Deployed(_)) {
-        next.remove("stages");
+        remove(&mut next, "stages");
     }
     if let ReleaseReport::Deployed(deployed) = report {
         let mut chart = BTreeMap::from([("name", &deployed.chart), ("version", &deployed.chart_version)]);
@@ -89,7 +90,7 @@ pub fn next_status(
         next.insert("revision".to_owned(), json!(deployed.revision));
         match deployed.deployed_at {
             Some(time) => next.insert("lastDeployed".to_owned(), second(time).into()),
-            None => next.remove("lastDeployed"),
+            None => remove(&mut next, "lastDeployed"),
         };
         next.insert("chart".to_owned(), json!(chart));
         if let Some(request) = &deployed.handled_test {
@@ -102,12 +103,18 @@ pub fn next_status(
     next
 }
 
+/// Takes a field away: the patch has a null in its place.
+fn remove(status: &mut Map<String, Value>, field: &str) -> Option<Value> {
+    status.get_mut(field).map(Value::take)
+}
+
 /// What the status says of stages after a report; `None` where that says nothing of them.
 fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Option<Value> {
     let before = current.get("stages").and_then(Value::as_array);
     let stages = match report {
         ReleaseReport::AtGate(gate) => &gate.stages,
         ReleaseReport::Deployed(deployed) => &deployed.stages,
+        ReleaseReport::Failed(failure) if !failure.stages.is_empty() => &failure.stages,
         // Which one has failed, the status has said: it was waited for.
         ReleaseReport::Failed(Failure {
             stage: FailureStage::Unready { .. },

@@ -56,6 +56,7 @@ fn failed(stage: FailureStage, prospect: Prospect) -> ReleaseReport {
         stage,
         message: "web/templates/a.yaml:1:2: boom".to_owned(),
         prospect,
+        stages: Vec::new(),
     })
 }
 
