@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use kube::api::{DeleteParams, Patch, PatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 use super::{small_chart, watches};
-use crate::bench::{Bench, condition};
+use crate::bench::{Bench, PATIENCE, condition};
 
 /// Webs and the Keepers that they depend on, both released here.
 const BOTH: &str = r#"
@@ -106,5 +107,54 @@ async fn who_has_no_release_or_depends_on_another_by_now_is_not_waited_for() {
         .apply_web("waiting", json!({"keeper": "other", "message": "x"}))
         .await;
     bench.wait_revision("waiting", 1).await;
+    operator.stop().await.unwrap();
+}
+
+/// The same, with namespaces that resources name, and bounds.
+const CONFINED: &str = r#"
+- group: GROUP
+  version: v1
+  kind: Web
+  chart: web
+  confine: {}
+  dependsOn:
+  - {apiVersion: GROUP/v1, kind: Keeper, name: keeper, namespace: "{{ .Values.namespace }}"}
+- group: GROUP
+  version: v1
+  kind: Keeper
+  chart: web
+  confine: {}
+"#;
+
+#[tokio::test]
+async fn who_may_not_refer_to_a_resource_does_not_hold_up_its_deletion() {
+    let Some(bench) = Bench::with_kind("deletion_elsewhere").await else {
+        return;
+    };
+    small_chart(&bench);
+    bench.define("Keeper", "keepers").await;
+    watches(&bench, CONFINED);
+    let other = bench.cluster.unique_namespace("other").await.unwrap();
+    let both = format!("{},{other}", bench.namespace);
+    let operator = bench.operator_in(bench.folder.path(), &[("WATCH_NAMESPACE", &both)]);
+    operator.wait_until_ready(PATIENCE).await.unwrap();
+    let keepers: Api<DynamicObject> = {
+        let kind = GroupVersionKind::gvk(&bench.group, "v1", "Keeper");
+        let resource = ApiResource::from_gvk_with_plural(&kind, "keepers");
+        Api::namespaced_with(bench.client.clone(), &other, &resource)
+    };
+    let keeper = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Keeper", "metadata": {"name": "keeper"}});
+    bench.create(&keepers, keeper).await;
+    let is_deployed = |keeper: &Value| (keeper.pointer("/status/revision") == Some(&json!(1))).then_some(());
+    bench
+        .wait("the other tenant's", &keepers, "keeper", is_deployed)
+        .await;
+    let evil = json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Web", "metadata": {"name": "evil",
+        "finalizers": ["helm.sdk.operatorframework.io/uninstall-release"]}, "spec": {"namespace": other}});
+    bench.create(&bench.webs(), evil).await;
+    let (_, message) = bench.wait_stalled("evil").await;
+    assert!(message.contains("`confine.namespaces`"), "{message}");
+    keepers.delete("keeper", &DeleteParams::default()).await.unwrap();
+    bench.wait_gone(&keepers, "keeper").await;
     operator.stop().await.unwrap();
 }

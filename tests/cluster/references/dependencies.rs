@@ -16,7 +16,8 @@ async fn a_release_is_begun_when_its_dependency_is_ready_and_waits_without_a_req
     let Some(bench) = with_keepers("dependency_late").await else {
         return;
     };
-    let operator = bench.ready_operator().await;
+    // Looking again and again is no reason to ask again.
+    let operator = bench.operator_with(&["--reconcile-period=1s"]).await;
     let secret = "hunter2canary";
     bench
         .apply_web("shop", json!({"keeper": "zk", "password": secret}))

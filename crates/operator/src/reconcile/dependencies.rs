@@ -1,6 +1,6 @@
 //! What a resource depends on, and whether that is ready.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use steersman_chart::Values;
 use steersman_cluster::RequestError;
 use steersman_model::{ApiKind, ObjectId, chain};
-use steersman_watches::{Reference, Subject};
+use steersman_watches::{Confinement, Reference, Subject};
 
 use super::error::ReconcileError;
 use super::release_cache::ReleaseCache;
@@ -17,7 +17,7 @@ use super::renderer::Renderer;
 use super::session::{PreparedRelease, Session};
 use super::sources::Unusable;
 use super::{Next, ReconcileSettings};
-use crate::references::{Judge, Judged, Purpose, References, Target, UNWATCHED, Unready};
+use crate::references::{Judge, Judged, Purpose, References, Target, UNWATCHED, Unready, Version};
 use crate::status::{Failure, FailureStage, Prospect, ReleaseReport, shown_words};
 
 /// How often a kind is looked for that is not served: nothing tells of that to everybody who may read its objects.
@@ -41,6 +41,36 @@ pub(super) struct Waiting {
     /// When to look again, where no watch tells.
     pause: Option<Duration>,
     what: Awaited,
+    /// By what that was found.
+    found: Option<Found>,
+}
+
+/// What dependencies were found to be: the same is found again until one of them, or the resource, changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Found {
+    references: Vec<Reference>,
+    generation: Option<i64>,
+    labels: Option<BTreeMap<String, String>>,
+    annotations: Option<BTreeMap<String, String>>,
+    /// Those that are not ready, as they were judged.
+    missed: Vec<(Target, Version)>,
+}
+
+impl Found {
+    fn new(session: &Session, references: Vec<Reference>, missed: &[Missed]) -> Option<Self> {
+        let judged = missed.iter().map(|missed| {
+            let judged = missed.judged.as_ref()?;
+            Some((judged.target.clone(), judged.version.clone()))
+        });
+        let metadata = &session.object().metadata;
+        Some(Self {
+            references,
+            generation: session.generation,
+            labels: metadata.labels.clone(),
+            annotations: metadata.annotations.clone(),
+            missed: judged.collect::<Option<_>>()?,
+        })
+    }
 }
 
 /// What is waited for.
@@ -78,6 +108,7 @@ impl Waiting {
             } else {
                 Awaited::Values
             },
+            found: None,
         }
     }
 
@@ -132,14 +163,21 @@ impl ReconcileSettings {
         Subject::new(&serde_json::json!({"metadata": metadata, "spec": spec}), &values)
     }
 
-    /// The objects that a resource says it depends on; none where it does not say so clearly.
+    /// The objects that a resource says it depends on, as far as it may: none where it does not say so clearly, and none of
+    /// another tenant, whose deletion it would hold up.
     pub(super) fn depended_on(&self, object: &DynamicObject) -> BTreeSet<ObjectId> {
         let namespace = object.metadata.namespace.as_ref();
         let namespace = namespace.unwrap_or(&self.cluster_release_namespace);
         let values = self.values.of(&object.data).unwrap_or_default();
         let references = self.dependencies(object, &values, namespace);
         let references = references.unwrap_or_default();
-        references.iter().map(Reference::id).collect()
+        let may_be = |id: &ObjectId| {
+            let is_within = |bounds: &Confinement| bounds.admit(id, namespace).is_ok();
+            // Whether an account may read what is elsewhere is known when it asks, and not here.
+            let is_its_own = self.service_account.is_none() || id.namespace.as_ref() == Some(namespace);
+            is_its_own && self.confinement.as_ref().is_none_or(is_within)
+        };
+        references.iter().map(Reference::id).filter(may_be).collect()
     }
 }
 
@@ -153,14 +191,20 @@ impl Dependencies<'_> {
         session: &Session,
         prepared: &PreparedRelease,
         cache: &ReleaseCache,
+        before: Option<Waiting>,
     ) -> Result<Option<Waiting>, ReconcileError> {
-        let missed = self.missed(session, prepared).await?;
+        let references = self.references_of(session, prepared)?;
+        if let Some(before) = before.filter(|before| self.still_holds(session, before, &references)) {
+            return Ok(Some(before));
+        }
+        let missed = self.missed(session, references.clone()).await?;
         let uid = &session.owner.uid;
         if missed.is_empty() {
             self.references.expect_nothing(uid, Purpose::Dependency);
             return Ok(None);
         }
         let message = self.told(session, cache, &missed);
+        let found = Found::new(session, references, &missed);
         let pause = missed.iter().filter_map(|missed| missed.pause).min();
         let judged = missed.into_iter().filter_map(|missed| missed.judged).collect();
         self.references.expect(uid, Purpose::Dependency, judged);
@@ -168,7 +212,34 @@ impl Dependencies<'_> {
             message,
             pause,
             what: Awaited::Dependencies,
+            found,
         }))
+    }
+
+    fn references_of(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+    ) -> Result<Vec<Reference>, ReconcileError> {
+        let namespace = &session.owner.release_namespace;
+        let values = &prepared.own_values;
+        self.settings.dependencies(session.object(), values, namespace)
+    }
+
+    /// Whether nothing has changed of what is waited for, as far as watches show it: nothing is asked then.
+    fn still_holds(&self, session: &Session, before: &Waiting, references: &[Reference]) -> bool {
+        let metadata = &session.object().metadata;
+        before.found.as_ref().is_some_and(|found| {
+            let is_as_judged = |(target, version): &(Target, Version)| {
+                let uid = &session.owner.uid;
+                self.references
+                    .is_as_judged(uid, Purpose::Dependency, target, version)
+            };
+            found.references == references
+                && found.generation == session.generation
+                && (&found.labels, &found.annotations) == (&metadata.labels, &metadata.annotations)
+                && found.missed.iter().all(is_as_judged)
+        })
     }
 
     /// What the resource would wait for, in the words of its status, without waiting for it.
@@ -181,7 +252,8 @@ impl Dependencies<'_> {
         prepared: &PreparedRelease,
         cache: &ReleaseCache,
     ) -> Result<Option<String>, ReconcileError> {
-        let missed = self.missed(session, prepared).await?;
+        let references = self.references_of(session, prepared)?;
+        let missed = self.missed(session, references).await?;
         Ok((!missed.is_empty()).then(|| self.told(session, cache, &missed)))
     }
 
@@ -196,12 +268,8 @@ impl Dependencies<'_> {
     async fn missed(
         &self,
         session: &Session,
-        prepared: &PreparedRelease,
+        references: Vec<Reference>,
     ) -> Result<Vec<Missed>, ReconcileError> {
-        let namespace = &session.owner.release_namespace;
-        let references = self
-            .settings
-            .dependencies(session.object(), &prepared.own_values, namespace)?;
         let own = if self
             .settings
             .depends_on

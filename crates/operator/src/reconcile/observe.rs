@@ -91,7 +91,7 @@ impl Observer<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
-        cache.waiting = None;
+        let before = cache.waiting.take();
         let hook = self.hook_state(session, cache);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
         if session.deleting() || mode != Mode::Apply {
@@ -156,7 +156,7 @@ impl Observer<'_> {
             ..self.observed(session, mode, has_finalizer)
         };
         if begins_revision(&observed) && !self.settings.depends_on.is_empty() {
-            let waiting = self.dependencies.waiting(session, current, cache).await;
+            let waiting = self.dependencies.waiting(session, current, cache, before).await;
             cache.waiting = match waiting {
                 Err(error) if error.is_stalled() => Some(Waiting::for_values(Unusable::of(session, &error))),
                 waiting => waiting?,
