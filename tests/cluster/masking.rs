@@ -99,7 +99,7 @@ fn said(generated: &str) -> String {
 }
 
 /// Lets the pod of the next hook end with these last words, as the kubelet would, were there nodes.
-async fn end_hook(bench: &Bench, code: i32, words: &str) {
+pub(crate) async fn end_hook(bench: &Bench, code: i32, words: &str) {
     let pods = bench.api("", "v1", "Pod", "pods");
     let pod = bench
         .wait_some("a pod that runs", &pods, of_jobs(), running)

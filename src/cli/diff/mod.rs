@@ -1,5 +1,6 @@
 //! `diff`: what the operator would do with resources as they are, or as a file has them.
 
+mod former;
 mod subject;
 mod text;
 

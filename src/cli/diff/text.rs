@@ -7,11 +7,12 @@ use similar::TextDiff;
 use steersman_operator::reconcile::{DryRun, ObjectDryRun, ObjectResult};
 use steersman_operator::status::Redactor;
 
+use super::former::without_former;
 use crate::cli::style::{Style, Tone, harmless};
 
 /// kubectl's annotation with all of an object, values of a Secret included.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-const MASK: &str = "***";
+pub(super) const MASK: &str = "***";
 
 /// How many objects would not be applied.
 pub(super) fn refused(dry_run: &DryRun) -> usize {
@@ -36,8 +37,14 @@ pub(super) fn describe(title: &str, dry_run: &DryRun, style: Style) -> String {
     for stage in &dry_run.stages {
         let _ = writeln!(text, "  stage    {}", harmless(stage));
     }
+    if dry_run.has_unknown_secrets && dry_run.differs() {
+        let _ = writeln!(
+            text,
+            "  what objects have no longer is masked, as it may be what a Secret had before"
+        );
+    }
     for object in dry_run.objects.iter().filter(|object| shows(object)) {
-        text.push_str(&describe_object(object, &dry_run.redactor, style));
+        text.push_str(&describe_object(object, dry_run, style));
     }
     let _ = writeln!(text, "{}", summary(dry_run));
     text
@@ -66,7 +73,12 @@ fn summary(dry_run: &DryRun) -> String {
     format!("  {created} created, {changed} changed, {deleted} deleted, {same} unchanged{refused}\n")
 }
 
-fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> String {
+fn describe_object(object: &ObjectDryRun, dry_run: &DryRun, style: Style) -> String {
+    let redactor = &dry_run.redactor;
+    let hidden = |live: &Value, after: &Value| {
+        let is_hidden = dry_run.has_unknown_secrets;
+        is_hidden.then(|| without_former(live, after))
+    };
     let id = harmless(&object.id.to_string());
     match (&object.result, &object.live) {
         (ObjectResult::Applied(after), None) => {
@@ -74,7 +86,8 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
             format!("  {}  {id}\n{hunks}", style.paint(Tone::Good, "created"))
         }
         (ObjectResult::Applied(after), Some(live)) => {
-            let hunks = diff(&id, Some(live), Some(after), redactor, style);
+            let hidden = hidden(live, after);
+            let hunks = diff(&id, hidden.as_ref().or(Some(live)), Some(after), redactor, style);
             let dropped = match object.dropped.as_slice() {
                 [] => String::new(),
                 fields => format!(
@@ -89,7 +102,14 @@ fn describe_object(object: &ObjectDryRun, redactor: &Redactor, style: Style) -> 
             )
         }
         (ObjectResult::Recreated(after), live) => {
-            let hunks = diff(&id, live.as_ref(), Some(after), redactor, style);
+            let hidden = live.as_ref().and_then(|live| hidden(live, after));
+            let hunks = diff(
+                &id,
+                hidden.as_ref().or(live.as_ref()),
+                Some(after),
+                redactor,
+                style,
+            );
             let claims = claims(object);
             format!("  {}  {id}\n{claims}{hunks}", style.paint(Tone::Bad, "recreated"))
         }
@@ -231,6 +251,7 @@ mod tests {
             objects,
             unrecorded: Vec::new(),
             redactor: Redactor::new([], &json!({"password": "canary-1"})),
+            has_unknown_secrets: false,
         };
         expect.assert_eq(&describe("Web default/shop", &dry_run, Style::default()));
     }

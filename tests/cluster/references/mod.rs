@@ -3,6 +3,7 @@
 mod cycles;
 mod deletion;
 mod dependencies;
+mod former;
 mod values;
 
 use std::fs;

@@ -17,7 +17,8 @@ use crate::status::{
 };
 
 /// What the status has in the place of a manifest that may have secrets that are not known.
-const NOT_SHOWN: &str = "# not shown: it may have what is in Secrets that the chart has looked up\n";
+const NOT_SHOWN: &str =
+    "# not shown: it may have what is or was in Secrets that the chart has looked up or has values from\n";
 
 /// Reports on deployed revisions, from what is remembered of them and what their objects' controllers say.
 #[derive(Clone, Copy)]
@@ -93,7 +94,8 @@ impl DeployedReport<'_> {
         };
         let status = session.object().data.get("status");
         let at = |pointer: &str| status.and_then(|status| status.pointer(pointer));
-        let may_be_shown = cache.secrets.has_looked_up(cache.known_lookups());
+        let secrets = &cache.secrets;
+        let may_be_shown = secrets.has_looked_up(cache.known_lookups()) && secrets.sources.are_complete();
         let shown = at("/deployedRelease/manifest").and_then(Value::as_str);
         let is_there = shown.is_some_and(|shown| shown != NOT_SHOWN || !may_be_shown)
             && at("/revision").and_then(Value::as_u64) == Some(u64::from(revision.0));
@@ -103,7 +105,7 @@ impl DeployedReport<'_> {
         let Some(stored) = session.history.get(revision).await?.filter(Stored::is_signed) else {
             return Ok(ManifestInStatus::AsBefore);
         };
-        if !cache.secrets.has_looked_up(&cache.lookups_of(&stored)) {
+        if !secrets.has_looked_up(&cache.lookups_of(&stored)) || !secrets.sources.has_those_of(&stored) {
             return Ok(ManifestInStatus::Text(NOT_SHOWN.to_owned()));
         }
         let objects = objects_of_manifest(&stored.record.manifest)?;

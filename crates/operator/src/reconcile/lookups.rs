@@ -93,7 +93,7 @@ impl Lookups<'_> {
         Ok(changed)
     }
 
-    /// Has what was looked up for these revisions be masked: the last one is brought into effect as it is stored, and the
+    /// Has what was looked up for these revisions, and what they have from other objects, be masked: the last one is brought into effect as it is stored, and the
     /// objects that the server speaks of are of those before it. Where what is secret in it can't be known any longer, nothing
     /// is shown that may have it.
     ///
@@ -137,7 +137,10 @@ impl Lookups<'_> {
         cache: &mut ReleaseCache,
         revisions: &[Stored],
     ) {
-        let is_known = |stored: &Stored| cache.secrets.has_looked_up(&cache.lookups_of(stored));
+        let is_known = |stored: &Stored| {
+            cache.secrets.sources.has_those_of(stored)
+                && cache.secrets.has_looked_up(&cache.lookups_of(stored))
+        };
         if revisions.iter().all(is_known) {
             return;
         }
@@ -152,9 +155,21 @@ impl Lookups<'_> {
         }
     }
 
+    /// Whether all is masked that is secret in what a revision was made of besides its values. What its sources had then can't
+    /// be asked for again: it is known where it was read, or is what they have now.
+    async fn knows_secrets(
+        &self,
+        session: &Session,
+        cache: &mut ReleaseCache,
+        stored: &Stored,
+    ) -> Result<bool, ReconcileError> {
+        let has_looked_up = self.knows_looked_up(session, cache, stored).await?;
+        Ok(has_looked_up && cache.secrets.sources.has_those_of(stored))
+    }
+
     /// Whether all is masked that is secret in what was looked up for a revision, which is asked for again where it is not
     /// known.
-    async fn knows_secrets(
+    async fn knows_looked_up(
         &self,
         session: &Session,
         cache: &mut ReleaseCache,

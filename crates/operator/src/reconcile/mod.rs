@@ -255,9 +255,6 @@ impl Reconciler {
     async fn reconcile_in(&self, session: Session, cache: &mut ReleaseCache) -> ReconcileOutcome {
         cache.reset_if_requested(session.controls.reconcile_at.as_deref());
         session.redactor.learn(cache.secrets.redactor());
-        if let Some(secrets) = cache.sources.secrets() {
-            session.redactor.learn(secrets);
-        }
         let acting = self.acting_for(&session);
         let Converged {
             mut session,

@@ -96,9 +96,6 @@ impl Observer<'_> {
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
         if session.deleting() || mode != Mode::Apply {
             self.expect_nothing(session);
-            if self.sources.are_named(session) {
-                cache.sources.mask_in(session);
-            }
             return Ok(Observed {
                 hook,
                 others: self.others(session),
@@ -372,7 +369,8 @@ fn note_unreported(session: &Session, cache: &mut ReleaseCache, revisions: &[Sto
     if session.shown_revision() == Some(deployed.record.version) {
         return;
     }
-    cache.note_unreported(session.redactor.mask_own(&deployed.record.info.notes));
+    let notes = session.redactor.mask_own(&deployed.record.info.notes);
+    cache.note_unreported(notes, deployed.snapshot.values_from.clone());
 }
 
 /// Whether the finalizer is there under the watch's selector. It counts as there, too, when the selector of another

@@ -22,7 +22,7 @@ use super::sources::KnownSources;
 use super::state::LastRevision;
 use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
-use crate::release::{Position, Snapshot, StageRecord, Stored};
+use crate::release::{Position, Snapshot, StageRecord, Stored, StoredSource};
 use crate::status::{Failure, ReleaseReport};
 
 /// Inputs that can't be rendered are tried again after this time: what the cluster says to
@@ -83,8 +83,10 @@ pub struct ReleaseCache {
 #[derive(Debug)]
 struct Unreported {
     notes: String,
-    /// Whether what the chart has looked up is masked in the notes.
+    /// Whether what the chart has looked up, and has values from, is masked in the notes.
     is_masked: bool,
+    /// What the revision has values from.
+    sources: Vec<StoredSource>,
     until: Instant,
     /// What the log says of it, once the status does.
     line: Option<&'static str>,
@@ -323,10 +325,16 @@ impl ReleaseCache {
         if unreported.is_masked {
             return Some(unreported.notes.clone());
         }
-        if self.secrets.has_looked_up(self.known_lookups()) {
-            return Some(session.redactor.mask_own(&unreported.notes));
+        if !self.secrets.has_looked_up(self.known_lookups()) {
+            let untold = "(the notes are not shown: the Secrets that the chart looks up can't be read)";
+            return Some(untold.to_owned());
         }
-        Some("(the notes are not shown: the Secrets that the chart looks up can't be read)".to_owned())
+        if !self.secrets.sources.has_those(&unreported.sources) {
+            let untold =
+                "(the notes are not shown: what was in the Secrets that they have values from is not known)";
+            return Some(untold.to_owned());
+        }
+        Some(session.redactor.mask_own(&unreported.notes))
     }
 
     /// Logs `line` of the revision that was deployed as soon as the status shows it: who waits for the line finds the
@@ -343,11 +351,12 @@ impl ReleaseCache {
     }
 
     /// The status does not show the deployed revision, which has these notes, in which the secrets of the release are
-    /// masked, but not yet those that its chart has looked up.
-    pub(super) fn note_unreported(&mut self, notes: String) {
+    /// masked, but not yet those that its chart has looked up, and those of `sources`.
+    pub(super) fn note_unreported(&mut self, notes: String, sources: Vec<StoredSource>) {
         self.unreported = Some(Unreported {
             notes,
             is_masked: false,
+            sources,
             until: Instant::now(),
             line: None,
         });
@@ -483,6 +492,7 @@ impl ReleaseCache {
         self.unreported = Some(Unreported {
             notes,
             is_masked: true,
+            sources: Vec::new(),
             until: Instant::now() + SETTLING_TIME,
             line: None,
         });

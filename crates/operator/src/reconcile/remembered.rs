@@ -27,7 +27,7 @@ impl ReleaseCache {
         let known = self.known.as_ref().map_or(0, KnownRelease::weight);
         let known = known + self.refusal().map_or(0, Refusal::weight);
         let unfinished = self.unfinished.as_ref().map_or(0, Unfinished::weight);
-        let secrets = self.secrets.weight() + self.sources.weight();
+        let secrets = self.secrets.weight();
         if self.has_room(budget, known + unfinished, secrets) {
             return;
         }

@@ -8,6 +8,7 @@ use steersman_cluster::lookup::{Answer, MAX_ANSWERS, OnSecret};
 use steersman_model::{Digest, RenderedObject, digest_of_json};
 
 use super::plan::in_effect;
+use super::sources::SecretsOfSources;
 use crate::release::Stored;
 use crate::status::{CompactSecrets, MOST_COMPACT_BYTES, Redactor};
 
@@ -43,6 +44,8 @@ pub(super) struct KnownSecrets {
     by_revisions: BTreeSet<Digest>,
     /// Those that the chart has looked up, by the answers that they are in, the latest last.
     looked_up: Vec<(Digest, CompactSecrets)>,
+    /// Those in what the release has values from.
+    pub(super) sources: SecretsOfSources,
 }
 
 /// The secrets of the stored revisions, as far as they are remembered.
@@ -81,6 +84,7 @@ impl KnownSecrets {
     pub(super) fn note_revisions(&mut self, revisions: &[Stored], secrets: &Redactor) {
         self.release = OfRevisions::new(secrets);
         self.by_revisions = looked_up_by(revisions.iter());
+        self.sources.note_revisions(revisions.iter());
     }
 
     /// Another revision is stored, after `earlier` ones. What is known of former ones stays known.
@@ -95,6 +99,7 @@ impl KnownSecrets {
             }
         };
         self.by_revisions = looked_up_by(earlier.iter().chain([stored]));
+        self.sources.note_revisions(earlier.iter().chain([stored]));
     }
 
     /// These are in the Secrets among `answers`. What was looked up before goes where there is no room for both.
@@ -130,20 +135,22 @@ impl KnownSecrets {
     pub(super) fn weight(&self) -> usize {
         let looked_up = self.looked_up.iter().map(|(_, secrets)| secrets);
         let all = self.release.known().into_iter().chain(looked_up);
-        all.map(|secrets| secrets.size() + ENTRY).sum()
+        all.map(|secrets| secrets.size() + ENTRY).sum::<usize>() + self.sources.weight()
     }
 
     /// There is no room for them. What others say is shown again once they were read again.
     pub(super) fn forget(&mut self) {
         self.release = OfRevisions::TooMany;
         self.looked_up.clear();
+        self.sources.forget();
     }
 
     /// Masks what is known of them.
     pub(super) fn redactor(&self) -> Redactor {
         let mut redactor = Redactor::default();
         let looked_up = self.looked_up.iter().map(|(_, secrets)| secrets);
-        for secrets in self.release.known().into_iter().chain(looked_up) {
+        let all = self.release.known().into_iter().chain(looked_up);
+        for secrets in all.chain(self.sources.known()) {
             redactor.extend(secrets.redactor());
         }
         redactor
@@ -154,6 +161,7 @@ impl KnownSecrets {
         self.release.known().is_some()
             && self.has_looked_up(lookups)
             && self.by_revisions.iter().all(|of| self.has_answers(*of))
+            && self.sources.are_complete()
     }
 
     /// Whether what is secret in these answers is known. It is not after a restart, until they are given again, nor where it

@@ -143,6 +143,8 @@ impl Deploy<'_> {
         // Hooks may take hours; what is stored already need not be kept for that.
         drop((rendered, manifest));
         cache.note_pending(&stored, prepared.inputs);
+        // Others may speak of it before it is deployed: while it waits for a stage, or where it fails.
+        cache.secrets.note_revision(&stored, &earlier);
         for old in earlier.extract_if(.., |former| surplus.contains(&former.record.version)) {
             session.history.delete(&old).await?;
         }

@@ -46,6 +46,8 @@ pub struct DryRun {
     pub unrecorded: Vec<ObjectId>,
     /// Masks the secrets of the release as it is and as it would be.
     pub redactor: Redactor,
+    /// Whether objects as they are may have secrets that are not known: what was in a Secret before.
+    pub has_unknown_secrets: bool,
 }
 
 impl DryRun {
@@ -109,6 +111,11 @@ impl Reconciler {
             }
             _ => None,
         };
+        let has_unknown_secrets = session.redactor.hides_words_of_others();
+        if has_unknown_secrets && matches!(decision, Decision::Recover(_) | Decision::Keep(_)) {
+            // What would be applied is stored, and has them, too.
+            session.redactor.learn(Redactor::of_the_unknown());
+        }
         let planned = plan.as_ref().map(|plan| plan.objects.as_slice());
         let mut secrets = secrets_of([], planned.unwrap_or_default());
         for hook in plan.iter().flat_map(|plan| &plan.hooks.records) {
@@ -137,6 +144,7 @@ impl Reconciler {
             objects,
             unrecorded,
             redactor: session.redactor.snapshot(),
+            has_unknown_secrets,
         })
     }
 

@@ -70,7 +70,11 @@ impl Object {
 }
 
 /// What is secret in a source: all that is in a Secret, and what is so by its key in a `ConfigMap`.
-pub(super) fn learn(source: &ValueSource, text: &str, secrets: &mut Redactor) {
+pub(super) fn secrets_in(source: &ValueSource, content: &Content) -> Redactor {
+    let mut secrets = Redactor::default();
+    let Content::Text(text) = content else {
+        return secrets;
+    };
     let parsed = read(text.as_bytes()).map(Value::Object).ok();
     match (source.kind, parsed) {
         (SourceKind::ConfigMap, Some(parsed)) => secrets.add_values(&parsed),
@@ -84,16 +88,20 @@ pub(super) fn learn(source: &ValueSource, text: &str, secrets: &mut Redactor) {
             secrets.add_all(&Value::Array(parts.collect()));
         }
     }
+    let mut alone = Values::new();
+    if source.kind == SourceKind::Secret && source.lay(text, &mut alone).is_ok() {
+        secrets.add_all(&Value::Object(alone));
+    }
+    secrets
 }
 
-/// What the sources give together, and what of that is secret.
+/// What the sources give together.
 pub(super) fn laid(
     named: &[(NamedSource, ValueSource)],
     contents: &[Content],
     namespace: &str,
-) -> Result<(Values, Redactor), Unusable> {
+) -> Result<Values, Unusable> {
     let mut values = Values::new();
-    let mut secrets = Redactor::default();
     for ((name, source), content) in named.iter().zip(contents) {
         let unusable = |what: &str, is_content| {
             let message = format!("values from {name} in namespace {namespace}: {what}");
@@ -118,16 +126,10 @@ pub(super) fn laid(
                 return Err(unusable(&what, true));
             }
         };
-        if source.kind == SourceKind::Secret {
-            let mut alone = Values::new();
-            if source.lay(text, &mut alone).is_ok() {
-                secrets.add_all(&Value::Object(alone));
-            }
-        }
         let laid = source.lay(text, &mut values);
         laid.map_err(|error: SourceError| unusable(&error.to_string(), true))?;
     }
-    Ok((values, secrets))
+    Ok(values)
 }
 
 /// What a revision says of its sources.
@@ -207,7 +209,7 @@ mod tests {
         let check = |content: Content, optional: bool| {
             let named = [source(SourceKind::Secret, None, optional)];
             laid(&named, &[content], "shop")
-                .map(|(values, _)| Value::Object(values))
+                .map(Value::Object)
                 .map_err(|unusable| unusable.message)
         };
         assert_eq!(check(Content::NoObject, true), Ok(json!({})));
@@ -242,8 +244,8 @@ mod tests {
             ),
             (None, "canary-one: [canary-two", ["canary-one", "canary-two"]),
         ] {
-            let mut secrets = Redactor::default();
-            learn(&source(SourceKind::Secret, path, false).1, content, &mut secrets);
+            let content = Content::Text(content.to_owned());
+            let secrets = secrets_in(&source(SourceKind::Secret, path, false).1, &content);
             for word in hidden {
                 assert!(
                     !secrets.mask(&format!("it says {word} here")).contains(word),
@@ -251,9 +253,9 @@ mod tests {
                 );
             }
         }
-        let mut secrets = Redactor::default();
         let map = source(SourceKind::ConfigMap, None, false).1;
-        learn(&map, "{message: a-word, password: canary-one}", &mut secrets);
+        let content = Content::Text("{message: a-word, password: canary-one}".to_owned());
+        let secrets = secrets_in(&map, &content);
         assert_eq!(secrets.mask("a-word canary-one"), "a-word ********");
     }
 

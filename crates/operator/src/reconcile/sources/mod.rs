@@ -1,12 +1,15 @@
 //! Values that a release takes from Secrets and `ConfigMap`s: read, and known by a digest that tells nothing of them.
 
 mod content;
+mod known_secrets;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use content::{Content, Object, SignedSources, laid, learn, stored};
+use content::{Content, Object, SignedSources, laid, secrets_in, stored};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use known_secrets::ReadContent;
+pub(super) use known_secrets::SecretsOfSources;
 use kube::api::Api;
 use kube::core::{ApiResource, GroupVersionKind};
 use steersman_chart::Values;
@@ -25,7 +28,7 @@ use super::renderer::Renderer;
 use super::session::{PreparedRelease, Session};
 use crate::references::{Judged, Purpose, References, Target, UNWATCHED, Version};
 use crate::release::{Signer, StoredSource};
-use crate::status::{CompactSecrets, Redactor};
+use crate::status::Redactor;
 
 /// How long a revision for other values of a source lasts before the next one for such.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -48,8 +51,6 @@ pub(super) struct KnownSources {
     applied: Option<Digest>,
     /// When another revision was begun for them alone.
     upgraded: Option<Instant>,
-    /// What is secret in them; `None` where it is not known.
-    secrets: Option<CompactSecrets>,
 }
 
 #[derive(Clone, Debug)]
@@ -94,33 +95,14 @@ impl Unusable {
 }
 
 impl KnownSources {
-    /// What is secret in the sources, as they were read last; `None` where that is not known.
-    pub(super) fn secrets(&self) -> Option<Redactor> {
-        self.secrets.as_ref().map(CompactSecrets::redactor)
-    }
-
-    /// Masks what is secret in the sources; where that is not known, no words of others are shown, who may say it.
-    pub(super) fn mask_in(&self, session: &Session) {
-        match self.secrets() {
-            Some(secrets) => session.redactor.learn(secrets),
-            None => session.redactor.hide_words_of_others(),
-        }
-    }
-
     /// How long another revision for sources alone has to wait.
     fn rest(&self) -> Option<Duration> {
         let rest = INTERVAL.checked_sub(self.upgraded?.elapsed())?;
         (!rest.is_zero()).then_some(rest)
     }
 
-    /// How many bytes they take.
-    pub(super) fn weight(&self) -> usize {
-        self.secrets.as_ref().map_or(0, CompactSecrets::size)
-    }
-
     /// There is no room for what is secret in them: they are read again.
     pub(super) fn forget_secrets(&mut self) {
-        self.secrets = None;
         self.read = None;
     }
 }
@@ -187,7 +169,10 @@ impl Sources<'_> {
             let nothing = Digest::of(b"no values can be had");
             current.inputs.values = joined(current.own_inputs.values, nothing);
         })?;
-        cache.sources.mask_in(session);
+        // What was read just now is masked, and what was read before where it is remembered.
+        if sourced.values.is_none() && !cache.secrets.sources.has_those(&sourced.stored) {
+            session.redactor.hide_words_of_others();
+        }
         self.take(session, current, cache, sourced)
     }
 
@@ -334,7 +319,7 @@ impl Sources<'_> {
         self.references
             .expect(&session.owner.uid, Purpose::Values, judged.collect());
         let mut contents = Vec::new();
-        let mut secrets = Redactor::default();
+        let mut secrets: Vec<Redactor> = Vec::new();
         for (source, how) in &named {
             let target = self.target(session, source);
             let found = objects.iter().find(|(known, _)| *known == target);
@@ -350,30 +335,22 @@ impl Sources<'_> {
                     });
                 }
             };
-            if let Content::Text(text) = &content {
-                learn(how, text, &mut secrets);
-            }
+            secrets.push(secrets_in(how, &content));
             contents.push(content);
         }
-        // Before anything of it can fail.
-        session.redactor.learn(secrets.clone());
-        cache.sources.secrets = CompactSecrets::new(&secrets);
         drop(objects);
-        let values = match laid(&named, &contents, &session.owner.release_namespace) {
-            Ok((values, more)) => {
-                session.redactor.learn(more.clone());
-                secrets.extend(more);
-                cache.sources.secrets = CompactSecrets::new(&secrets);
-                values
-            }
-            Err(unusable) => {
-                return Err(Unusable {
-                    message: session.redactor.mask_own(&unusable.message),
-                    ..unusable
-                });
-            }
-        };
+        // Before anything of it can fail.
+        for secrets in &secrets {
+            session.redactor.learn(secrets.clone());
+        }
         let keys = self.signer.keys();
+        let known = self.known_contents(session, &named, &contents, secrets);
+        cache.secrets.sources.note_read(known);
+        let values = laid(&named, &contents, &session.owner.release_namespace);
+        let values = values.map_err(|unusable| Unusable {
+            message: session.redactor.mask_own(&unusable.message),
+            ..unusable
+        })?;
         let digests = keys.macs(&SignedSources {
             uid: &session.owner.uid,
             sources: &named,
@@ -393,6 +370,36 @@ impl Sources<'_> {
             values: Some(values),
             stored,
         })
+    }
+
+    /// What is secret in these contents, by what revisions say of them.
+    fn known_contents(
+        &self,
+        session: &Session,
+        named: &[(NamedSource, ValueSource)],
+        contents: &[Content],
+        secrets: Vec<Redactor>,
+    ) -> Vec<ReadContent> {
+        let keys = self.signer.keys();
+        let macs = |source: &(NamedSource, ValueSource), content: &Content| {
+            keys.macs(&SignedSources {
+                uid: &session.owner.uid,
+                sources: std::slice::from_ref(source),
+                contents: std::slice::from_ref(content),
+            })
+        };
+        let each = named.iter().zip(contents).zip(secrets);
+        let read = each.map(|((source, content), secrets)| ReadContent {
+            macs: macs(source, content),
+            secrets,
+        });
+        // Where an object may be missing, nothing is known to be secret in that.
+        let optional = named.iter().filter(|(_, how)| how.optional);
+        let absent = optional.map(|source| ReadContent {
+            macs: macs(source, &Content::NoObject),
+            secrets: Redactor::default(),
+        });
+        absent.chain(read).collect()
     }
 
     fn target(&self, session: &Session, named: &NamedSource) -> Target {
