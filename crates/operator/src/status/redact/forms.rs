@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use steersman_gotemplate::format::quote;
 use steersman_model::one_line;
+
+use super::markup::{in_javascript, in_markup};
 
 /// What Go's `url.PathEscape` and `url.UserPassword` leave as it is, besides letters, digits and `-_.~`.
 const OF_PATHS: &str = "$&+=:@";
@@ -42,18 +44,24 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
             give(&quoted);
             give(&one_line(&quoted));
         }
-        for padded in [STANDARD_NO_PAD.encode(text), URL_SAFE_NO_PAD.encode(text)] {
-            for padding in ["==", "=", ""] {
-                give(&format!("{padded}{padding}"));
-            }
+        for form in in_markup(text) {
+            give(&form);
         }
-        for part in parts(text) {
-            give(&part);
+        if let Some(form) = in_javascript(text) {
+            give(&form);
+        }
+        for form in in_other_cases(text) {
+            give(&form);
+        }
+        for form in in_base64(text) {
+            give(&form);
         }
         let hex = hex(text.as_bytes());
         give(&hex.to_ascii_uppercase());
         give(&hex);
-        for unescaped in ["", OF_PATHS, OF_USERS, OF_PYTHON] {
+        // A word is in a URL as it is.
+        let is_word = text.bytes().all(is_unreserved);
+        for unescaped in ["", OF_PATHS, OF_USERS, OF_PYTHON].iter().filter(|_| !is_word) {
             let escaped = percent(text, unescaped);
             give(&escaped.replace("%20", "+"));
             give(&escaped);
@@ -66,30 +74,71 @@ pub(super) fn longest_form(secret: &str) -> usize {
     let of_byte = |byte: u8| match byte {
         // As Python has what a shell is given, twice in JSON.
         b'\'' => 24,
-        // As `\u001b`, which is JSON, twice in JSON.
-        b'"' | b'\\' | b'<' | b'>' | b'&' | 0..=0x1f | 0x7f..=0xff => 10,
+        // As `\u001b`, which is JSON, twice in JSON, and as `&quot;` in JSON.
+        b'"' | b'\\' | b'<' | b'>' | b'&' | 0..=0x1f | 0x7f..=0xff => 11,
+        // As in `JavaScript`.
+        b'=' => 6,
         // As in a URL.
         _ => 3,
     };
     secret.bytes().map(of_byte).sum()
 }
 
-/// What base64 makes of a text behind another one, as a password behind a name, without the characters that both decide.
+/// A text in base64, and what base64 makes of that, as of a password in the configuration of a registry.
+fn in_base64(text: &str) -> Vec<String> {
+    let once = STANDARD.encode(text);
+    let unpadded = once.trim_end_matches('=');
+    let mut forms = vec![STANDARD.encode(&once), STANDARD_NO_PAD.encode(unpadded)];
+    if once.contains(['+', '/']) {
+        let of_urls = once.replace('+', "-").replace('/', "_");
+        forms.push(of_urls.trim_end_matches('=').to_owned());
+        forms.push(of_urls);
+    }
+    forms.push(unpadded.to_owned());
+    forms.push(once);
+    let once = parts(text);
+    // Of what is encoded twice, none is in the alphabet of URLs.
+    let standard = once.iter().filter(|part| !part.contains(['-', '_']));
+    let twice: Vec<String> = standard.flat_map(|part| parts(part)).collect();
+    forms.extend(once);
+    forms.extend(twice);
+    forms
+}
+
+/// What base64 makes of a text between others, as of a password behind a name, without the characters that these decide, too.
 fn parts(text: &str) -> Vec<String> {
     let mut parts = Vec::new();
-    for before in 1..=2 {
+    for before in 0..=2 {
         let mut bytes = vec![0; before];
         bytes.extend(text.as_bytes());
         let encoded = STANDARD_NO_PAD.encode(&bytes);
         let last = bytes.len() * 8 / 6;
         // Six bits each: those of the first byte are in two characters, those of two bytes in three.
-        let part = &encoded[before + 1..last];
-        if part.len() >= SHORTEST_PART {
-            parts.push(part.to_owned());
+        let first = if before == 0 { 0 } else { before + 1 };
+        let Some(part) = encoded
+            .get(first..last)
+            .filter(|part| part.len() >= SHORTEST_PART)
+        else {
+            continue;
+        };
+        parts.push(part.to_owned());
+        if part.contains(['+', '/']) {
             parts.push(part.replace('+', "-").replace('/', "_"));
         }
     }
     parts
+}
+
+/// A text in capitals, and without any.
+fn in_other_cases(text: &str) -> Vec<String> {
+    let mut cases = Vec::new();
+    if text.contains(char::is_lowercase) {
+        cases.push(text.to_uppercase());
+    }
+    if text.contains(char::is_uppercase) {
+        cases.push(text.to_lowercase());
+    }
+    cases
 }
 
 /// The lines of a text that has several.
@@ -197,11 +246,15 @@ fn inner(quoted: &str) -> String {
     inner.unwrap_or(quoted).to_owned()
 }
 
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)
+}
+
 fn percent(text: &str, unescaped: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         let character = char::from(byte);
-        if byte.is_ascii_alphanumeric() || "-_.~".contains(character) || unescaped.contains(character) {
+        if is_unreserved(byte) || unescaped.contains(character) {
             escaped.push(character);
         } else {
             let _ = write!(escaped, "%{byte:02X}");

@@ -3,6 +3,7 @@
 mod compact;
 mod forms;
 mod learning;
+mod markup;
 mod masking;
 mod secret_key;
 mod tail;

@@ -203,6 +203,57 @@ fn binary_data_is_masked_as_base64_and_hexadecimal() {
     assert_eq!(redactor.mask("/v8A/v8A feff00feff00"), "******** ********");
 }
 
+#[test]
+fn secrets_are_masked_as_markup_and_scripts_have_them() {
+    let redactor = secret_with(&json!({"a": "pass word&<>\"Canary'=x", "b": "two\tCanary"}));
+    for writing in [
+        "pass word&amp;&lt;&gt;&#34;Canary&#39;=x",
+        "pass word&amp;&lt;&gt;&quot;Canary&apos;=x",
+        "pass word&amp;&lt;&gt;&quot;Canary&#x27;=x",
+        "pass word&amp;&lt;&gt;\"Canary'=x",
+        r"pass word\u0026amp;\u0026lt;\u0026gt;\u0026#34;Canary\u0026#39;=x",
+        r#"pass word\u0026\u003C\u003E\"Canary\'\u003Dx"#,
+        "two&#x9;Canary",
+        r"two\u0009Canary",
+    ] {
+        assert_eq!(
+            redactor.mask(&format!("<p>{writing}</p>")),
+            "<p>********</p>",
+            "{writing}"
+        );
+    }
+}
+
+#[test]
+fn secrets_are_masked_in_capitals_and_without() {
+    let redactor = secret_with(&json!({"a": "Canary-Wörd", "b": "canary"}));
+    let said = redactor.mask("CANARY-WÖRD canary-wörd CANARY-WORD canary");
+    assert_eq!(said, "******** ******** ********-WORD ********");
+}
+
+#[test]
+fn what_is_encoded_twice_is_masked() {
+    for secret in ["pw-1", "canary/1?+", "the canary of a registry~~?"] {
+        let redactor = secret_with(&json!({ "password": secret }));
+        let once = STANDARD.encode(secret);
+        assert_eq!(
+            redactor.mask(&format!("<{}>", STANDARD.encode(&once))),
+            "<********>"
+        );
+        for name in ["", "a:", "ab:", "abc:"] {
+            let auth = STANDARD.encode(format!("{name}{secret}"));
+            for before in ["", "a", "ab"] {
+                let config = STANDARD.encode(format!("{before}{{\"auth\":\"{auth}\"}}"));
+                let masked = redactor.mask(&config);
+                let hidden = config.len() - masked.replace('*', "").len();
+                // Some characters are decided by what stands around them, too.
+                let part = (secret.len() * 16 / 9).saturating_sub(10);
+                assert!(secret.len() < 12 || hidden >= part, "{name}{before}: {masked}");
+            }
+        }
+    }
+}
+
 /// A text of `length` bytes that repeats a short one.
 fn text_of(part: &str, length: usize) -> String {
     part.repeat(length / part.len())

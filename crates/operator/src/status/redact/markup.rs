@@ -1,0 +1,61 @@
+//! A secret in HTML, XML and `JavaScript`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// How a text is written in HTML and XML: by Go's templates, its `encoding/xml`, Python and most others; and what Go's JSON makes
+/// of that.
+pub(super) fn in_markup(text: &str) -> BTreeSet<String> {
+    if !text.contains(['&', '<', '>', '"', '\'', '\t', '\n', '\r']) {
+        return BTreeSet::new();
+    }
+    let brackets = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let go = brackets.replace('"', "&#34;").replace('\'', "&#39;");
+    let blanks = |text: &str| {
+        text.replace('\t', "&#x9;")
+            .replace('\n', "&#xA;")
+            .replace('\r', "&#xD;")
+    };
+    let named = brackets.replace('"', "&quot;");
+    let mut written = BTreeSet::from([
+        blanks(&go),
+        go,
+        named.replace('\'', "&apos;"),
+        named.replace('\'', "&#x27;"),
+        named.replace('\'', "&#39;"),
+        // Between tags quotes may stay.
+        named,
+        brackets,
+    ]);
+    let in_json = written.iter().map(|form| form.replace('&', "\\u0026"));
+    let in_json: Vec<String> = in_json.collect();
+    written.extend(in_json);
+    written
+}
+
+/// As Go's templates write a text in `JavaScript`; `None` where it is as it is.
+pub(super) fn in_javascript(text: &str) -> Option<String> {
+    let is_special = |c: char| c != ' ' && (c.is_control() || c.is_whitespace()) || r#"\'"<>&="#.contains(c);
+    if !text.contains(is_special) {
+        return None;
+    }
+    let mut written = String::with_capacity(text.len());
+    for character in text.chars() {
+        let is_shown = character == ' ' || !character.is_control() && !character.is_whitespace();
+        match character {
+            '\\' | '\'' | '"' => written.extend(['\\', character]),
+            '\u{7f}' => written.push(character),
+            '<' | '>' | '&' | '=' => {
+                let _ = write!(written, "\\u{:04X}", u32::from(character));
+            }
+            _ if is_shown => written.push(character),
+            _ => {
+                let _ = write!(written, "\\u{:04X}", u32::from(character));
+            }
+        }
+    }
+    Some(written)
+}
