@@ -76,12 +76,17 @@ async fn patch_status(bench: &Bench, kind: (&str, &str), name: &str, status: Val
         .unwrap();
 }
 
-/// The controller of the database says this, and gives what the resource says then.
-async fn tell(bench: &Bench, words: &str, part: &str) -> String {
+/// The controller of the database says this.
+async fn say(bench: &Bench, words: &str) {
     let not_ready = json!({"type": "Ready", "status": "False", "reason": "Failed", "message": words});
     let database = ("Database", "databases");
     patch_status(bench, database, "a", json!({ "conditions": [not_ready] })).await;
-    wait_message(bench, part).await
+}
+
+/// The same, and waits until the resource says this of it.
+async fn tell(bench: &Bench, words: &str, part: &str) {
+    say(bench, words).await;
+    wait_message(bench, part).await;
 }
 
 /// Waits until the resource says this of itself.
@@ -172,9 +177,23 @@ async fn what_a_source_had_is_masked_for_as_long_as_revisions_have_it() {
         .unwrap();
     operator.stop().await.unwrap();
     let operator = bench.ready_operator().await;
+    wait_message(&bench, "it is not there").await;
     lose_manifest(&bench).await;
+    say(&bench, &format!("fifth: {THIRD} was refused")).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_untold(&bench, &operator).await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_too_much_to_be_remembered_is_not_shown_either() {
+    let Some(bench) = bench("former_is_large").await else {
+        return;
+    };
+    put(&bench, &"canary ".repeat(3000)).await;
+    let operator = bench.released(json!({})).await;
     wait_manifest(&bench, "# not shown").await;
-    tell(&bench, &format!("fifth: {THIRD} was refused"), "not shown").await;
+    tell(&bench, &format!("it has {FIRST}"), "not shown").await;
     assert_untold(&bench, &operator).await;
     operator.stop().await.unwrap();
 }
