@@ -290,6 +290,28 @@ async fn a_resource_names_sources_where_its_entry_lets_it() {
 }
 
 #[tokio::test]
+async fn a_key_of_a_secret_that_the_chart_does_not_name_is_masked() {
+    let entry = ENTRY.replace("valuesKey: password, targetPath: db.password", "optional: true");
+    let Some(bench) = bench("values_from_keys", &entry).await else {
+        return;
+    };
+    let schema = r#"{"properties": {"extra": {"type": "object", "additionalProperties": false}}}"#;
+    std::fs::write(bench.folder.path().join("web/values.schema.json"), schema).unwrap();
+    let secret = json!({"values.yaml": "extra: {canary-key-1: 1}"});
+    put(&bench, "Secret", "shop-credentials", secret).await;
+    let operator = bench.ready_operator().await;
+    bench.apply_web("shop", json!({})).await;
+    let (_, message) = bench.wait_stalled("shop").await;
+    let said = "additional properties '********' not allowed";
+    assert!(
+        message.contains("'/extra'") && message.contains(said),
+        "{message}"
+    );
+    assert_untold(&bench, &operator, "canary-key-1").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
 async fn an_account_reads_what_it_may() {
     let entry = format!("{ENTRY}  serviceAccountName: deployer\n");
     let Some(bench) = bench("values_from_account", &entry).await else {

@@ -10,6 +10,7 @@ use steersman_model::{Digest, in_words};
 use steersman_watches::{NamedSource, SourceError, SourceKind, ValueSource};
 
 use super::Unusable;
+use super::named_keys::NamedKeys;
 use crate::references::Version;
 use crate::release::{Signable, StoredSource, feed_field};
 use crate::status::Redactor;
@@ -69,8 +70,9 @@ impl Object {
     }
 }
 
-/// What is secret in a source: all that is in a Secret, and what is so by its key in a `ConfigMap`.
-pub(super) fn secrets_in(source: &ValueSource, content: &Content) -> Redactor {
+/// What is secret in a source: all that is in a Secret, but the keys that the chart names, and what is so by its key in a
+/// `ConfigMap`.
+pub(super) fn secrets_in(source: &ValueSource, content: &Content, named: &NamedKeys<'_>) -> Redactor {
     let mut secrets = Redactor::default();
     let Content::Text(text) = content else {
         return secrets;
@@ -79,7 +81,10 @@ pub(super) fn secrets_in(source: &ValueSource, content: &Content) -> Redactor {
     match (source.kind, parsed) {
         (SourceKind::ConfigMap, Some(parsed)) => secrets.add_values(&parsed),
         (SourceKind::ConfigMap, None) => {}
-        (SourceKind::Secret, Some(parsed)) if source.target_path.is_none() => secrets.add_all(&parsed),
+        (SourceKind::Secret, Some(parsed)) if source.target_path.is_none() => {
+            secrets.add_all(&parsed);
+            secrets.add_keys(&parsed, &mut |key| named.has(key));
+        }
         (SourceKind::Secret, _) => {
             secrets.add_all(&Value::String(text.to_owned()));
             // A file that is broken, or what `--set` takes apart.
@@ -183,6 +188,7 @@ impl Signable for SignedSources<'_> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use steersman_chart::Chart;
     use steersman_watches::NameTemplate;
 
     use super::*;
@@ -229,8 +235,33 @@ mod tests {
         }
     }
 
+    fn chart() -> Chart {
+        let chart = Chart::from_files([
+            (
+                "Chart.yaml",
+                b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice(),
+            ),
+            ("values.yaml", b"db: {canary-of-chart: 1}"),
+        ]);
+        chart.unwrap()
+    }
+
+    #[test]
+    fn keys_are_secret_that_are_no_words_and_that_the_chart_does_not_name() {
+        let content =
+            "db: {canary-of-chart: 1}\nlimits: {Canary-Pa55w0rd: 1}\nlist: [{app/canary: {a-b: 1}}]";
+        let content = Content::Text(content.to_owned());
+        let source = source(SourceKind::Secret, None, false).1;
+        let secrets = secrets_in(&source, &content, &NamedKeys::of(&chart()));
+        let said = "limits canary-of-chart 'Canary-Pa55w0rd' at '/list/0/app~1canary/a-b'";
+        let shown = "limits canary-of-chart '********' at '/list/0/********/a-b'";
+        assert_eq!(secrets.mask(said), shown);
+    }
+
     #[test]
     fn all_that_is_in_a_secret_is_secret() {
+        let chart = chart();
+        let named = NamedKeys::of(&chart);
         for (path, content, hidden) in [
             (
                 None,
@@ -245,7 +276,7 @@ mod tests {
             (None, "canary-one: [canary-two", ["canary-one", "canary-two"]),
         ] {
             let content = Content::Text(content.to_owned());
-            let secrets = secrets_in(&source(SourceKind::Secret, path, false).1, &content);
+            let secrets = secrets_in(&source(SourceKind::Secret, path, false).1, &content, &named);
             for word in hidden {
                 assert!(
                     !secrets.mask(&format!("it says {word} here")).contains(word),
@@ -255,7 +286,7 @@ mod tests {
         }
         let map = source(SourceKind::ConfigMap, None, false).1;
         let content = Content::Text("{message: a-word, password: canary-one}".to_owned());
-        let secrets = secrets_in(&map, &content);
+        let secrets = secrets_in(&map, &content, &named);
         assert_eq!(secrets.mask("a-word canary-one"), "a-word ********");
     }
 

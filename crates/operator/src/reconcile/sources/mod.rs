@@ -2,6 +2,7 @@
 
 mod content;
 mod known_secrets;
+mod named_keys;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use known_secrets::ReadContent;
 pub(super) use known_secrets::SecretsOfSources;
 use kube::api::Api;
 use kube::core::{ApiResource, GroupVersionKind};
+use named_keys::NamedKeys;
 use steersman_chart::Values;
 use steersman_chart::values::overlay;
 use steersman_cluster::RequestError;
@@ -320,6 +322,7 @@ impl Sources<'_> {
             .expect(&session.owner.uid, Purpose::Values, judged.collect());
         let mut contents = Vec::new();
         let mut secrets: Vec<Redactor> = Vec::new();
+        let named_keys = NamedKeys::of(&self.settings.chart);
         for (source, how) in &named {
             let target = self.target(session, source);
             let found = objects.iter().find(|(known, _)| *known == target);
@@ -335,7 +338,7 @@ impl Sources<'_> {
                     });
                 }
             };
-            secrets.push(secrets_in(how, &content));
+            secrets.push(secrets_in(how, &content, &named_keys));
             contents.push(content);
         }
         drop(objects);

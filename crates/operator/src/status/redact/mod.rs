@@ -125,6 +125,26 @@ impl Redactor {
         for_each_scalar(values, &mut |text| self.add_text(text));
     }
 
+    /// Masks the keys of maps in user values as well, but words of letters alone and those that are named elsewhere, without which
+    /// nothing could be said.
+    pub fn add_keys(&mut self, values: &Value, is_named: &mut dyn FnMut(&str) -> bool) {
+        match values {
+            Value::Array(items) => items.iter().for_each(|item| self.add_keys(item, is_named)),
+            Value::Object(map) => {
+                for (key, item) in map {
+                    let is_word = key.chars().all(char::is_alphabetic);
+                    if !is_word && !is_named(key) {
+                        self.add(key);
+                        // As in the place of a value.
+                        self.add(&key.replace('~', "~0").replace('/', "~1"));
+                    }
+                    self.add_keys(item, is_named);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
     /// The value of a Secret's `data`; it is base64, unless the chart is wrong.
     fn add_encoded(&mut self, encoded: &str) {
         self.add(encoded);
