@@ -34,7 +34,7 @@ impl KnownContent {
     }
 }
 
-/// A content as it was read.
+/// What was found in a source, to be remembered.
 pub(super) struct ReadContent {
     /// What revisions say of it, by each key that signs.
     pub(super) macs: Vec<Digest>,
@@ -56,7 +56,7 @@ fn sources_of(stored: &Stored) -> &[StoredSource] {
 }
 
 impl SecretsOfSources {
-    /// These are all revisions that are stored.
+    /// Others may speak of what these have, and of nothing else.
     pub(in crate::reconcile) fn note_revisions<'a>(&mut self, revisions: impl Iterator<Item = &'a Stored>) {
         let macs = revisions.flat_map(|stored| macs_of(sources_of(stored)));
         self.by_revisions = macs.collect();
@@ -121,7 +121,7 @@ impl SecretsOfSources {
         self.contents.clear();
     }
 
-    /// All that is known of them.
+    /// What is to be masked.
     pub(in crate::reconcile) fn known(&self) -> impl Iterator<Item = &CompactSecrets> {
         self.contents.iter().map(|known| &known.secrets)
     }
