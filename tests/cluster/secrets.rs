@@ -136,6 +136,39 @@ async fn words_about_objects_are_masked_whenever_they_come() {
     operator.stop().await.unwrap();
 }
 
+/// The first revision is not deployed yet: nothing else is known of the release.
+#[tokio::test]
+async fn words_about_objects_are_masked_while_their_revision_waits_for_them() {
+    let Some(bench) = bench(", wait: {timeout: 5m}").await else {
+        return;
+    };
+    bench.define("Database", "databases").await;
+    let operator = bench.ready_operator().await;
+    let database =
+        json!({"apiVersion": format!("{}/v1", bench.group), "kind": "Database", "metadata": {"name": "a"}});
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "own"},
+        "stringData": {"word": "canary-in-waiting"}});
+    bench
+        .apply_web("shop", json!({"objects": [secret, database]}))
+        .await;
+    let databases = bench.kind_api("Database", "databases");
+    bench.wait("the database", &databases, "a", |_| Some(())).await;
+    for words in ["first:", "second:"] {
+        tell_of_database(&bench, &format!("{words} no canary-in-waiting here")).await;
+        let shown = format!("{words} no ******** here");
+        let is_told = |web: &Value| {
+            web["status"]
+                .to_string()
+                .contains(words)
+                .then(|| web["status"].to_string())
+        };
+        let said = bench.wait(words, &bench.webs(), "shop", is_told).await;
+        assert!(said.contains(&shown), "{said}");
+    }
+    assert_nothing_is_shown(&bench, &operator, &["shop"]).await;
+    operator.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn words_about_objects_are_masked_for_what_former_revisions_had() {
     let Some(bench) = bench("").await else { return };
