@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_model::{Environment, parse_duration};
-use steersman_watches::controls::TEST;
+use steersman_watches::controls::{TEST, test_request};
 use tokio::time::Instant;
 
 use super::Failure;
@@ -107,7 +107,13 @@ async fn wait(
             Err(error) if error.is_transient() && Instant::now() < deadline => None,
             Err(error) => return Err(failed(error)),
         };
-        let status = object.and_then(|object| object.data.get("status").cloned());
+        let asked = object
+            .as_ref()
+            .and_then(|object| test_request(object.metadata.annotations.as_ref()));
+        let is_asked = object.is_none() || asked == Some(request);
+        let status = object
+            .as_ref()
+            .and_then(|object| object.data.get("status").cloned());
         let status = status.unwrap_or_default();
         if let Some(end) = end_of(&status, request) {
             return Ok(end);
@@ -115,9 +121,19 @@ async fn wait(
         if let Some(held) = held(&status) {
             return Err(Failure::failed(anyhow!("the tests do not begin: {held}"), None));
         }
+        if is_of_past_revision(&status, request) {
+            let error =
+                anyhow!("another revision was deployed before it was seen what has come of the tests");
+            let hint = "`kubectl events` shows it".to_owned();
+            return Err(Failure::failed(error, Some(hint)));
+        }
+        if !is_asked && is_overtaken(&status, request, asked) {
+            let error = anyhow!("another request for tests has taken the place of this one");
+            let hint = "`steersman status` shows what has come of that one".to_owned();
+            return Err(Failure::failed(error, Some(hint)));
+        }
         if Instant::now() >= deadline {
-            let why = message_of(&status, "TestSuccess").or_else(|| message_of(&status, "Ready"));
-            let why = why.unwrap_or_else(|| "no operator has said anything of the resource".to_owned());
+            let why = state_of(&status, request);
             let hint = "`steersman status` shows more, and the operator goes on".to_owned();
             return Err(Failure::failed(
                 anyhow!("the tests have not ended: {why}"),
@@ -143,6 +159,30 @@ fn end_of(status: &Value, request: &str) -> Option<End> {
         has_succeeded,
         message: condition["message"].as_str().unwrap_or_default().to_owned(),
     })
+}
+
+/// Whether the tests that were asked for are those of an earlier revision than the deployed one.
+fn is_of_past_revision(status: &Value, request: &str) -> bool {
+    let is_deployed = condition(status, "Deployed").is_some_and(|deployed| deployed["status"] == "True");
+    status["lastHandledTest"] == request && is_deployed && condition(status, "TestSuccess").is_none()
+}
+
+/// Whether the operator has acted on the later request, which the resource has now, or on none before that was taken away.
+fn is_overtaken(status: &Value, request: &str, later: Option<&str>) -> bool {
+    let handled = status["lastHandledTest"].as_str();
+    handled != Some(request) && (later.is_none() || handled == later)
+}
+
+/// How far the request is, as the status says.
+fn state_of(status: &Value, request: &str) -> String {
+    if status["lastHandledTest"] == request
+        && let Some(message) = message_of(status, "TestSuccess")
+    {
+        return message;
+    }
+    let ready = message_of(status, "Ready");
+    let why = ready.unwrap_or_else(|| "no operator has said anything of the resource".to_owned());
+    format!("those that were asked for have not begun; {why}")
 }
 
 /// Why the operator does not act on the resource, where it says so.
@@ -185,6 +225,28 @@ mod tests {
         assert_eq!(end_of(&status("1", "Unknown"), "1"), None);
         assert_eq!(end_of(&status("0", "False"), "1"), None);
         assert_eq!(end_of(&Value::Null, "1"), None);
+        let deployed = json!({"type": "Deployed", "status": "True"});
+        let past = json!({"lastHandledTest": "1", "conditions": [deployed]});
+        assert!(is_of_past_revision(&past, "1") && !is_of_past_revision(&past, "2"));
+        assert!(!is_of_past_revision(&status("1", "Unknown"), "1"));
+        let failed = json!({"lastHandledTest": "0", "conditions": [
+            {"type": "TestSuccess", "status": "False", "message": "has failed"},
+            {"type": "Ready", "status": "True", "message": "is ready"},
+        ]});
+        assert_eq!(state_of(&failed, "0"), "has failed");
+        let waiting = "those that were asked for have not begun; is ready";
+        assert_eq!(
+            state_of(&failed, "1"),
+            waiting,
+            "what an earlier one has come to is none of its business"
+        );
+        assert!(is_overtaken(&status("2", "True"), "1", Some("2")));
+        assert!(
+            !is_overtaken(&status("0", "True"), "1", Some("2")),
+            "nobody has acted on either"
+        );
+        assert!(!is_overtaken(&status("1", "Unknown"), "1", Some("2")), "it runs");
+        assert!(is_overtaken(&status("0", "True"), "1", None));
         let paused = json!({"conditions": [{"type": "Paused", "status": "True", "message": "held"}]});
         assert_eq!(held(&paused).as_deref(), Some("held"));
     }

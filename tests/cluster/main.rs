@@ -78,6 +78,7 @@ mod status;
 mod takeover;
 mod template;
 mod tenants;
+mod tests_under_way;
 mod traces;
 mod undoing;
 mod uninstall;

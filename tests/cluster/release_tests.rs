@@ -42,17 +42,17 @@ metadata: {name: {{ .Release.Name }}}
 data: {message: {{ .Values.message | default "hello" | quote }}}
 "#;
 
-fn chart(bench: &Bench) {
+pub(crate) fn chart(bench: &Bench) {
     bench.remove_templates();
     bench.add_template("tests.yaml", TESTS);
 }
 
-fn pods(bench: &Bench) -> Api<DynamicObject> {
+pub(crate) fn pods(bench: &Bench) -> Api<DynamicObject> {
     bench.api("", "v1", "Pod", "pods")
 }
 
 /// Waits until another pod of this name than `before` is there, and gives its UID.
-async fn wait_pod(bench: &Bench, name: &str, before: Option<&str>) -> String {
+pub(crate) async fn wait_pod(bench: &Bench, name: &str, before: Option<&str>) -> String {
     let other = |pod: &Value| {
         let uid = pod.pointer("/metadata/uid")?.as_str()?;
         let is_going = pod.pointer("/metadata/deletionTimestamp").is_some();
@@ -62,7 +62,7 @@ async fn wait_pod(bench: &Bench, name: &str, before: Option<&str>) -> String {
 }
 
 /// Ends a pod with this code.
-async fn end_pod(bench: &Bench, name: &str, code: i32) {
+pub(crate) async fn end_pod(bench: &Bench, name: &str, code: i32) {
     write_end(&pods(bench), name, code).await;
 }
 
@@ -77,13 +77,17 @@ async fn write_end(pods: &Api<DynamicObject>, name: &str, code: i32) {
         .unwrap();
 }
 
-async fn ask(bench: &Bench, name: &str, request: &str) {
+pub(crate) async fn ask(bench: &Bench, name: &str, request: &str) {
     let annotation = json!({"metadata": {"annotations": {"steersman.dev/test": request}}});
     bench.patch_web(name, annotation).await;
 }
 
 /// Waits until the tests of this request have come to an end, and gives status, reason and message.
-async fn wait_tested(bench: &Bench, name: &str, request: Option<&str>) -> (String, String, String) {
+pub(crate) async fn wait_tested(
+    bench: &Bench,
+    name: &str,
+    request: Option<&str>,
+) -> (String, String, String) {
     bench
         .wait("the end of the tests", &bench.webs(), name, |web| {
             let said = condition(web, "TestSuccess").filter(|(status, _, _)| status != "Unknown")?;
@@ -93,7 +97,7 @@ async fn wait_tested(bench: &Bench, name: &str, request: Option<&str>) -> (Strin
 }
 
 /// How often the operator has made an object of this name since `mark`.
-async fn times_made(bench: &Bench, mark: AuditMark, name: &str) -> usize {
+pub(crate) async fn times_made(bench: &Bench, mark: AuditMark, name: &str) -> usize {
     let audit = bench.cluster.audit_since(mark).await.unwrap();
     let made = audit
         .by_user(bench.user.name())

@@ -134,7 +134,7 @@ impl Reconciler {
                 return Ok(None);
             }
             acted = true;
-            // What goes before a test is done without its end; it is taken up again where it was.
+            // A deletion does not wait for the end of a test.
             if action != Action::Test && cache.unfinished.as_ref().is_some_and(|left| left.is_test) {
                 cache.unfinished = None;
                 self.shared.dependents.expect_nothing(&session.owner.uid);
@@ -144,6 +144,7 @@ impl Reconciler {
                     let revision = unfinished.revision.as_ref();
                     revision.map(|revision| session.go_on_with(unfinished, revision))
                 }
+                (Action::Test, _) if cache.is_being_tested() => Some(session.go_on_as_observed()),
                 _ => None,
             };
             let done = self.take(session, prepared.as_ref(), cache, action).await;
@@ -270,6 +271,8 @@ impl Reconciler {
     async fn still_waiting(&self, session: &mut Session, unfinished: &Unfinished) -> ReconcileError {
         if let Some(revision) = &unfinished.revision {
             session.go_on_with(unfinished, revision);
+        } else if unfinished.is_test {
+            session.go_on_as_observed();
         }
         if let Some(said) = &unfinished.said
             && let Err(error) = session.say(said, (self.shared.now)()).await

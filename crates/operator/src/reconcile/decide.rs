@@ -13,8 +13,9 @@ use super::unfinished::HookState;
 ///
 /// What is checked first goes before what is checked later: a pause or a dry run before
 /// everything that could be done; a hook that runs before a deletion, and that before the rest. A revision whose hook has
-/// ended is brought to its end, whatever the resource says by then. A test that runs holds up everything but a deletion, and
-/// none begins while there is anything else to do but to say that something has drifted. While inputs can't be rendered, or
+/// ended is brought to its end, whatever the resource says by then. A test that was started holds up everything but a deletion
+/// until what has come of it is written down, and none is started while there is anything else to do but to say that something
+/// has drifted. While inputs can't be rendered, or
 /// wait for what they depend on, drift of the deployed revision is still corrected. A revision that has begun waits for nothing
 /// but its own stages, and a stage that is waited for holds up nothing but what comes after it. Nothing is written before the
 /// finalizer, and another revision goes before the correction of drift.
@@ -48,7 +49,10 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         (true, true) => return ReleaseState::Deleted,
         (false, _) if tests == TestState::Awaited => return ReleaseState::Waiting,
         (false, true) if hook == HookState::Come => return ReleaseState::Interrupted,
-        (false, false) if hook == HookState::Come => return ReleaseState::MissingFinalizer,
+        (false, true) if tests == TestState::Started => return ReleaseState::Untested,
+        (false, false) if hook == HookState::Come || tests == TestState::Started => {
+            return ReleaseState::MissingFinalizer;
+        }
         (false, _) => {}
     }
     let refused = refused == Some(inputs);
@@ -333,7 +337,7 @@ mod tests {
             ..drifted
         };
         check(tolerated, ReleaseState::Untested, Some(Action::Test));
-        for tests in [TestState::Due, TestState::Awaited] {
+        for tests in [TestState::Due, TestState::Started, TestState::Awaited] {
             let leaving = Observed {
                 deleting: true,
                 ..testing(tests)
@@ -344,6 +348,37 @@ mod tests {
         changed.inputs = inputs("chart", "new", "identity");
         let out_of_sync = ReleaseState::OutOfSync(Cause::Values);
         check(changed, out_of_sync, Some(Action::Upgrade(Cause::Values)));
+    }
+
+    #[test]
+    fn a_test_that_was_started_comes_to_its_end_before_another_spec_and_drift() {
+        let started = Observed {
+            tests: TestState::Started,
+            inputs: inputs("chart", "new", "identity"),
+            refused: Some(inputs("chart", "new", "identity")),
+            drifted: vec![service()],
+            others: Others::NotReady,
+            ..settled()
+        };
+        check(started.clone(), ReleaseState::Untested, Some(Action::Test));
+        assert!(!begins_revision(&started));
+        let without = Observed {
+            has_finalizer: false,
+            ..started.clone()
+        };
+        let missing = ReleaseState::MissingFinalizer;
+        check(without, missing, Some(Action::AddFinalizer));
+        let leaving = Observed {
+            deleting: true,
+            others: Others::Free,
+            ..started.clone()
+        };
+        check(leaving, ReleaseState::Deleted, Some(Action::Uninstall));
+        let held = Observed {
+            mode: Mode::Pause,
+            ..started
+        };
+        check(held, ReleaseState::Paused, None);
     }
 
     #[test]

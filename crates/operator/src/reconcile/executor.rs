@@ -394,6 +394,30 @@ impl Executor {
         Ok(self.applier.hook_under_way(&session.owner, left).await?)
     }
 
+    /// Whether one of the tests of the deployed revision was started, and nobody has written down what has come of them. Of one
+    /// that is out of bounds by now nothing is asked: that is what comes of it.
+    pub(super) async fn has_started_test(
+        &self,
+        session: &Session,
+        revisions: &[Stored],
+    ) -> Result<bool, ReconcileError> {
+        let is_deployed = |last: &&Stored| {
+            last.is_signed() && last.record.info.status == ReleaseStatus::Deployed && last.is_being_tested()
+        };
+        let Some(last) = revisions.last().filter(is_deployed) else {
+            return Ok(false);
+        };
+        match self.admit_tests(session, last.hooks()).await {
+            Ok(()) => {}
+            Err(ReconcileError::OutOfBounds { .. }) => return Ok(true),
+            Err(error) => return Err(error),
+        }
+        let journal = Journal::new(&session.history, last);
+        let (owner, hooks) = (&session.owner, last.hooks());
+        let started = self.applier.has_started(owner, hooks, HookEvent::Test, &journal);
+        Ok(started.await?)
+    }
+
     /// What the deletion of the resource does to its objects.
     ///
     /// The finalizer that `kubectl delete --cascade=orphan` leaves is gone within milliseconds, whatever has become of our

@@ -105,12 +105,9 @@ impl Observer<'_> {
         if hook != HookState::None {
             return Ok(self.observed_in_wait(session, prepared, cache, hook));
         }
-        if self.awaits_test(session, cache) {
-            *prepared = None;
-            return Ok(Observed {
-                tests: TestState::Awaited,
-                ..self.observed(session, mode, session.has_finalizer())
-            });
+        let tests = self.test_in_hand(session, cache);
+        if tests != TestState::Settled {
+            return Ok(self.observed_in_test(session, prepared, cache, tests));
         }
         let current = match prepared.take() {
             Some(prepared) => prepared,
@@ -125,6 +122,10 @@ impl Observer<'_> {
             let hook = self.hook_state(session, cache);
             if hook != HookState::None {
                 return Ok(self.observed_in_wait(session, prepared, cache, hook));
+            }
+            let tests = self.test_in_hand(session, cache);
+            if tests != TestState::Settled {
+                return Ok(self.observed_in_test(session, prepared, cache, tests));
             }
         }
         if is_unread && self.sources.are_named(session) {
@@ -206,11 +207,17 @@ impl Observer<'_> {
         HookState::None
     }
 
-    /// Whether a test runs, and there is no sign of its end.
-    fn awaits_test(&self, session: &Session, cache: &ReleaseCache) -> bool {
+    /// Where a test is that was started, by this process or a former one; settled where there is none.
+    fn test_in_hand(&self, session: &Session, cache: &ReleaseCache) -> TestState {
         let test = cache.unfinished.as_ref().filter(|left| left.is_test);
         let state = test.map(|test| test.hook_state(self.dependents, &session.owner));
-        state == Some(HookState::Awaited)
+        let is_started = cache.known.as_ref().is_some_and(|known| known.tests.is_started);
+        match state {
+            Some(HookState::Awaited) => TestState::Awaited,
+            Some(HookState::Come) => TestState::Started,
+            _ if is_started => TestState::Started,
+            _ => TestState::Settled,
+        }
     }
 
     /// Whether tests of the deployed revision are to be begun, or gone on with.
@@ -248,6 +255,21 @@ impl Observer<'_> {
         *prepared = revision.map(PreparedRelease::of_unfinished);
         Observed {
             hook,
+            ..self.observed(session, Mode::Apply, has_finalizer_of_watch(session, cache))
+        }
+    }
+
+    /// What is true of a release one of whose tests was started: nothing but a deletion comes before the end of that.
+    fn observed_in_test(
+        &self,
+        session: &Session,
+        prepared: &mut Option<PreparedRelease>,
+        cache: &mut ReleaseCache,
+        tests: TestState,
+    ) -> Observed {
+        *prepared = None;
+        Observed {
+            tests,
             ..self.observed(session, Mode::Apply, has_finalizer_of_watch(session, cache))
         }
     }
@@ -291,10 +313,13 @@ impl Observer<'_> {
             session.check_namespace().await?;
         }
         let under_way = self.executor.hook_under_way(session, &revisions).await?;
-        cache.known = Some(KnownRelease {
+        let is_test_started = self.executor.has_started_test(session, &revisions).await?;
+        let mut known = KnownRelease {
             may_be_lost: revisions.is_empty() && !session.is_new(),
             ..KnownRelease::new(&revisions)
-        });
+        };
+        known.tests.is_started = is_test_started;
+        cache.known = Some(known);
         let secrets = secrets_of(&revisions, &[]);
         cache.secrets.note_revisions(&revisions, &secrets);
         session.redactor.learn(secrets);

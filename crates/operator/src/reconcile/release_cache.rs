@@ -501,6 +501,13 @@ impl ReleaseCache {
         self.announced = None;
     }
 
+    /// Whether tests of the deployed revision have begun, and nothing is known of their end.
+    pub(super) fn is_being_tested(&self) -> bool {
+        let record = self.known.as_ref().and_then(|known| known.tests.record.as_ref());
+        let is_awaited = self.unfinished.as_ref().is_some_and(|left| left.is_test);
+        is_awaited || record.is_some_and(|record| record.outcome.is_none())
+    }
+
     /// Tests of the deployed revision have begun or ended.
     pub(super) fn note_tests(&mut self, stored: &Stored) {
         if let Some(known) = &mut self.known {

@@ -222,6 +222,15 @@ impl Session {
         Earlier { is_of_other_spec }
     }
 
+    /// Reports are from now on about what the status is about: a test of the deployed revision says nothing of another spec.
+    pub(super) fn go_on_as_observed(&mut self) -> Earlier {
+        self.own_generation = self.own_generation.or(self.generation);
+        self.generation = self.observed_generation().or(self.generation);
+        Earlier {
+            is_of_other_spec: self.generation != self.own_generation,
+        }
+    }
+
     /// Reports are about the resource as it is again.
     pub(super) fn go_on_with_own(&mut self) {
         self.generation = self.own_generation.take().or(self.generation);

@@ -160,7 +160,7 @@ pub enum ReleaseState {
     Drifted(Vec<ObjectId>),
     /// Others have changed or deleted these objects, and `driftDetection.mode: warn` leaves them so.
     Tolerated(Vec<ObjectId>),
-    /// The deployed revision is made of these inputs, and its tests are due.
+    /// The tests of the deployed revision are due, and it is made of these inputs, or one of them was started.
     Untested,
     /// The deployed revision is made of these inputs, and its objects are as it left them.
     InSync,

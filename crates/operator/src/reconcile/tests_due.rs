@@ -15,6 +15,8 @@ pub(super) struct KnownTests {
     pub(super) record: Option<TestRecord>,
     /// Whether the revision has any.
     pub(super) are_there: bool,
+    /// Whether a former process has started one whose end nobody has dealt with.
+    pub(super) is_started: bool,
 }
 
 /// Where the tests of a release are.
@@ -23,8 +25,10 @@ pub enum TestState {
     /// Nothing is to be done.
     #[default]
     Settled,
-    /// They are to be begun, or gone on with.
+    /// They are to be begun, or gone on with where none of them was started that has not been dealt with.
     Due,
+    /// One of them was started, and may have ended: what has come of it is looked at before anything else changes the release.
+    Started,
     /// One of them runs, and there is no sign of its end.
     Awaited,
 }
@@ -37,6 +41,7 @@ impl KnownTests {
             handled: stored.snapshot.handled_test.clone().filter(|_| is_signed),
             record: stored.snapshot.tests.clone().filter(|_| is_signed),
             are_there: is_signed && !hooks_in_order(stored.hooks(), HookEvent::Test).is_empty(),
+            is_started: false,
         }
     }
 
@@ -70,6 +75,7 @@ mod tests {
             handled: handled.map(str::to_owned),
             record: None,
             are_there: true,
+            is_started: false,
         }
     }
 
@@ -79,6 +85,7 @@ mod tests {
             record: Some(TestRecord {
                 round: 1,
                 begun: Timestamp::UNIX_EPOCH,
+                requested: true,
                 outcome,
             }),
             ..untested(handled)

@@ -107,6 +107,9 @@ pub struct TestRecord {
     pub round: u32,
     /// When it began.
     pub begun: Timestamp,
+    /// Whether it is what a request has asked for: where another revision comes before its end, that one is tested instead.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requested: bool,
     /// What has come of it; absent while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<TestOutcome>,
@@ -222,14 +225,23 @@ impl Snapshot {
     /// forgotten.
     pub(crate) fn with_tests(mut self, request: Option<&str>, begun: Timestamp) -> Self {
         let round = self.tests.as_ref().map_or(0, |tests| tests.round);
+        let requested = request.is_some() && request != self.handled_test.as_deref();
         self.finished_hooks.retain(|hook| hook.event != TEST_EVENT);
         self.handled_test = request.map(str::to_owned).or(self.handled_test);
         self.tests = Some(TestRecord {
             round: round.saturating_add(1),
             begun,
+            requested,
             outcome: None,
         });
         self
+    }
+
+    /// The last request for tests that needs no other run: not one whose tests have begun and not ended.
+    pub(crate) fn settled_test(&self) -> Option<&str> {
+        let is_open = |tests: &TestRecord| tests.requested && tests.outcome.is_none();
+        let is_settled = !self.tests.as_ref().is_some_and(is_open);
+        self.handled_test.as_deref().filter(|_| is_settled)
     }
 
     /// What an application has done, from inputs that are yet to be named.
@@ -306,6 +318,12 @@ impl Stored {
     /// snapshot holds no more than names.
     pub fn is_signed(&self) -> bool {
         self.verdict == Verdict::Signed
+    }
+
+    /// Whether its tests have begun, and nothing is written down of their end.
+    pub(crate) fn is_being_tested(&self) -> bool {
+        let tests = self.snapshot.tests.as_ref();
+        tests.is_some_and(|tests| tests.outcome.is_none())
     }
 
     /// `snapshot` as it is written beside the record: with the status of that, if the operator vouches for both.

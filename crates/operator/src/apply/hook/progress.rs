@@ -50,7 +50,7 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
     if kind == "Pod" {
         return match text("/status/phase") {
             "Succeeded" => Progress::Done,
-            "Failed" => Progress::Failed(text("/status/message").to_owned()),
+            "Failed" => Progress::Failed(said([text("/status/reason"), text("/status/message")], ": ")),
             "" => Progress::Running("not started".to_owned()),
             phase => Progress::Running(phase.to_owned()),
         };
@@ -61,7 +61,7 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
         match (field("type"), field("status")) {
             ("Complete", "True") => return Progress::Done,
             ("Failed", "True") => {
-                return Progress::Failed(format!("{}: {}", field("reason"), field("message")));
+                return Progress::Failed(said([field("reason"), field("message")], ": "));
             }
             _ => {}
         }
@@ -76,11 +76,32 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
     Progress::Running(format!("{active} pods active"))
 }
 
+/// Those of these words that say something.
+pub(super) fn said(words: [&str; 2], between: &str) -> String {
+    let words = words.into_iter().filter(|words| !words.is_empty());
+    words.collect::<Vec<_>>().join(between)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_what_is_there_is_said_of_a_failure() {
+        let pod = |status: Value| progress("Pod", &ObjectMeta::default(), &json!({ "status": status }));
+        let failed = |why: &str| Progress::Failed(why.to_owned());
+        assert_eq!(pod(json!({"phase": "Failed"})), failed(""));
+        assert_eq!(
+            pod(json!({"phase": "Failed", "reason": "Evicted"})),
+            failed("Evicted")
+        );
+        let both = json!({"phase": "Failed", "reason": "Evicted", "message": "no room"});
+        assert_eq!(pod(both), failed("Evicted: no room"));
+        assert_eq!(said(["", "container a ended"], "; "), "container a ended");
+        assert_eq!(said(["late", ""], "; "), "late");
+    }
 
     #[test]
     fn jobs_and_pods_come_to_an_end() {

@@ -16,7 +16,7 @@ use steersman_watches::ConflictPolicy;
 use super::error::HookError;
 use super::event::event_name;
 use super::order::{BEFORE_CREATION, FAILED, SUCCEEDED, has_policy};
-use super::progress::{Progress, last_words, progress};
+use super::progress::{Progress, last_words, progress, said};
 use super::wait::{HookWait, Term};
 use crate::apply::applier::Applier;
 use crate::apply::ownership::{Deletion, PruneError, with_finalizers};
@@ -366,9 +366,10 @@ impl Applier {
 
     /// Why a hook has failed, with what its pods said.
     async fn in_its_words(&self, run: &Run<'_>, reason: String) -> String {
-        match self.last_words(run).await {
-            Some(words) => format!("{reason}; {words}"),
-            None => reason,
+        let words = self.last_words(run).await.unwrap_or_default();
+        match said([&reason, &words], "; ") {
+            said if said.is_empty() => "its status does not say why".to_owned(),
+            said => said,
         }
     }
 

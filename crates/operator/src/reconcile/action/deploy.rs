@@ -483,10 +483,12 @@ impl Deploy<'_> {
     }
 }
 
-/// The last request for tests that was seen, as these revisions say: another revision is no reason to take it up again.
+/// The last request for tests that was dealt with, as these revisions say: another revision is no reason to take it up again,
+/// unless it comes before the end of the tests.
 fn handled_test(earlier: &[Stored]) -> Option<String> {
     let mut signed = earlier.iter().rev().filter(|stored| stored.is_signed());
-    signed.find_map(|stored| stored.snapshot.handled_test.clone())
+    let last = signed.find(|stored| stored.snapshot.handled_test.is_some())?;
+    last.snapshot.settled_test().map(str::to_owned)
 }
 
 /// Whether the revision has failed, and is not to be gone on with as it is.

@@ -20,7 +20,8 @@ use crate::status::EventReason;
 /// Runs the tests of the deployed revision, or goes on with them.
 ///
 /// That they have begun is written into the revision before the first, that one has run as soon as it has, and what has come of
-/// them before an object goes for it: who finds them interrupted goes on where they were, and runs none twice.
+/// them before an object goes for it: who finds them interrupted goes on where they were, and runs none twice. A request without an
+/// answer has the revision read again, which tells whether one was started.
 pub(crate) struct RunTests<'a> {
     pub(crate) executor: &'a Executor,
     pub(crate) recorder: &'a EventRecorder,
@@ -53,7 +54,7 @@ impl RunTests<'_> {
         session.redactor.learn(secrets_of([&stored], &[]));
         let deployed = std::slice::from_ref(&stored);
         self.lookups.learn_secrets(session, cache, deployed).await?;
-        let is_under_way = is_under_way(&stored);
+        let is_under_way = stored.is_being_tested();
         if !is_under_way {
             let request = session.test_request();
             stored.snapshot = stored.snapshot.with_tests(request, (self.now)());
@@ -86,7 +87,10 @@ impl RunTests<'_> {
                     });
                     return ran;
                 }
-                None if error.is_transient() => return ran,
+                None if error.is_transient() => {
+                    cache.forget_known();
+                    return ran;
+                }
                 None => TestOutcome::Failed(error.in_few_words(&session.redactor)),
             },
         };
@@ -94,7 +98,8 @@ impl RunTests<'_> {
         if let Some(tests) = &mut stored.snapshot.tests {
             tests.outcome = Some(outcome.clone());
         }
-        session.history.write_snapshot(&stored, &stored.snapshot).await?;
+        let written = session.history.write_snapshot(&stored, &stored.snapshot).await;
+        written.inspect_err(|_| cache.forget_known())?;
         cache.note_tests(&stored);
         self.announce(session, &outcome, &stored);
         if let Err(ReconcileError::Hook(error)) = ran {
@@ -103,7 +108,9 @@ impl RunTests<'_> {
                 .clean_up_failed(&session.owner, stored.hooks(), &error)
                 .await;
         }
-        Ok(())
+        // Another revision, which is not tested, may come next.
+        let report = self.report.report(session, cache).await?;
+        session.say(&report, (self.now)()).await
     }
 
     async fn run_hooks(
@@ -143,12 +150,6 @@ impl RunTests<'_> {
             }
         }
     }
-}
-
-/// Whether tests of the revision were begun and have not ended.
-fn is_under_way(stored: &Stored) -> bool {
-    let tests = stored.snapshot.tests.as_ref();
-    tests.is_some_and(|tests| tests.outcome.is_none())
 }
 
 /// The test that is to be waited for: the next one, or the same where a request about it had no answer.

@@ -93,9 +93,11 @@ pub fn next_status(
             None => remove(&mut next, "lastDeployed"),
         };
         next.insert("chart".to_owned(), json!(chart));
-        if let Some(request) = &deployed.handled_test {
-            next.insert(TEST_FIELD.to_owned(), request.as_str().into());
-        }
+        match &deployed.handled_test {
+            Some(request) => next.insert(TEST_FIELD.to_owned(), request.as_str().into()),
+            // Its tests did not come to an end before another revision, and are yet to be run.
+            None => next.remove(TEST_FIELD),
+        };
         next.insert("health".to_owned(), deployed.health.to_json());
     }
     let mut next = Value::Object(next);

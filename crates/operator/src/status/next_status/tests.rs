@@ -377,6 +377,8 @@ fn tests_say_how_they_ended_and_leave_the_release_as_ready_as_it_is() {
         assert_eq!(said("Ready").0, "True");
         assert_eq!(status["lastHandledTest"], "today");
     }
+    let retaken = next_status(&status, &deployed(3, Some(Health::Ready)), Some(2), now);
+    assert_eq!(retaken.get("lastHandledTest"), None);
     // What is done next says nothing of them, and another revision was not tested.
     for (report, is_there) in [(progressing(), true), (deployed(3, Some(Health::Ready)), false)] {
         let next = next_status(&status, &report, Some(2), now);
