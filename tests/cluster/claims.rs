@@ -133,12 +133,12 @@ pub(crate) fn entry(bench: &Bench) -> Value {
         "expandClaims": true})
 }
 
-fn names(names: &[&str]) -> Vec<String> {
+pub(crate) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// The operator's writes to sets and claims since `mark`, as `verb resource name`; what was only tried is left out.
-async fn written(bench: &Bench, mark: AuditMark) -> Vec<String> {
+pub(crate) async fn written(bench: &Bench, mark: AuditMark) -> Vec<String> {
     let audit = bench.cluster.audit_since(mark).await.unwrap();
     kept(&audit, bench.user.name())
 }

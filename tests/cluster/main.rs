@@ -9,6 +9,7 @@ mod applying;
 mod bad_inputs;
 mod bench;
 mod claims;
+mod claims_without_set;
 mod compat;
 mod concurrency;
 mod conflicts;

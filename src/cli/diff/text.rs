@@ -83,7 +83,8 @@ fn describe_object(object: &ObjectDryRun, dry_run: &DryRun, style: Style) -> Str
     match (&object.result, &object.live) {
         (ObjectResult::Applied(after), None) => {
             let hunks = diff(&id, None, Some(after), redactor, style);
-            format!("  {}  {id}\n{hunks}", style.paint(Tone::Good, "created"))
+            let claims = claims(object);
+            format!("  {}  {id}\n{claims}{hunks}", style.paint(Tone::Good, "created"))
         }
         (ObjectResult::Applied(after), Some(live)) => {
             let hidden = hidden(live, after);

@@ -199,9 +199,23 @@ impl Applier {
         let mut new = Change::Created;
         let mut mended = Vec::new();
         let mut refusal = None;
+        let mut has_grown = false;
         // Each turn follows what the last answer said of the object; two writers that create and
         // delete it all the time are left to the next reconcile.
         for _ in 0..4 {
+            let recreation = Recreation {
+                owner,
+                options,
+                api: &api,
+                id,
+                object,
+                value: &value,
+                is_there: uid.is_some(),
+            };
+            if uid.is_none() && !has_grown {
+                self.expand_claims_of_new(recreation).await?;
+                has_grown = true;
+            }
             let answer = match &uid {
                 Some(uid) => {
                     let (api, name) = (&api, id.name.as_str());
@@ -223,16 +237,9 @@ impl Applier {
                 }
                 (Err(error), Some(_)) if error.is_field_conflict() => return Err(refused(id, error)),
                 (Err(error), Some(current)) if error.is_immutable() => {
-                    let recreation = Recreation {
-                        owner,
-                        options,
-                        api: &api,
-                        id,
-                        object,
-                        value: &value,
-                    };
                     match self.make_way_for_claims(recreation, current, error).await? {
                         Way::Free => {}
+                        Way::Grown => has_grown = true,
                         Way::Apply(kept) => {
                             value = kept;
                             continue;

@@ -134,6 +134,15 @@ impl Applier {
             tried = try_value(&api, &object.name, tried.value, live.as_ref(), &parameters).await;
         }
         let Tried { value, answer } = tried;
+        let recreation = Recreation {
+            owner,
+            options: apply.options,
+            api: &api,
+            id: &id,
+            object,
+            value: &value,
+            is_there: live.is_some(),
+        };
         let mut dry_run = DryRunApplied::new(id.clone(), None, Ok(Value::Null));
         dry_run.result = match (answer, &live) {
             (Ok(applied), _) => {
@@ -155,44 +164,58 @@ impl Applier {
                     None => Ok(serde_json::to_value(applied).unwrap_or_default()),
                 }
             }
-            (Err(error), None) if error.is_not_found() && apply.brings_namespace_of(&id) => Ok(value),
+            (Err(error), None) if error.is_not_found() && apply.brings_namespace_of(&id) => Ok(value.clone()),
             (Err(refusal), Some(live)) if refusal.is_immutable() => {
-                let recreation = Recreation {
-                    owner,
-                    options: apply.options,
-                    api: &api,
-                    id: &id,
-                    object,
-                    value: &value,
-                };
-                match self.plan_claims(recreation, live, &refusal).await {
-                    Ok(ClaimsPlan::Other) => {
-                        let created = recreation.check(live, refusal).await;
-                        dry_run.recreated = created.is_ok();
-                        created.map(|created| as_recreated(&value, created, live))
-                    }
-                    Ok(ClaimsPlan::Expand(small, created)) => {
-                        dry_run.recreated = true;
-                        dry_run.claims = small.into_iter().map(ClaimChange::from).collect();
-                        Ok(as_recreated(&value, *created, live))
-                    }
-                    Ok(ClaimsPlan::Keep(kept, claims)) => {
-                        dry_run.claims = claims;
-                        let tried = try_value(&api, &object.name, kept, Some(live), &parameters).await;
-                        let applied = tried.answer.map_err(|source| refused(&id, source));
-                        applied.map(|applied| serde_json::to_value(applied).unwrap_or_default())
-                    }
-                    Err(error) => Err(error),
-                }
+                let recreating = self.try_recreation(recreation, live, refusal, &parameters);
+                let (result, recreated, claims) = recreating.await;
+                (dry_run.recreated, dry_run.claims) = (recreated, claims);
+                result
             }
             (Err(source), _) => Err(refused(&id, source)),
         };
+        if live.is_none() && dry_run.result.is_ok() {
+            match self.plan_claims_of_new(recreation).await {
+                Ok(small) => dry_run.claims = small.into_iter().map(ClaimChange::from).collect(),
+                Err(error) => dry_run.result = Err(error),
+            }
+        }
         dry_run.live = live.and_then(|live| serde_json::to_value(live).ok());
         Ok(dry_run)
     }
 }
 
 impl Applier {
+    /// What becomes of the `live` object that the server does not change in place, whether it is created again for that, and
+    /// what becomes of its claims.
+    async fn try_recreation(
+        &self,
+        recreation: Recreation<'_>,
+        live: &DynamicObject,
+        refusal: RequestError,
+        parameters: &PatchParams,
+    ) -> (Result<Value, ApplyError>, bool, Vec<ClaimChange>) {
+        let Recreation { api, id, value, .. } = recreation;
+        match self.plan_claims(recreation, live, &refusal).await {
+            Ok(ClaimsPlan::Other) => {
+                let created = recreation.check(live, refusal).await;
+                let recreated = created.is_ok();
+                let result = created.map(|created| as_recreated(value, created, live));
+                (result, recreated, Vec::new())
+            }
+            Ok(ClaimsPlan::Expand(small, created)) => {
+                let claims = small.into_iter().map(ClaimChange::from).collect();
+                (Ok(as_recreated(value, *created, live)), true, claims)
+            }
+            Ok(ClaimsPlan::Keep(kept, claims)) => {
+                let tried = try_value(api, &id.name, kept, Some(live), parameters).await;
+                let applied = tried.answer.map_err(|source| refused(id, source));
+                let result = applied.map(|applied| serde_json::to_value(applied).unwrap_or_default());
+                (result, false, claims)
+            }
+            Err(error) => (Err(error), false, Vec::new()),
+        }
+    }
+
     /// The dry run of an object whose version is not served: the server can't be asked, so it is what would be sent. By
     /// another version of its kind it may be there already.
     async fn without_version(

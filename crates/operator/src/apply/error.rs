@@ -53,10 +53,12 @@ pub enum ApplyError {
         source: RequestError,
     },
     /// The claims of a set can't become as large, or as small, as its templates ask for.
-    #[error("failed to apply {id}, which stays as it is with its pods and claims")]
+    #[error("failed to apply {id}, which {state}")]
     Claims {
         /// Whose claims they are, such as `StatefulSet default/store`.
         id: Box<ObjectId>,
+        /// What becomes of it: it stays as it is, or is not created.
+        state: &'static str,
         /// Which claim, and why.
         source: Box<ClaimsError>,
     },

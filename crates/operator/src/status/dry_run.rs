@@ -37,8 +37,8 @@ pub struct DryRunEntry {
 /// What would be done with an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DryRunChange {
-    /// It would be made.
-    Created,
+    /// It would be made; with what would become of claims that are there before it.
+    Created(Vec<String>),
     /// Values at these JSON pointers would be others.
     Changed(Vec<String>),
     /// It would be deleted and made again, as it can't be changed in place; with what would become of its claims.
@@ -53,7 +53,7 @@ impl DryRunChange {
     /// One word for it.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Created => "created",
+            Self::Created(_) => "created",
             Self::Changed(_) => "changed",
             Self::Recreated(_) => "recreated",
             Self::Deleted => "deleted",
@@ -84,11 +84,11 @@ impl DryRunStatus {
                 DryRunChange::Refused(reason) => {
                     entry.insert("message".to_owned(), reason.as_str().into());
                 }
-                DryRunChange::Recreated(claims) if !claims.is_empty() => {
+                DryRunChange::Created(claims) | DryRunChange::Recreated(claims) if !claims.is_empty() => {
                     let claims: Vec<_> = claims.iter().take(MAX_FIELDS).collect();
                     entry.insert("claims".to_owned(), json!(claims));
                 }
-                DryRunChange::Created | DryRunChange::Recreated(_) | DryRunChange::Deleted => {}
+                DryRunChange::Created(_) | DryRunChange::Recreated(_) | DryRunChange::Deleted => {}
             }
             Value::Object(entry)
         });

@@ -28,7 +28,7 @@ const IRREPLACEABLE: [&str; 4] = [
     "PersistentVolumeClaim",
 ];
 
-/// An object that can't become what it is to be.
+/// An object that can't become what it is to be, or a set whose claims may be there before it.
 #[derive(Clone, Copy)]
 pub(in crate::apply) struct Recreation<'a> {
     pub(in crate::apply) owner: &'a Owner,
@@ -38,12 +38,16 @@ pub(in crate::apply) struct Recreation<'a> {
     pub(in crate::apply) object: &'a RenderedObject,
     /// It as it is to be created.
     pub(in crate::apply) value: &'a Value,
+    /// Whether there is one of its name.
+    pub(in crate::apply) is_there: bool,
 }
 
 /// How an object that can't be changed in place goes on.
 pub(in crate::apply) enum Way {
     /// It is gone, for the new one to be created.
     Free,
+    /// The same, of a set whose claims are as large as the new one wants them.
+    Grown,
     /// It is there, and is to be applied like this, as claims do not shrink.
     Apply(Value),
 }
@@ -89,7 +93,7 @@ impl Recreation<'_> {
         }
     }
 
-    fn failed(&self, attempt: &'static str, source: RequestError) -> ApplyError {
+    pub(in crate::apply) fn failed(&self, attempt: &'static str, source: RequestError) -> ApplyError {
         ApplyError::Request {
             attempt,
             id: Box::new(self.id.clone()),
@@ -158,11 +162,11 @@ impl Applier {
                 Ok(Way::Apply(value))
             }
             ClaimsPlan::Expand(small, _) => {
-                self.expand_claims(recreation, &live, small).await?;
+                self.expand_claims(recreation, Some(&live), small).await?;
                 let id = recreation.id;
                 tracing::warn!(object = %id, "deleting the set without its pods and claims, to create it with larger ones");
                 self.remove(recreation, uid, live).await?;
-                Ok(Way::Free)
+                Ok(Way::Grown)
             }
         }
     }

@@ -74,12 +74,11 @@ fn would_be(object: &ObjectDryRun) -> Option<DryRunEntry> {
     if !object.differs() {
         return None;
     }
+    let claims = || object.claims.iter().map(ToString::to_string).collect();
     let change = match (&object.result, &object.live) {
-        (ObjectResult::Applied(_), None) => DryRunChange::Created,
+        (ObjectResult::Applied(_), None) => DryRunChange::Created(claims()),
         (ObjectResult::Applied(value), Some(live)) => DryRunChange::Changed(differing_fields(live, value)),
-        (ObjectResult::Recreated(_), _) => {
-            DryRunChange::Recreated(object.claims.iter().map(ToString::to_string).collect())
-        }
+        (ObjectResult::Recreated(_), _) => DryRunChange::Recreated(claims()),
         (ObjectResult::Deleted, _) => DryRunChange::Deleted,
         (ObjectResult::Refused(reason), _) => DryRunChange::Refused(reason.clone()),
         (ObjectResult::Kept, _) => return None,

@@ -38,10 +38,14 @@ pub enum ClaimsError {
         source: RequestError,
     },
     /// The server does not expand a claim that has no volume.
-    #[error("PersistentVolumeClaim {claim} is not bound to a volume yet, and can be expanded only then")]
+    #[error(
+        "PersistentVolumeClaim {claim} is not bound to a volume yet, and can be expanded only then{advice}"
+    )]
     Unbound {
         /// With its namespace.
         claim: String,
+        /// What helps besides a volume, behind a semicolon; empty where nothing does.
+        advice: &'static str,
     },
     /// A pod of the set has a claim that nothing but its name makes the set's.
     #[error(

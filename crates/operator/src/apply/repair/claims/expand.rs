@@ -9,15 +9,17 @@ use steersman_model::{ClaimChange, FIELD_MANAGER};
 use steersman_watches::ConflictPolicy;
 
 use super::judge::{Set, Standing};
-use super::{Change, ClaimPolicy, ClaimsError, Expansion, changes, without};
+use super::{Change, ClaimPolicy, ClaimsError, Expansion, changes, sizes, without};
 use crate::apply::applier::{Applier, ApplyOptions};
 use crate::apply::error::ApplyError;
-use crate::apply::repair::recreate::Recreation;
+use crate::apply::repair::recreate::{Recreation, try_create};
 
 /// So many claims are asked for at a time.
 const PAGE: u32 = 100;
 /// So many claims of one set are expanded at once.
 const LIMIT: usize = 4096;
+/// One that waits for the first pod of a set that is not there is nobody's.
+const UNBOUND_ADVICE: &str = "; where it waits for a pod, delete it, to have it made anew";
 /// So often is looked again at claims that others write meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -80,15 +82,64 @@ impl Applier {
             ..recreation
         };
         let created = recreation.check(live, refusal.clone()).await?;
-        let small = self.small_claims(recreation, live, &growing).await?;
-        for expansion in &small {
-            let tried = self.patch_claim(recreation, expansion, Mode::DryRun).await;
-            tried.map_err(|error| recreation.claims(recreation.refused_claim(expansion, error)))?;
-        }
+        let small = self.small_claims(recreation, Some(live)).await?;
+        self.try_expansions(recreation, &small).await?;
         Ok(ClaimsPlan::Expand(small, Box::new(created)))
     }
 
-    /// Expands the claims of the `live` set whose templates grow, one after the other, with `small` as the plan.
+    /// The claims that are there before their set, and smaller than it asks for: the set was deleted without them, by somebody
+    /// or on its way to larger ones, and no change of a set will ever be about them.
+    ///
+    /// # Guarantees
+    /// Nothing is written. Where there are any, the server takes the set, each claim is the set's, and the server would expand
+    /// it.
+    ///
+    /// # Errors
+    /// A claim can't become what the set asks for, or the set can't be created.
+    pub(in crate::apply) async fn plan_claims_of_new(
+        &self,
+        recreation: Recreation<'_>,
+    ) -> Result<Vec<Expansion>, ApplyError> {
+        let Recreation { options, value, .. } = recreation;
+        let is_left = options.claims == ClaimPolicy::Leave || !recreation.is_about_a_set();
+        if is_left || sizes(value).is_empty() {
+            return Ok(Vec::new());
+        }
+        let small = self.small_claims(recreation, None).await?;
+        if !small.is_empty() {
+            let created = try_create(recreation.api, value).await;
+            created.map_err(|source| recreation.failed("create", source))?;
+            self.try_expansions(recreation, &small).await?;
+        }
+        Ok(small)
+    }
+
+    /// Expands the claims that are there before their set.
+    ///
+    /// # Errors
+    /// As for the plan; claims before the one that can't be expanded are.
+    pub(in crate::apply) async fn expand_claims_of_new(
+        &self,
+        recreation: Recreation<'_>,
+    ) -> Result<(), ApplyError> {
+        let small = self.plan_claims_of_new(recreation).await?;
+        self.expand_claims(recreation, None, small).await
+    }
+
+    async fn try_expansions(
+        &self,
+        recreation: Recreation<'_>,
+        small: &[Expansion],
+    ) -> Result<(), ApplyError> {
+        for expansion in small {
+            let tried = self.patch_claim(recreation, expansion, Mode::DryRun).await;
+            tried.map_err(|error| recreation.claims(recreation.refused_claim(expansion, error)))?;
+        }
+        Ok(())
+    }
+
+    /// Expands the claims whose templates grow, one after the other, with `small` as the plan: those of the `live` set, or of
+    /// one that is to be created.
     ///
     /// # Cancellation
     /// Safe at any await: those that are expanded are large enough when they are looked at again.
@@ -98,7 +149,7 @@ impl Applier {
     pub(in crate::apply) async fn expand_claims(
         &self,
         recreation: Recreation<'_>,
-        live: &DynamicObject,
+        live: Option<&DynamicObject>,
         mut small: Vec<Expansion>,
     ) -> Result<(), ApplyError> {
         let mut attempts = 0;
@@ -132,8 +183,7 @@ impl Applier {
             if attempts == ATTEMPTS {
                 return Err(recreation.claims(recreation.refused_claim(&expansion, error)));
             }
-            let growing = changes(recreation.value, &live.data);
-            small = self.small_claims(recreation, live, &growing).await?;
+            small = self.small_claims(recreation, live).await?;
         }
     }
 
@@ -153,20 +203,24 @@ impl Applier {
         }
     }
 
-    /// The claims of the set that are smaller than what is asked for.
+    /// The claims of the `live` set, or of one that is to be created, that are smaller than what is asked for.
     async fn small_claims(
         &self,
         recreation: Recreation<'_>,
-        live: &DynamicObject,
-        growing: &[Change],
+        live: Option<&DynamicObject>,
     ) -> Result<Vec<Expansion>, ApplyError> {
-        let set = Set::of(live, growing);
+        let Recreation { id, value, .. } = recreation;
+        let growing = live.map_or_else(|| sizes(value), |live| changes(value, &live.data));
+        let set = match live {
+            Some(live) => Set::of(live, &growing),
+            None => Set::to_be(&id.name, value, &growing),
+        };
         let api = self.claims(recreation);
         let mut pages = Pages::of(&api, ListParams::default().limit(PAGE));
         let mut small = Vec::new();
         loop {
             let page = pages.next().await.map_err(|error| {
-                let namespace = recreation.id.namespace.as_deref().unwrap_or_default();
+                let namespace = id.namespace.as_deref().unwrap_or_default();
                 recreation.claims(ClaimsError::Request {
                     attempt: format!("list the PersistentVolumeClaims of namespace {namespace}"),
                     source: error.into(),
@@ -182,7 +236,10 @@ impl Applier {
                         small.push(expansion);
                         continue;
                     }
-                    Standing::Unbound => ClaimsError::Unbound { claim: name() },
+                    Standing::Unbound => ClaimsError::Unbound {
+                        claim: name(),
+                        advice: if recreation.is_there { "" } else { UNBOUND_ADVICE },
+                    },
                     Standing::NotOfSet(reason) => ClaimsError::NotOfSet {
                         claim: name(),
                         reason,
@@ -253,6 +310,11 @@ impl Recreation<'_> {
     fn claims(&self, source: ClaimsError) -> ApplyError {
         ApplyError::Claims {
             id: Box::new(self.id.clone()),
+            state: if self.is_there {
+                "stays as it is with its pods and claims"
+            } else {
+                "is not created, as claims of its pods are there and smaller than it asks for"
+            },
             source: Box::new(source),
         }
     }

@@ -12,7 +12,7 @@ use super::{Change, quantity};
 
 const RELEASE_NAME: &str = "meta.helm.sh/release-name";
 
-/// A set as it is live, and what its claims are to become.
+/// A set as it is live, or as it is to be created, and what its claims are to become.
 pub(super) struct Set<'a> {
     name: String,
     uid: String,
@@ -50,11 +50,24 @@ pub(super) enum Standing {
 
 impl<'a> Set<'a> {
     pub(super) fn of(live: &DynamicObject, growing: &'a [Change]) -> Self {
-        let at = |pointer: &str| live.data.pointer(pointer);
+        let uid = live.metadata.uid.clone();
+        Self {
+            uid: uid.unwrap_or_default(),
+            ..Self::to_be(
+                live.metadata.name.as_deref().unwrap_or_default(),
+                &live.data,
+                growing,
+            )
+        }
+    }
+
+    /// One that is to be created. It owns nothing yet: the server takes a set from its claims before it lets go of its name.
+    pub(super) fn to_be(name: &str, set: &Value, growing: &'a [Change]) -> Self {
+        let at = |pointer: &str| set.pointer(pointer);
         let labels = at("/spec/selector/matchLabels").cloned().unwrap_or_default();
         Self {
-            name: live.metadata.name.clone().unwrap_or_default(),
-            uid: live.metadata.uid.clone().unwrap_or_default(),
+            name: name.to_owned(),
+            uid: String::new(),
             labels: serde_json::from_value(labels).unwrap_or_default(),
             first: at("/spec/ordinals/start").and_then(Value::as_i64).unwrap_or(0),
             replicas: at("/spec/replicas").and_then(Value::as_i64).unwrap_or(1),
@@ -128,7 +141,9 @@ impl<'a> Set<'a> {
     /// selector, and as owner at most the set, or a pod that is scaled down.
     fn objection(&self, metadata: &ObjectMeta, ordinal: i64) -> Option<&'static str> {
         let owners = metadata.owner_references.as_deref().unwrap_or_default();
-        let is_set = |owner: &OwnerReference| owner.kind == "StatefulSet" && owner.uid == self.uid;
+        let is_set = |owner: &OwnerReference| {
+            owner.kind == "StatefulSet" && !self.uid.is_empty() && owner.uid == self.uid
+        };
         let pod = format!("{}-{ordinal}", self.name);
         let is_pod = |owner: &OwnerReference| owner.kind == "Pod" && owner.name == pod;
         let labels = metadata.labels.as_ref();
@@ -262,6 +277,29 @@ mod tests {
                 expect.is_some() || value[0]["kind"] == "Pod",
                 "{unused:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_set_that_is_to_be_created_has_the_claims_of_a_former_one() {
+        let set = json!({"spec": {"replicas": 1, "selector": {"matchLabels": {"app": "store"}}}});
+        let judge = |name: &str, labels: Value, owners: Value| {
+            let claim = json!({
+                "metadata": {"name": name, "labels": labels, "ownerReferences": owners},
+                "spec": {"resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Bound"},
+            });
+            let growing = growing();
+            Set::to_be("store", &set, &growing).judge(&serde_json::from_value(claim).unwrap(), "u-1")
+        };
+        let ours = json!({"app": "store"});
+        for name in ["data-store-0", "data-store-5"] {
+            assert!(matches!(judge(name, ours.clone(), json!([])), Standing::Small(_)));
+        }
+        let former = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "store", "uid": ""}]);
+        for (labels, owners) in [(json!({"app": "other"}), json!([])), (ours, former)] {
+            let standing = judge("data-store-0", labels.clone(), owners.clone());
+            assert!(matches!(standing, Standing::NotOfSet(_)), "{standing:?}");
+            assert_eq!(judge("data-store-1", labels, owners), Standing::Other);
         }
     }
 

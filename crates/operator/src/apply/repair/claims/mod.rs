@@ -1,7 +1,8 @@
 //! Claims of a `StatefulSet` whose claim templates ask for another size. Pure, but for `expand`.
 //!
 //! Neither the templates of a set nor the claims that were made from them follow a change: the server refuses it. So the
-//! claims are expanded one by one, and the set is deleted without its pods and claims and created again. Nothing shrinks.
+//! claims are expanded one by one, and the set is deleted without its pods and claims and created again. Nothing shrinks. Where
+//! the set is gone and its claims are not, they are expanded before it is created.
 
 mod error;
 mod expand;
@@ -74,6 +75,21 @@ fn changes(wanted: &Value, live: &Value) -> Vec<Change> {
         })
     });
     changed.collect()
+}
+
+/// The claim templates of a set that is to be created, as if none of their claims were there yet.
+fn sizes(set: &Value) -> Vec<Change> {
+    let sized = templates(set).filter_map(|template| {
+        let to = storage(template)?;
+        quantity::parse(&to)?;
+        Some(Change {
+            template: name(template)?.to_owned(),
+            from: String::new(),
+            to,
+            grows: true,
+        })
+    });
+    sized.collect()
 }
 
 /// The set with what these changes say of sizes taken back.
@@ -156,6 +172,14 @@ mod tests {
         assert_eq!(changes(&json!({}), &live), []);
         assert_eq!(changes(&set(&[("data", json!(1_073_741_824))]), &live), []);
         assert_eq!(changes(&set(&[("data", json!("lots"))]), &live), []);
+        let created = sizes(&wanted).into_iter().map(|size| (size.template, size.to));
+        let expect = [
+            ("data", "2Gi"),
+            ("logs", "1Gi"),
+            ("same", "1024Mi"),
+            ("new", "1Gi"),
+        ];
+        assert!(created.eq(expect.map(|(name, size)| (name.to_owned(), size.to_owned()))));
     }
 
     #[test]
