@@ -60,6 +60,11 @@ impl<'a> Claims<'a> {
         claims
     }
 
+    /// The same where chart and class are there.
+    pub(crate) fn in_place(bench: &'a Bench) -> Self {
+        Self { bench }
+    }
+
     pub(crate) fn api(&self) -> Api<DynamicObject> {
         self.bench
             .api("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")

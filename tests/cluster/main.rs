@@ -73,6 +73,7 @@ mod runs;
 mod scaffold;
 mod secrets;
 mod selection;
+mod sets_back;
 mod specs;
 mod starting;
 mod status;

@@ -25,4 +25,5 @@ pub use hook::{
 };
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};
 pub use repair::claims::{ClaimNotes, ClaimPolicy, ClaimsError};
+pub use repair::interrupted::SetState;
 pub(crate) use request::{delete, find};

@@ -69,6 +69,8 @@ pub enum EventReason {
     ObjectMended,
     /// An object was deleted and created again.
     ObjectRecreated,
+    /// A set that was to be created again can't be, and its release goes without its pods.
+    PodsLeft,
     /// A claim of a set was expanded, as its template grew.
     ClaimExpanded,
     /// A claim template asks for less, and claims stay as they are.
@@ -99,7 +101,7 @@ pub enum EventReason {
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -113,6 +115,7 @@ impl EventReason {
         Self::DriftFight,
         Self::ObjectMended,
         Self::ObjectRecreated,
+        Self::PodsLeft,
         Self::ClaimExpanded,
         Self::ClaimKept,
         Self::TestSucceeded,
@@ -144,6 +147,7 @@ impl EventReason {
             Self::DriftFight => "DriftFight",
             Self::ObjectMended => "ObjectMended",
             Self::ObjectRecreated => "ObjectRecreated",
+            Self::PodsLeft => "PodsLeft",
             Self::ClaimExpanded => "ClaimExpanded",
             Self::ClaimKept => "ClaimKept",
             Self::TestSucceeded => "TestSucceeded",
@@ -184,6 +188,7 @@ impl EventReason {
             | Self::ObjectMended
             | Self::TestFailed
             | Self::ObjectRecreated
+            | Self::PodsLeft
             | Self::OverrideValuesInUse
             | Self::HookLeftOut
             | Self::HistoryUnreadable

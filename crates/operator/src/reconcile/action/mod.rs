@@ -11,6 +11,7 @@ mod release_unselected;
 mod retention;
 mod roll_back;
 mod run_tests;
+mod sets_back;
 mod take_over;
 mod uninstall;
 mod upgrade;

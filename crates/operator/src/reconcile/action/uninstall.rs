@@ -24,8 +24,8 @@ use crate::status::{EventReason, ReleaseReport};
 use crate::telemetry::step;
 
 /// Most objects are gone at once; one reconcile waits this long for them.
-const WAIT: Duration = Duration::from_secs(3);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+pub(super) const WAIT: Duration = Duration::from_secs(3);
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Deletes a release.
 #[derive(Clone, Copy)]
@@ -106,6 +106,11 @@ impl Uninstall<'_> {
             // A former process has left it running.
             let waiting = HookError::Waiting(Box::new(wait));
             return self.told(session, Err(waiting.into())).await;
+        }
+        let blockers = self.bring_back_sets(session, &revisions).await?;
+        if !blockers.is_empty() {
+            session.log("Uninstall wait");
+            return Ok(blockers);
         }
         self.run_hooks_before(session, &mut revisions, stage).await?;
         let (deleted, goes_on) = self.delete_objects(session, &revisions, &marked).await?;
