@@ -117,6 +117,7 @@ const CONFINED: &str = r#"
   kind: Web
   chart: web
   confine: {}
+  crds: skip
   dependsOn:
   - {apiVersion: GROUP/v1, kind: Keeper, name: keeper, namespace: "{{ .Values.namespace }}"}
 - group: GROUP
@@ -124,6 +125,7 @@ const CONFINED: &str = r#"
   kind: Keeper
   chart: web
   confine: {}
+  crds: skip
 "#;
 
 #[tokio::test]

@@ -87,11 +87,11 @@ const MOST_EMPTY: usize = 1024;
 /// How [`set_bounded`] reads a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// As [`set`].
+    /// Numbers, booleans and `null` are taken as such.
     Typed,
-    /// As [`set_string`].
+    /// Every value is text.
     Text,
-    /// As [`set_literal`].
+    /// All that comes after the first `=` is one text.
     Literal,
 }
 

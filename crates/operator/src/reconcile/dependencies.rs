@@ -41,7 +41,7 @@ pub(super) struct Waiting {
     /// When to look again, where no watch tells.
     pause: Option<Duration>,
     what: Awaited,
-    /// By what that was found.
+    /// What to compare with at the next look; none where a look has to ask in any case.
     found: Option<Found>,
 }
 
