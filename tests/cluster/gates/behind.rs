@@ -5,8 +5,7 @@ use std::time::Duration;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
-use super::{annotate, give_address, ingresses, site, stages, wait_reason, wait_stages};
-use crate::bench::Bench;
+use super::{annotate, give_address, ingresses, set_addresses, site, stages, wait_reason, wait_stages};
 use crate::hooks::finish_job_of;
 
 const SMOKE: &str = "apiVersion: batch/v1
@@ -21,16 +20,6 @@ spec:
       restartPolicy: Never
       containers: [{name: job, image: registry.example.com/job:1}]
 ";
-
-async fn take_address(bench: &Bench, name: &str) {
-    let nothing = json!({"status": {"loadBalancer": {"ingress": null}}});
-    let patch = kube::api::Patch::Merge(&nothing);
-    let parameters = kube::api::PatchParams::default();
-    ingresses(bench)
-        .patch_status(name, &parameters, &patch)
-        .await
-        .unwrap();
-}
 
 #[tokio::test]
 async fn what_was_deleted_stays_so_where_a_hook_fails_behind_it() {
@@ -48,7 +37,7 @@ async fn what_was_deleted_stays_so_where_a_hook_fails_behind_it() {
     assert!(message.contains("post-upgrade hook"), "{message}");
     bench.wait_gone(&ingresses(&bench), "site-a-1").await;
 
-    take_address(&bench, "site-a-2").await;
+    set_addresses(&bench, "site-a-2", Value::Null).await;
     finish_job_of(&bench, "site", "Failed").await;
     let (_, _, message) = bench.wait_failed("site", "ReleaseFailed").await;
     assert!(message.contains("post-upgrade hook"), "{message}");
@@ -152,7 +141,7 @@ async fn what_is_in_the_way_of_a_later_stage_is_what_the_status_tells() {
     let (_, _, message) = bench.wait_failed("site", "ReleaseFailed").await;
     assert!(message.contains("site-b"), "{message}");
     wait_stages(&bench, "site", "a 1 Ready, b 1 Failed").await;
-    take_address(&bench, "site-a-1").await;
+    set_addresses(&bench, "site-a-1", Value::Null).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
     let (_, _, message) = bench.wait_failed("site", "ReleaseFailed").await;
     assert!(message.contains("site-b"), "{message}");

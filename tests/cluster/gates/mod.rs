@@ -65,9 +65,14 @@ pub(crate) async fn give_address(bench: &Bench, name: &str) {
             (!found.is_null()).then_some(())
         })
         .await;
-    let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}});
+    set_addresses(bench, name, json!([{"ip": "192.0.2.1"}])).await;
+}
+
+/// Has an Ingress that is there have these addresses, or none where this is null.
+async fn set_addresses(bench: &Bench, name: &str, addresses: Value) {
+    let status = json!({"status": {"loadBalancer": {"ingress": addresses}}});
     let patch = Patch::Merge(&status);
-    ingresses
+    ingresses(bench)
         .patch_status(name, &PatchParams::default(), &patch)
         .await
         .unwrap();

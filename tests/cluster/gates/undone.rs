@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::{give_address, ingresses, is_there, site, stages, wait_reason, wait_stages};
+use super::{give_address, ingresses, is_there, set_addresses, site, stages, wait_reason, wait_stages};
 use crate::bench::Bench;
 
 const PARTS: [&str; 2] = ["a", "b"];
@@ -20,13 +19,7 @@ const CHECK: &str = "  healthChecks:
 
 async fn let_fail(bench: &Bench, name: &str) {
     give_address(bench, name).await;
-    let status = json!({"status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.66"}]}}});
-    let patch = Patch::Merge(&status);
-    let parameters = PatchParams::default();
-    ingresses(bench)
-        .patch_status(name, &parameters, &patch)
-        .await
-        .unwrap();
+    set_addresses(bench, name, json!([{"ip": "192.0.2.66"}])).await;
 }
 
 /// Nothing is there but these Ingresses, now and in a while.

@@ -328,6 +328,20 @@ impl Applier {
     pub(super) fn api(&self, resource: &Resource, namespace: Option<&str>) -> Api<DynamicObject> {
         resource.objects(&self.client, namespace)
     }
+
+    /// The object as the server has it, whosever it is; `None` where there is none.
+    pub(super) async fn read(
+        &self,
+        resource: &Resource,
+        id: &ObjectId,
+    ) -> Result<Option<DynamicObject>, ApplyError> {
+        let api = self.api(resource, id.namespace.as_deref());
+        api.get_opt(&id.name).await.map_err(|error| ApplyError::Request {
+            attempt: "read",
+            id: Box::new(id.clone()),
+            source: error.into(),
+        })
+    }
 }
 
 /// That the server does not apply an object: who manages its fields, where that is why.

@@ -65,15 +65,7 @@ impl Applier {
         let Some(resource) = served.any_version(&id.group, &id.kind) else {
             return Ok(None);
         };
-        let found = self
-            .api(resource, id.namespace.as_deref())
-            .get_opt(&id.name)
-            .await;
-        let found = found.map_err(|error| ApplyError::Request {
-            attempt: "read",
-            id: Box::new(id.clone()),
-            source: error.into(),
-        })?;
+        let found = self.read(resource, id).await?;
         let ours = found.filter(|live| may_delete(owner, &live.metadata).is_ok());
         Ok(ours.and_then(|live| serde_json::to_value(live).ok()))
     }
@@ -98,16 +90,7 @@ impl Applier {
         };
         let id = identify(object, resource, &owner.release_namespace);
         let api = self.api(resource, id.namespace.as_deref());
-        let live = match api.get_opt(&object.name).await {
-            Ok(live) => live,
-            Err(error) => {
-                return Err(ApplyError::Request {
-                    attempt: "read",
-                    id: Box::new(id),
-                    source: error.into(),
-                });
-            }
-        };
+        let live = self.read(resource, &id).await?;
         let foreign = live
             .as_ref()
             .and_then(|live| match owner.ownership(&live.metadata) {

@@ -93,9 +93,9 @@ impl Lookups<'_> {
         Ok(changed)
     }
 
-    /// Has what was looked up for these revisions, and what they have from other objects, be masked: the last one is brought into effect as it is stored, and the
-    /// objects that the server speaks of are of those before it. Where what is secret in it can't be known any longer, nothing
-    /// is shown that may have it.
+    /// Has what was looked up for these revisions, and what they have from other objects, be masked: the last one is brought
+    /// into effect as it is stored, and the objects that the server speaks of are of those before it. Where what is secret in
+    /// it can't be known any longer, nothing is shown that may have it.
     ///
     /// # Errors
     /// It may be known later.

@@ -70,15 +70,7 @@ impl Applier {
         let Some(resource) = self.discovery.find(&id.group, &id.kind).await? else {
             return Ok(SetState::Settled);
         };
-        let found = self
-            .api(&resource, id.namespace.as_deref())
-            .get_opt(&id.name)
-            .await;
-        let found = found.map_err(|error| ApplyError::Request {
-            attempt: "read",
-            id: Box::new(id.clone()),
-            source: error.into(),
-        })?;
+        let found = self.read(&resource, id).await?;
         Ok(SetState::of(owner, found.as_ref(), Timestamp::now()))
     }
 }
@@ -87,20 +79,12 @@ impl Applier {
 mod tests {
     use serde_json::json;
 
+    use super::super::owner_of_test;
     use super::*;
 
     #[test]
     fn a_new_set_is_waited_for_until_its_controller_has_seen_it() {
-        let owner = Owner {
-            api_version: "example.com/v1".to_owned(),
-            kind: "Web".to_owned(),
-            namespace: Some("default".to_owned()),
-            name: "shop".to_owned(),
-            uid: "u-1".to_owned(),
-            chart: "web".to_owned(),
-            release: "shop".to_owned(),
-            release_namespace: "default".to_owned(),
-        };
+        let owner = owner_of_test();
         let created: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let judge = |change: &dyn Fn(&mut Value), seconds: i64| {
             let mut set = json!({

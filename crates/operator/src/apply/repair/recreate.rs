@@ -331,6 +331,7 @@ fn fields(refusal: &RequestError) -> String {
 mod tests {
     use serde_json::json;
 
+    use super::super::owner_of_test;
     use super::*;
 
     fn check(kind: &str, policy: &str, recreate: bool, expect: Option<&str>) {
@@ -385,16 +386,7 @@ mod tests {
 
     /// What stands in the way of deleting a set with this selector, which is live with this metadata.
     fn live(selector: serde_json::Value, metadata: serde_json::Value) -> Option<&'static str> {
-        let owner = Owner {
-            api_version: "example.com/v1".to_owned(),
-            kind: "Web".to_owned(),
-            namespace: Some("default".to_owned()),
-            name: "shop".to_owned(),
-            uid: "u-1".to_owned(),
-            chart: "web".to_owned(),
-            release: "shop".to_owned(),
-            release_namespace: "default".to_owned(),
-        };
+        let owner = owner_of_test();
         let mut live = json!({"metadata": {"name": "a", "ownerReferences": [owner.reference()]},
             "spec": {"template": {"metadata": {"labels": {"app": "a", "tier": "b"}}}}});
         for (key, value) in metadata.as_object().unwrap() {
