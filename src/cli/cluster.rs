@@ -117,7 +117,8 @@ impl Cluster {
         }
     }
 
-    /// Gives a resource, as it was read, an annotation. Another one of its name gets none.
+    /// Gives a resource an annotation, as long as it is as it was read. Another one of its name gets none; without a
+    /// `resourceVersion` a changed one gets it, too.
     pub(super) async fn annotate(
         &self,
         resource: &Resource,
@@ -126,7 +127,10 @@ impl Cluster {
         value: &str,
     ) -> Result<(), RequestError> {
         let metadata = &object.metadata;
-        let patch = json!({"metadata": {"uid": metadata.uid, "annotations": {(annotation): value}}});
+        let mut patch = json!({"metadata": {"uid": metadata.uid, "annotations": {(annotation): value}}});
+        if let Some(version) = &metadata.resource_version {
+            patch["metadata"]["resourceVersion"] = version.as_str().into();
+        }
         let parameters = PatchParams {
             field_manager: Some(FIELD_MANAGER.to_owned()),
             ..PatchParams::default()

@@ -6,11 +6,15 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use steersman_model::Environment;
+use steersman_watches::controls::StageName;
 
 use super::Failure;
 use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
 use super::report::print_line;
 use super::style::harmless;
+
+/// So often an annotation is written where others write the resource at the same time: its operator does, too.
+const TRIES: u32 = 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -118,18 +122,42 @@ pub(super) fn exec(arguments: &Args, environment: &Environment) -> Result<(), Fa
 async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failure> {
     let served = cluster.discovery.served().await.map_err(failed)?;
     let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
-    let object = cluster.get(&api, &resource, &named.name).await?;
     let stage = &word.of().stage;
     let (annotation, states) = word.meaning();
-    let revision = revision_of(&object, stage, states)?;
-    let value = match word {
-        Word::Retry(_) => format!("{revision}/{stage}/{}", Timestamp::now()),
-        Word::Approve(_) | Word::Skip(_) => format!("{revision}/{stage}"),
+    let mut tries_left = TRIES;
+    loop {
+        let object = cluster.get(&api, &resource, &named.name).await?;
+        let revision = revision_of(&object, stage, states)?;
+        let name = format!("{revision}/{stage}");
+        let value = match word {
+            Word::Retry(_) => format!("{name}/{}", Timestamp::now()),
+            Word::Approve(_) | Word::Skip(_) => with_others(&object, annotation, revision, &name),
+        };
+        tries_left -= 1;
+        match cluster.annotate(&resource, &object, annotation, &value).await {
+            Ok(()) => return Ok(revision),
+            // Others may have named a stage meanwhile.
+            Err(error) if error.is_conflict() && tries_left > 0 => {}
+            Err(error) => {
+                let attempt = format!("failed to annotate {} {}", api.kind, named.name);
+                return Err(anyhow!(error).context(attempt).into());
+            }
+        }
+    }
+}
+
+/// What the annotation is to say: the stages of this revision that it names already, and this one.
+fn with_others(object: &DynamicObject, annotation: &str, revision: u64, name: &str) -> String {
+    let annotations = object.metadata.annotations.as_ref();
+    let before = annotations.and_then(|annotations| annotations.get(annotation));
+    let before = before.map(String::as_str).unwrap_or_default();
+    let is_other = |part: &&str| {
+        let stage = StageName::parse(part);
+        *part != name && stage.is_some_and(|stage| u64::from(stage.revision) == revision)
     };
-    let written = cluster.annotate(&resource, &object, annotation, &value).await;
-    written
-        .map_err(|error| anyhow!(error).context(format!("failed to annotate {} {}", api.kind, named.name)))?;
-    Ok(revision)
+    let mut stages: Vec<&str> = before.split(',').map(str::trim).filter(is_other).collect();
+    stages.push(name);
+    stages.join(",")
 }
 
 /// The revision of the resource that has a stage of this name, in one of these states.
@@ -178,6 +206,20 @@ mod tests {
             expect,
             "{stage} {states:?}"
         );
+    }
+
+    #[test]
+    fn a_stage_is_named_beside_others_of_its_revision() {
+        for (before, expect) in [
+            (None, "7/b"),
+            (Some("6/a,7/a, 7/b"), "7/a,7/b"),
+            (Some("nonsense"), "7/b"),
+        ] {
+            let annotations = before.map(|before| json!({"said": before}));
+            let object: DynamicObject =
+                serde_json::from_value(json!({"metadata": {"annotations": annotations}})).unwrap();
+            assert_eq!(with_others(&object, "said", 7, "7/b"), expect);
+        }
     }
 
     #[test]

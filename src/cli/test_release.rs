@@ -80,7 +80,9 @@ fn run(arguments: &Args, environment: &Environment) -> Result<End, Failure> {
         let cluster = arguments.cluster.connect(environment).await?;
         let served = cluster.discovery.served().await.map_err(failed)?;
         let (kind, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
-        let object = cluster.get(&kind, &resource, &named.name).await?;
+        let mut object = cluster.get(&kind, &resource, &named.name).await?;
+        // A request is one whatever else has changed since.
+        object.metadata.resource_version = None;
         let api = cluster.api(&resource, None);
         let request = Timestamp::now().to_string();
         let asked = cluster.annotate(&resource, &object, TEST, &request).await;

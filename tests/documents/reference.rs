@@ -141,7 +141,7 @@ fn annotations_are_those_that_are_read() {
     for groups in find_all(r#"\.(?:text|flag|choice)\((\w+), "([a-z-]+)"\)"#, source) {
         known.insert(format!("{}{}", prefixes[&groups[0]], groups[1]));
     }
-    for groups in find_all(r#"\.stage\("([a-z-]+)"\)"#, source) {
+    for groups in find_all(r#"\.stages?\("([a-z-]+)"\)"#, source) {
         known.insert(format!("{}{}", prefixes["OWN"], groups[0]));
     }
     for groups in find_all(r#"\.operation\("(\w+)"\)"#, source) {

@@ -41,7 +41,7 @@ mod schema_fault;
 mod too_large;
 mod watch_error;
 
-pub use managed_fields::{fields_of_all, own_entry, owned_fields};
+pub use managed_fields::{fields_of_all, own_entry, owned_fields, status_written_at};
 pub use mark::{CHART_LABEL, HOOK_RUN, Owner, Ownership, orphan_patch, owner_kind, without_marks};
 pub use primary::{PRIMARY_RESOURCE, PRIMARY_RESOURCE_TYPE, PrimaryResource, is_named};
 pub use proof::{OWNER_UID_LABEL, is_kept, marked_uid, owner_uid};

@@ -63,6 +63,27 @@ pub fn owned_fields<'a>(
     })
 }
 
+/// When a status of an object was written last, in seconds since 1970; `None` where nobody has written one apart from the rest.
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+/// use serde_json::json;
+/// use steersman_cluster::status_written_at;
+///
+/// let metadata: ObjectMeta = serde_json::from_value(json!({"managedFields": [
+///     {"manager": "steersman", "operation": "Apply", "time": "1970-01-01T00:00:09Z"},
+///     {"manager": "other", "operation": "Update", "subresource": "status", "time": "1970-01-01T00:00:07Z"},
+/// ]}))?;
+/// assert_eq!(status_written_at(&metadata), Some(7));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn status_written_at(metadata: &ObjectMeta) -> Option<i64> {
+    let entries = metadata.managed_fields.iter().flatten();
+    let of_status = entries.filter(|entry| entry.subresource.as_deref() == Some("status"));
+    let times = of_status.filter_map(|entry| entry.time.as_ref());
+    times.map(|time| time.0.as_second()).max()
+}
+
 /// What writes into objects of others what follows from them, so that it is no drift.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 

@@ -15,7 +15,7 @@ pub const ADOPT_CHART: &str = "steersman.dev/adopt-chart";
 pub const VALUES_FROM: &str = "steersman.dev/values-from";
 /// Each other value asks for the tests of the deployed revision.
 pub const TEST: &str = "steersman.dev/test";
-/// A request for tests is no longer than this; its resource's status repeats it.
+/// A request is no longer than this: a status or a record repeats it.
 const LONGEST_REQUEST: usize = 256;
 /// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
@@ -108,10 +108,10 @@ pub enum WaitControl {
 /// Stages that a resource names, each as `REVISION/NAME`, so that another revision is not meant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageControls {
-    /// It may begin: `steersman.dev/approve-stage`.
-    pub approve: Option<StageName>,
-    /// The next one begins although its objects are not ready: `steersman.dev/skip-stage`.
-    pub skip: Option<StageName>,
+    /// They may begin: `steersman.dev/approve-stage`, with commas between them.
+    pub approve: Vec<StageName>,
+    /// The next one begins although their objects are not ready: `steersman.dev/skip-stage`, with commas between them.
+    pub skip: Vec<StageName>,
     /// Its objects are applied once more and have all their time again: `steersman.dev/retry-stage`. A third part, such as
     /// the time, tells one request from another.
     pub retry: Option<StageName>,
@@ -200,8 +200,8 @@ impl Controls {
             rollback_on_failure: reader.choice(OWN, "rollback-on-failure"),
             wait: reader.wait(),
             stages: StageControls {
-                approve: reader.stage("approve-stage"),
-                skip: reader.stage("skip-stage"),
+                approve: reader.stages("approve-stage"),
+                skip: reader.stages("skip-stage"),
                 retry: reader.stage("retry-stage"),
             },
             install: reader.operation("install"),
@@ -282,10 +282,29 @@ impl<'a> Reader<'a> {
 
     fn stage(&mut self, name: &str) -> Option<StageName> {
         let text = self.text(OWN, name)?;
-        let stage = StageName::parse(&text);
+        self.stage_in(name, &text)
+    }
+
+    fn stages(&mut self, name: &str) -> Vec<StageName> {
+        let Some(text) = self.text(OWN, name) else {
+            return Vec::new();
+        };
+        let parts = text.split(',').map(str::trim);
+        parts.filter_map(|part| self.stage_in(name, part)).collect()
+    }
+
+    /// The stage that `text` names, which is in an annotation.
+    fn stage_in(&mut self, annotation: &str, text: &str) -> Option<StageName> {
+        if text.len() > LONGEST_REQUEST {
+            self.complaints.push(format!(
+                "annotation {OWN}{annotation} is ignored: a stage takes at most {LONGEST_REQUEST} bytes there"
+            ));
+            return None;
+        }
+        let stage = StageName::parse(text);
         if stage.is_none() {
             self.complaints.push(format!(
-                "annotation {OWN}{name} is ignored: {text:?} is no stage of a revision such as 7/database"
+                "annotation {OWN}{annotation} is ignored: {text:?} is no stage of a revision such as 7/database"
             ));
         }
         stage

@@ -5,6 +5,7 @@
 mod annotated;
 mod behind;
 mod healing;
+mod judged;
 mod pravega;
 mod staged;
 mod undone;

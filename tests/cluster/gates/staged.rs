@@ -80,7 +80,11 @@ async fn a_stage_that_fails_leaves_the_later_ones_and_goes_on_when_it_is_ready()
 
 #[tokio::test]
 async fn a_stage_waits_for_somebodys_word() {
-    let entry = stages(&PARTS).replace("- name: b\n", "- name: b\n    approve: true\n");
+    let approve = |entry: &str, part: &str| {
+        let name = format!("- name: {part}\n");
+        entry.replace(&name, &format!("{name}    approve: true\n"))
+    };
+    let entry = approve(&approve(&stages(&PARTS), "b"), "c");
     let Some(bench) = site("stages-approve", &PARTS, &entry).await else {
         return;
     };
@@ -112,6 +116,11 @@ async fn a_stage_waits_for_somebodys_word() {
     assert!(!said && text.contains("stage `b` is ApprovalRequired"), "{text}");
     let (said, text) = say(&["approve", &site, "b"]);
     assert!(said && text.contains("stage b of revision 1 may begin"), "{text}");
+    let (said, text) = say(&["approve", &site, "c"]);
+    assert!(said, "{text}");
+    let web = bench.webs().get("site").await.unwrap();
+    let said = web.metadata.annotations.unwrap_or_default();
+    assert_eq!(said["steersman.dev/approve-stage"], "1/b,1/c");
     give_address(&bench, "site-b-1").await;
     give_address(&bench, "site-c-1").await;
     bench.wait_revision("site", 1).await;

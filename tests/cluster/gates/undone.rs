@@ -10,7 +10,7 @@ use crate::bench::Bench;
 const PARTS: [&str; 2] = ["a", "b"];
 
 /// An Ingress with this address has failed.
-const CHECK: &str = "  healthChecks:
+pub(super) const CHECK: &str = "  healthChecks:
   - apiVersion: networking.k8s.io/v1
     kind: Ingress
     current: has(status.loadBalancer.ingress)

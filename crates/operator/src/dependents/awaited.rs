@@ -104,6 +104,7 @@ mod tests {
     use super::super::Scope;
     use super::super::known::Known;
     use super::*;
+    use crate::dependents::StatusAge;
 
     fn scope() -> Scope {
         Scope {
@@ -127,6 +128,7 @@ mod tests {
             uid: uid.to_owned(),
             fields: None,
             health: None,
+            age: StatusAge::Current,
             has_ended: false,
             deleting: false,
             kept: false,

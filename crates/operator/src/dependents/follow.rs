@@ -10,14 +10,14 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher::{self, Event};
 use steersman_cluster::client::PAGE;
 use steersman_cluster::discovery::Resource;
-use steersman_cluster::{HOOK_RUN, OWNER_UID_LABEL, watch_error};
-use steersman_model::ObjectId;
+use steersman_cluster::{HOOK_RUN, OWNER_UID_LABEL, status_written_at, watch_error};
+use steersman_model::{ObjectId, OwnedFields};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::judge::Arrived;
 use super::known::Before;
-use super::{Dependents, Listed, LiveObject, RESOURCES_TIMEOUT, Scope};
+use super::{Dependents, Listed, LiveObject, RESOURCES_TIMEOUT, Scope, StatusAge};
 use crate::schedule::{RESYNC_PERIOD, resynced};
 
 /// Readiness changes in many small steps; they are reported together.
@@ -119,9 +119,15 @@ impl Dependents {
             return;
         };
         let (said, mut state) = self.judge(scope, &owner, arrived);
+        let reduced = self.reduce(&id, metadata, said.health);
         let new = LiveObject {
             has_ended: said.has_ended,
-            ..self.reduce(&id, metadata, said.health)
+            age: if said.names_generation {
+                StatusAge::Current
+            } else {
+                age_of_status(metadata, reduced.fields)
+            },
+            ..reduced
         };
         let known = &mut state.known;
         known.has_changed((&owner, &id), &new, said.has_ended, list);
@@ -184,9 +190,18 @@ fn labelled(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
     Some((owner, id))
 }
 
+/// Of which state a status is that does not say so. A second that has both its time and that of our change tells nothing.
+fn age_of_status(metadata: &ObjectMeta, fields: Option<OwnedFields>) -> StatusAge {
+    let changed = fields.and_then(|fields| fields.changed_at);
+    match status_written_at(metadata).zip(changed) {
+        Some((written, changed)) if written < changed => StatusAge::Former,
+        _ => StatusAge::Current,
+    }
+}
+
 /// Whether both are as well, and as far.
 fn says_the_same(old: &LiveObject, new: &LiveObject) -> bool {
-    (&old.health, old.has_ended) == (&new.health, new.has_ended)
+    (&old.health, old.has_ended, old.age) == (&new.health, new.has_ended, new.age)
 }
 
 /// Whether nothing but the health may differ.

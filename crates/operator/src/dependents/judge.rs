@@ -32,6 +32,8 @@ pub struct HealthChecks(BTreeMap<WatchedKind, Vec<HealthCheck>>);
 pub(super) struct Said {
     pub(super) health: Option<Health>,
     pub(super) has_ended: bool,
+    /// Whether it tells of which state of the object it is.
+    pub(super) names_generation: bool,
 }
 
 /// An object as it has arrived.
@@ -133,6 +135,7 @@ fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
     Said {
         health: health(group, kind, object.metadata.generation, &object.data),
         has_ended: has_ended(group, kind, &object.data),
+        names_generation: object.data.pointer("/status/observedGeneration").is_some(),
     }
 }
 

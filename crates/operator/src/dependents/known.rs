@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::awaited::Awaited;
 use super::judge::WatchedKind;
 use super::missed::Missed;
-use super::{LiveObject, Scope, Wake};
+use super::{LiveObject, Scope, StatusAge, Wake};
 
 /// So long what is live of an owner stays known when nobody asks for it any longer: a controller that is replaced comes
 /// back for it.
@@ -293,9 +293,11 @@ impl Known {
                 let before = known.objects.get(id);
                 let judged = before.and_then(|entry| entry.judged);
                 let health = before.and_then(|entry| entry.live.health.clone());
+                let age = before.map_or(StatusAge::Current, |entry| entry.live.age);
                 let has_ended = before.is_some_and(|entry| entry.live.has_ended);
                 let live = LiveObject {
                     health,
+                    age,
                     has_ended,
                     ..live
                 };
@@ -519,6 +521,7 @@ mod tests {
             uid: "o".to_owned(),
             fields: None,
             health: None,
+            age: StatusAge::Current,
             has_ended: false,
             deleting: false,
             kept: false,

@@ -56,13 +56,24 @@ pub struct LiveObject {
     pub fields: Option<OwnedFields>,
     /// What its status says.
     pub health: Option<Health>,
-    /// Whether that says that it has come to its end, as a Job and a Pod do.
+    /// Of which state that is.
+    pub age: StatusAge,
+    /// Whether it says that it has come to its end, as a Job and a Pod do.
     pub has_ended: bool,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// Whether it says itself that it is to outlive the release.
     pub kept: bool,
     version: Option<u64>,
+}
+
+/// Of which state of an object its status is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusAge {
+    /// That of now, as far as anything tells.
+    Current,
+    /// One before our last change of it: it was written before that, and does not name its generation.
+    Former,
 }
 
 impl LiveObject {
@@ -332,6 +343,7 @@ impl Dependents {
                 changed_at: None,
             }),
             health: None,
+            age: StatusAge::Current,
             has_ended: false,
             deleting: false,
             kept: false,
@@ -454,6 +466,7 @@ impl Dependents {
             uid: metadata.uid.clone().unwrap_or_default(),
             fields,
             health,
+            age: StatusAge::Current,
             has_ended: false,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),
@@ -474,6 +487,7 @@ impl LiveObject {
             uid: "uid".to_owned(),
             fields: None,
             health,
+            age: StatusAge::Current,
             has_ended,
             deleting,
             kept: false,

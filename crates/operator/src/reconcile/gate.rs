@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use steersman_model::{ObjectId, Revision};
-use steersman_watches::controls::StageControls;
+use steersman_watches::controls::{StageControls, StageName};
 
-use crate::dependents::LiveObject;
+use crate::dependents::{LiveObject, StatusAge};
 use crate::release::{Position, StageRecord};
 use crate::status::Health;
 
@@ -68,15 +68,16 @@ impl Gate<'_> {
 
     /// Whether a stage may begin, as far as somebody has to say so.
     pub(super) fn may_begin(&self, stage: &StageRecord) -> bool {
-        let revision = self.revision.0;
-        let approved = self.asked.approve.as_ref();
-        !stage.approve || approved.is_some_and(|approved| approved.is(revision, &stage.name))
+        !stage.approve || self.names(&self.asked.approve, stage)
     }
 
     /// Whether the next stage begins though this one is not ready.
     pub(super) fn is_skipped(&self, stage: &StageRecord) -> bool {
-        let skipped = self.asked.skip.as_ref();
-        skipped.is_some_and(|skipped| skipped.is(self.revision.0, &stage.name))
+        self.names(&self.asked.skip, stage)
+    }
+
+    fn names(&self, asked: &[StageName], stage: &StageRecord) -> bool {
+        asked.iter().any(|name| name.is(self.revision.0, &stage.name))
     }
 
     /// Whether a stage is to be applied once more, which was not done for this request.
@@ -95,6 +96,8 @@ impl Gate<'_> {
             }
             StageRecord {
                 applied: None,
+                // It was approved when it began.
+                approve: false,
                 retried: self.asked.retry.as_ref().map(|retried| retried.request.clone()),
                 ..stage.clone()
             }
@@ -129,6 +132,14 @@ pub(super) fn unready<'a>(
                 health: Some(Health::Unsaid),
                 ..
             }) => Some(Health::Progressing("it has no status yet".to_owned())),
+            // What it has failed with may be what this revision mends.
+            Some(LiveObject {
+                health: Some(Health::Failed(message)),
+                age: StatusAge::Former,
+                ..
+            }) => Some(Health::Progressing(format!(
+                "as before it was changed: {message}"
+            ))),
             Some(live) => live.health,
             None => None,
         };
@@ -142,8 +153,6 @@ pub(super) fn unready<'a>(
 
 #[cfg(test)]
 mod tests {
-    use steersman_watches::controls::StageName;
-
     use super::*;
 
     fn id(kind: &str, name: &str) -> ObjectId {
@@ -173,8 +182,8 @@ mod tests {
         }
     }
 
-    fn named(text: &str) -> Option<StageName> {
-        StageName::parse(text)
+    fn named(text: &str) -> Vec<StageName> {
+        text.split(' ').filter_map(StageName::parse).collect()
     }
 
     fn not_ready(health: Option<Health>) -> Vec<Unready> {
@@ -243,13 +252,18 @@ mod tests {
         };
         assert_eq!(state(&before, &approve("6/a"), &[], 1), GateState::Unapproved);
         assert_eq!(state(&before, &approve("7/a"), &[], 1), GateState::None);
+        assert_eq!(state(&before, &approve("7/a 7/b"), &[], 1), GateState::None);
     }
 
     #[test]
     fn a_stage_is_applied_once_more_for_each_request() {
-        let stages = [stage("a", Some(100), None)];
+        let approved = StageRecord {
+            approve: true,
+            ..stage("a", Some(100), None)
+        };
+        let stages = [approved];
         let retry = |text| StageControls {
-            retry: named(text),
+            retry: StageName::parse(text),
             ..StageControls::default()
         };
         let waiting = not_ready(None);
@@ -297,6 +311,22 @@ mod tests {
         ] {
             let found = unready_with(kind, said.clone(), jobs);
             assert_eq!(found, expect, "{kind} {said:?} {jobs}");
+        }
+    }
+
+    #[test]
+    fn what_was_said_of_a_failure_before_a_change_is_no_failure_of_it() {
+        let id = id("Widget", "web");
+        for (age, expect) in [
+            (StatusAge::Current, GateState::Failed),
+            (StatusAge::Former, GateState::Shut),
+        ] {
+            let mut failed = live(Some(Health::Failed("no room".to_owned())), false, false);
+            failed.age = age;
+            let unready = unready([&id], |_| Some(failed.clone()), false);
+            let stages = [stage("a", Some(100), None)];
+            let state = state(&stages, &StageControls::default(), &unready, 101);
+            assert_eq!(state, expect, "{unready:?}");
         }
     }
 }

@@ -1,0 +1,58 @@
+//! What is said of an object before a revision changes it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::undone::CHECK;
+use super::{give_address, set_addresses, site, stages, wait_reason, wait_stages};
+
+/// An Ingress that a value changes in place.
+const INGRESS: &str = "apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ .Release.Name }}-a
+spec:
+  defaultBackend: {service: {name: web, port: {number: {{ .Values.port | default 80 }}}}}
+";
+
+#[tokio::test]
+async fn a_failure_of_an_earlier_state_fails_no_stage() {
+    let entry = stages(&["a"]) + CHECK;
+    let Some(bench) = site("judged", &[], &entry).await else {
+        return;
+    };
+    bench.add_template("a.yaml", INGRESS);
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("site", json!({})).await;
+    give_address(&bench, "site-a").await;
+    bench.wait_revision("site", 1).await;
+    set_addresses(&bench, "site-a", json!([{"ip": "192.0.2.66"}])).await;
+    let failing = |web: &Value| {
+        let conditions = web.pointer("/status/conditions").and_then(Value::as_array)?;
+        let mut failing = conditions
+            .iter()
+            .filter(|one| one["reason"] == "DependentsFailed");
+        failing.next().map(|_| ())
+    };
+    bench.wait("the failure", &bench.webs(), "site", failing).await;
+    // The server tells times in seconds.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+
+    bench.apply_web("site", json!({"port": 81})).await;
+    let web = wait_stages(&bench, "site", "a 2 Progressing").await;
+    let message = web["status"]["stages"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("as before it was changed"), "{message}");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    wait_stages(&bench, "site", "a 2 Progressing").await;
+    // What is said from then on counts.
+    set_addresses(
+        &bench,
+        "site-a",
+        json!([{"ip": "192.0.2.66"}, {"ip": "192.0.2.67"}]),
+    )
+    .await;
+    let message = wait_reason(&bench, "site", "Stalled", "StageFailed").await;
+    assert!(message.contains("rolled back to revision 1"), "{message}");
+    operator.stop().await.unwrap();
+}
