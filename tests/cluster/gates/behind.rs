@@ -6,6 +6,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use super::{annotate, give_address, ingresses, set_addresses, site, stages, wait_reason, wait_stages};
+use crate::bench::condition;
 use crate::hooks::finish_job_of;
 
 const SMOKE: &str = "apiVersion: batch/v1
@@ -33,8 +34,12 @@ async fn what_was_deleted_stays_so_where_a_hook_fails_behind_it() {
     bench.wait_revision("site", 1).await;
     bench.apply_web("site", json!({"a": "2"})).await;
     give_address(&bench, "site-a-2").await;
-    let message = wait_reason(&bench, "site", "Reconciling", "Progressing").await;
-    assert!(message.contains("post-upgrade hook"), "{message}");
+    let waits_for_hook = |web: &Value| {
+        let (_, _, message) = condition(web, "Reconciling")?;
+        message.contains("post-upgrade hook").then_some(())
+    };
+    let webs = bench.webs();
+    bench.wait("the hook", &webs, "site", waits_for_hook).await;
     bench.wait_gone(&ingresses(&bench), "site-a-1").await;
 
     set_addresses(&bench, "site-a-2", Value::Null).await;

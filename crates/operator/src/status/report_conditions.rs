@@ -30,14 +30,17 @@ pub(super) struct Before<'a> {
     pub(super) now: Timestamp,
 }
 
-/// The same as [`progressing_conditions`] where a revision waits.
+/// The same as [`progressing_conditions`] where a revision waits. What has failed before is over: it was begun, or goes on.
 pub(super) fn gate_conditions(gate: &AtGate) -> Vec<ConditionChange> {
     let reason = match gate.awaits {
         Awaits::Objects => Reason::DependentsProgressing,
         Awaits::Stage => Reason::StageProgressing,
         Awaits::Approval => Reason::ApprovalRequired,
     };
-    progressing_conditions(reason, &gate.message)
+    let mut conditions = progressing_conditions(reason, &gate.message);
+    let is_over = |kind| matches!(kind, ConditionType::ReleaseFailed | ConditionType::Irreconcilable);
+    conditions.retain(|change| !is_over(change.kind()));
+    conditions
 }
 
 /// Something is being done or waited for; whether anything is deployed, and what failed last, stays as it is.

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::status::conditions::{Condition, ConditionChange, ConditionType, Reason, find, merge, second};
+use crate::status::conditions::{
+    Condition, ConditionChange, ConditionType, Reason, find, merge, second, text,
+};
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
 use crate::status::release_report::{
     Deployed, Failure, FailureStage, ManifestInStatus, ReleaseReport, StageState,
@@ -66,7 +68,8 @@ pub fn next_status(
         ReleaseReport::UninstallingAfter(what) => uninstalling_after_conditions(what),
         ReleaseReport::Paused => return paused_status(current, before),
         ReleaseReport::DryRun(dry_run) => {
-            let status = dry_run_status(current, dry_run, generation);
+            let mut status = dry_run_status(current, dry_run, generation);
+            drop_condition(&mut status, ConditionType::Paused);
             return held_status(&status, before, Reason::DryRun, "only a dry run is asked for");
         }
     };
@@ -105,6 +108,12 @@ pub fn next_status(
     next
 }
 
+fn drop_condition(status: &mut Value, kind: ConditionType) {
+    if let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) {
+        conditions.retain(|condition| text(condition, "type") != kind.as_str());
+    }
+}
+
 /// Takes a field away: the patch has a null in its place.
 fn remove(status: &mut Map<String, Value>, field: &str) -> Option<Value> {
     status.get_mut(field).map(Value::take)
@@ -120,6 +129,7 @@ fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Optio
         // Which one has failed, the status has said: it was waited for.
         ReleaseReport::Failed(Failure {
             stage: FailureStage::Unready { .. },
+            message,
             ..
         }) => {
             let mut stages = before?.clone();
@@ -127,6 +137,7 @@ fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Optio
                 if stage.get("state").and_then(Value::as_str) == Some(StageState::Progressing.as_str()) {
                     stage["state"] = StageState::Failed.as_str().into();
                     stage["since"] = second(now).into();
+                    stage["message"] = message.as_str().into();
                 }
             }
             return Some(stages.into());
@@ -191,7 +202,11 @@ fn paused_status(current: &Value, before: Before<'_>) -> Value {
 /// `status` where nothing is done. A resource of which no operator has said anything is not ready for this reason: who finds
 /// no word about it takes it for one that needs none.
 fn held_status(status: &Value, before: Before<'_>, reason: Reason, message: &str) -> Value {
-    let is_known = |kind| find(before.conditions, kind).is_some();
+    let held = [Reason::PauseReconcileAnnotationTrue, Reason::DryRun].map(Reason::as_str);
+    let is_known = |kind| {
+        let said = find(before.conditions, kind);
+        said.is_some_and(|said| !held.contains(&text(said, "reason")))
+    };
     if is_known(ConditionType::Ready) || is_known(ConditionType::Deployed) {
         return status.clone();
     }

@@ -7,7 +7,9 @@ use steersman_model::{ObjectId, ReleaseName, Revision};
 use super::*;
 use crate::status::dry_run::DryRunStatus;
 use crate::status::health::{Health, HealthSummary};
-use crate::status::release_report::{Failure, FailureStage, Prospect, TestsReport};
+use crate::status::release_report::{
+    AtGate, Awaits, Failure, FailureStage, Prospect, StageStatus, TestsReport,
+};
 
 /// `Type=Status Reason` of each condition, after reports one after the other.
 fn check(reports: &[ReleaseReport], expect: &[&str]) {
@@ -259,6 +261,14 @@ fn a_resource_of_which_nothing_is_known_is_not_ready_while_it_is_held() {
         objects: Vec::new(),
     });
     check(std::slice::from_ref(&dry_run), &["Ready=False DryRun"]);
+    check(&[ReleaseReport::Paused, dry_run.clone()], &["Ready=False DryRun"]);
+    check(
+        &[dry_run.clone(), ReleaseReport::Paused],
+        &[
+            "Ready=False PauseReconcileAnnotationTrue",
+            "Paused=True PauseReconcileAnnotationTrue",
+        ],
+    );
     // helm-operator has said something.
     let theirs = json!({"conditions": [{"type": "Deployed", "status": "True"}]});
     for report in [ReleaseReport::Paused, dry_run] {
@@ -290,6 +300,51 @@ fn a_pause_leaves_everything_else_as_it_is() {
     let before = next_status(&json!({}), &deployed(1, None), Some(1), Timestamp::UNIX_EPOCH);
     let paused = next_status(&before, &ReleaseReport::Paused, Some(2), Timestamp::UNIX_EPOCH);
     assert_eq!(paused["observedGeneration"], 1);
+}
+
+fn unready(message: &str) -> ReleaseReport {
+    ReleaseReport::Failed(Failure {
+        stage: FailureStage::Unready {
+            first: true,
+            of_stage: true,
+        },
+        message: message.to_owned(),
+        prospect: Prospect::Stalled,
+        stages: Vec::new(),
+    })
+}
+
+fn at_gate() -> ReleaseReport {
+    ReleaseReport::AtGate(AtGate {
+        message: "is not ready yet".to_owned(),
+        awaits: Awaits::Stage,
+        stages: vec![StageStatus {
+            name: "a".to_owned(),
+            revision: Revision(1),
+            state: StageState::Progressing,
+            since: None,
+            message: "is not ready yet".to_owned(),
+        }],
+    })
+}
+
+#[test]
+fn what_has_failed_of_a_revision_is_over_where_it_waits_again() {
+    let waiting = [
+        "Initialized=True",
+        "Ready=False StageProgressing",
+        "Reconciling=True StageProgressing",
+    ];
+    check(&[unready("was not ready within 60s"), at_gate()], &waiting);
+}
+
+#[test]
+fn a_stage_that_has_failed_says_why() {
+    let now = Timestamp::UNIX_EPOCH;
+    let before = next_status(&json!({}), &at_gate(), Some(1), now);
+    let status = next_status(&before, &unready("was not ready within 60s"), Some(1), now);
+    assert_eq!(status["stages"][0]["state"], "Failed");
+    assert_eq!(status["stages"][0]["message"], "was not ready within 60s");
 }
 
 #[test]
