@@ -293,7 +293,7 @@ impl<'a> Reader<'a> {
         parts.filter_map(|part| self.stage_in(name, part)).collect()
     }
 
-    /// The stage that `text` names, which is in an annotation.
+    /// Complains of what names none.
     fn stage_in(&mut self, annotation: &str, text: &str) -> Option<StageName> {
         if text.len() > LONGEST_REQUEST {
             self.complaints.push(format!(

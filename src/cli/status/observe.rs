@@ -9,7 +9,9 @@ use kube::api::{ApiResource, DynamicObject};
 use serde_json::Value;
 use steersman_cluster::RequestError;
 use steersman_cluster::discovery::Served;
-use steersman_model::{ApiKind, ObjectId, ReleaseName, ReleaseStatus, chain, objects_of_manifest};
+use steersman_model::{
+    ApiKind, ObjectId, ReleaseName, ReleaseStatus, RenderedObject, chain, objects_of_manifest,
+};
 use steersman_operator::release::{History, Signer, Stored, namespace_of};
 use steersman_operator::status::{Health, UNSEEN, checked, health};
 use steersman_watches::{HealthCheck, Watches};
@@ -132,8 +134,8 @@ async fn objects(
                 let api = cluster.api(resource, id.namespace.as_deref());
                 match api.get_opt(&id.name).await.map_err(RequestError::from) {
                     Ok(Some(live)) => Ok(ObservedObject::of(id, &resource.api, live, checks)),
-                    Ok(None) => Ok(missing(id, "")),
-                    Err(error) if error.is_not_found() => Ok(missing(id, "")),
+                    Ok(None) => Ok(absent(id, &object, stored)),
+                    Err(error) if error.is_not_found() => Ok(absent(id, &object, stored)),
                     Err(error) => Err(failed(error)),
                 }
             }
@@ -167,10 +169,27 @@ impl ObservedObject {
 }
 
 fn missing(id: ObjectId, message: &str) -> ObservedObject {
+    unread(id, Verdict::Missing, message)
+}
+
+/// What is said of an object that is not there: a Job may have done its work.
+fn absent(id: ObjectId, object: &RenderedObject, stored: &Stored) -> ObservedObject {
+    let is_job = (id.group.as_str(), id.kind.as_str()) == ("batch", "Job");
+    let mut completed = stored.snapshot.stages.iter().flat_map(|stage| &stage.completed);
+    if is_job && completed.any(|completed| *completed == id) {
+        unread(id, Verdict::Ready, "it has done its work, and is gone")
+    } else if is_job && object.value.pointer("/spec/ttlSecondsAfterFinished").is_some() {
+        missing(id, "it goes by itself when it has ended")
+    } else {
+        missing(id, "")
+    }
+}
+
+fn unread(id: ObjectId, health: Verdict, message: &str) -> ObservedObject {
     ObservedObject {
         view: ObjectView {
             id,
-            health: Verdict::Missing,
+            health,
             message: message.to_owned(),
             pod: None,
             children: Vec::new(),

@@ -4,6 +4,7 @@
 
 mod annotated;
 mod behind;
+mod expiring;
 mod healing;
 mod judged;
 mod pravega;

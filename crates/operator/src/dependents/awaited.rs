@@ -7,7 +7,7 @@ use steersman_model::ObjectId;
 
 use super::follow::version;
 use super::known::is_older;
-use super::{Dependents, LiveObject};
+use super::{Dependents, End, LiveObject};
 use crate::status::Health;
 
 /// Until when an object is waited for.
@@ -73,8 +73,9 @@ impl Dependents {
 }
 
 impl Awaited {
-    /// An object of its name is there; `has_ended` is what its status says. `true` where that ends the wait.
-    pub(super) fn is_over_with(&mut self, new: &LiveObject, version: Option<u64>, has_ended: bool) -> bool {
+    /// An object of its name is there. `true` where that ends the wait.
+    pub(super) fn is_over_with(&mut self, new: &LiveObject, version: Option<u64>) -> bool {
+        let has_ended = new.end != End::Open;
         let is_same = self.uid.as_deref() == Some(new.uid.as_str());
         if let (true, Some(Health::Failed(reason))) = (is_same && has_ended, &new.health) {
             self.failure = Some(reason.clone());
@@ -104,7 +105,7 @@ mod tests {
     use super::super::Scope;
     use super::super::known::Known;
     use super::*;
-    use crate::dependents::StatusAge;
+    use crate::dependents::{End, StatusAge};
 
     fn scope() -> Scope {
         Scope {
@@ -129,10 +130,17 @@ mod tests {
             fields: None,
             health: None,
             age: StatusAge::Current,
-            has_ended: false,
+            end: End::Open,
             deleting: false,
             kept: false,
             version: Some(version),
+        }
+    }
+
+    fn ended(uid: &str, version: u64) -> LiveObject {
+        LiveObject {
+            end: End::Ended,
+            ..live(uid, version)
         }
     }
 
@@ -162,12 +170,12 @@ mod tests {
     fn nothing_but_news_of_the_awaited_object_ends_a_wait() {
         let (mut known, woken) = waiting(Until::Ended);
         known.wake("owner", Duration::ZERO);
-        known.has_changed(("owner", &job("other")), &live("uid", 8), true, None);
-        known.has_changed(("owner", &job("migrate")), &live("former", 6), true, None);
+        known.has_changed(("owner", &job("other")), &ended("uid", 8), None);
+        known.has_changed(("owner", &job("migrate")), &ended("former", 6), None);
         known.lose("owner", &job("migrate"), Some(6));
-        known.has_changed(("owner", &job("migrate")), &live("uid", 8), false, None);
+        known.has_changed(("owner", &job("migrate")), &live("uid", 8), None);
         assert_eq!(woken.load(Ordering::Relaxed), 0);
-        known.has_changed(("owner", &job("migrate")), &live("uid", 9), true, None);
+        known.has_changed(("owner", &job("migrate")), &ended("uid", 9), None);
         known.lose("owner", &job("migrate"), Some(10));
         assert_eq!(woken.load(Ordering::Relaxed), 1, "once");
     }
@@ -175,12 +183,12 @@ mod tests {
     #[test]
     fn what_is_to_go_has_gone_when_it_is_deleted_or_another_one_is_there() {
         let (mut known, woken) = waiting(Until::Gone);
-        known.has_changed(("owner", &job("migrate")), &live("uid", 8), true, None);
+        known.has_changed(("owner", &job("migrate")), &ended("uid", 8), None);
         assert_eq!(woken.load(Ordering::Relaxed), 0);
         known.lose("owner", &job("migrate"), Some(9));
         assert_eq!(woken.load(Ordering::Relaxed), 1);
         let (mut known, woken) = waiting(Until::Gone);
-        known.has_changed(("owner", &job("migrate")), &live("another", 8), false, None);
+        known.has_changed(("owner", &job("migrate")), &live("another", 8), None);
         assert_eq!(woken.load(Ordering::Relaxed), 1);
     }
 
@@ -188,7 +196,7 @@ mod tests {
     fn a_list_without_what_is_awaited_ends_the_wait() {
         let (mut known, woken) = waiting(Until::Ended);
         let list = known.begin_list(Instant::now());
-        known.has_changed(("owner", &job("migrate")), &live("uid", 7), false, Some(list));
+        known.has_changed(("owner", &job("migrate")), &live("uid", 7), Some(list));
         known.end_list(&scope(), list);
         assert_eq!(woken.load(Ordering::Relaxed), 0);
         let list = known.begin_list(Instant::now());
@@ -213,7 +221,7 @@ mod tests {
     fn a_list_is_believed_though_versions_are_lower_than_before() {
         let (mut known, woken) = waiting(Until::Ended);
         let list = known.begin_list(Instant::now());
-        known.has_changed(("owner", &job("migrate")), &live("uid", 3), true, Some(list));
+        known.has_changed(("owner", &job("migrate")), &ended("uid", 3), Some(list));
         assert_eq!(woken.load(Ordering::Relaxed), 1);
     }
 }

@@ -121,7 +121,7 @@ impl Dependents {
         let (said, mut state) = self.judge(scope, &owner, arrived);
         let reduced = self.reduce(&id, metadata, said.health);
         let new = LiveObject {
-            has_ended: said.has_ended,
+            end: said.end,
             age: if said.names_generation {
                 StatusAge::Current
             } else {
@@ -130,7 +130,7 @@ impl Dependents {
             ..reduced
         };
         let known = &mut state.known;
-        known.has_changed((&owner, &id), &new, said.has_ended, list);
+        known.has_changed((&owner, &id), &new, list);
         let before = known.show((&owner, &id), scope, &new, list);
         let pause = match &before {
             Before::Unwanted | Before::Newer => None,
@@ -201,7 +201,7 @@ fn age_of_status(metadata: &ObjectMeta, fields: Option<OwnedFields>) -> StatusAg
 
 /// Whether both are as well, and as far.
 fn says_the_same(old: &LiveObject, new: &LiveObject) -> bool {
-    (&old.health, old.has_ended, old.age) == (&new.health, new.has_ended, new.age)
+    (&old.health, old.end, old.age) == (&new.health, new.end, new.age)
 }
 
 /// Whether nothing but the health may differ.

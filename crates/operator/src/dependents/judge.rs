@@ -12,7 +12,7 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use steersman_watches::HealthCheck;
 
-use super::{Dependents, Scope, State};
+use super::{Dependents, End, Scope, State};
 use crate::status::{Health, checked, has_ended, has_health, health};
 
 /// The kind of custom resources that a watch is about.
@@ -31,7 +31,7 @@ pub struct HealthChecks(BTreeMap<WatchedKind, Vec<HealthCheck>>);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Said {
     pub(super) health: Option<Health>,
-    pub(super) has_ended: bool,
+    pub(super) end: End,
     /// Whether it tells of which state of the object it is.
     pub(super) names_generation: bool,
 }
@@ -134,8 +134,22 @@ fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
     let (group, kind) = (&scope.group, &scope.kind);
     Said {
         health: health(group, kind, object.metadata.generation, &object.data),
-        has_ended: has_ended(group, kind, &object.data),
+        end: end_of(scope, object),
         names_generation: object.data.pointer("/status/observedGeneration").is_some(),
+    }
+}
+
+fn end_of(scope: &Scope, object: &DynamicObject) -> End {
+    let (group, kind) = (&scope.group, &scope.kind);
+    if !has_ended(group, kind, &object.data) {
+        return End::Open;
+    }
+    let health = health(group, kind, object.metadata.generation, &object.data);
+    let expires = object.data.pointer("/spec/ttlSecondsAfterFinished");
+    if health == Some(Health::Ready) && expires.is_some() {
+        End::Expires
+    } else {
+        End::Ended
     }
 }
 

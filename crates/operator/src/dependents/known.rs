@@ -7,6 +7,7 @@ use steersman_model::ObjectId;
 use tokio::time::Instant;
 
 use super::awaited::Awaited;
+use super::expired::{End, Expired};
 use super::judge::WatchedKind;
 use super::missed::Missed;
 use super::{LiveObject, Scope, StatusAge, Wake};
@@ -40,6 +41,7 @@ struct KnownOwner {
     watch: Option<WatchedKind>,
     awaited: Option<Awaited>,
     objects: BTreeMap<ObjectId, Entry>,
+    expired: Expired,
     /// Where objects of it may have been seen that are not remembered.
     unseen: BTreeSet<Scope>,
     /// Where there were more objects of it than are remembered.
@@ -178,13 +180,11 @@ impl Known {
         self.owners.get(owner).is_some_and(|known| known.route.is_some())
     }
 
-    /// An object is there, as a watch says, or a list that began as this one; `has_ended` is what its status says. Who waits
-    /// for that is woken.
+    /// An object is there, as a watch says, or a list that began as this one. Who waits for that is woken.
     pub(super) fn has_changed(
         &mut self,
         (owner, id): (&str, &ObjectId),
         new: &LiveObject,
-        has_ended: bool,
         list: Option<u64>,
     ) {
         let lists = self.lists;
@@ -199,7 +199,7 @@ impl Known {
             let is_former = list.is_some_and(|list| awaited.list < list);
             awaited.list = lists;
             let version = new.version.filter(|_| !is_former);
-            awaited.is_over_with(new, version, has_ended)
+            awaited.is_over_with(new, version)
         });
     }
 
@@ -220,9 +220,23 @@ impl Known {
         let entry = self.owners.get(owner)?.objects.get(id)?;
         let mut live = entry.live.clone();
         if is_older(entry.judged, live.version) {
-            (live.health, live.has_ended) = (None, false);
+            (live.health, live.end) = (None, End::Open);
         }
         Some(live)
+    }
+
+    /// Whether it is a Job that has done its work and is gone by itself.
+    pub(super) fn has_expired(&self, owner: &str, id: &ObjectId) -> bool {
+        let known = self.owners.get(owner);
+        known.is_some_and(|known| known.expired.has(id))
+    }
+
+    /// The same of one that was gone before anybody asked, as is written down.
+    pub(super) fn note_expired(&mut self, owner: &str, id: &ObjectId) {
+        let known = self.owners.get_mut(owner);
+        if let Some(known) = known.filter(|known| !known.objects.contains_key(id)) {
+            known.expired.note(id);
+        }
     }
 
     /// In the order of their identities; empty for strangers.
@@ -294,11 +308,11 @@ impl Known {
                 let judged = before.and_then(|entry| entry.judged);
                 let health = before.and_then(|entry| entry.live.health.clone());
                 let age = before.map_or(StatusAge::Current, |entry| entry.live.age);
-                let has_ended = before.is_some_and(|entry| entry.live.has_ended);
+                let end = before.map_or(End::Open, |entry| entry.live.end);
                 let live = LiveObject {
                     health,
                     age,
-                    has_ended,
+                    end,
                     ..live
                 };
                 let goes = false;
@@ -308,6 +322,7 @@ impl Known {
                     list,
                     goes,
                 };
+                known.expired.forget(id);
                 let before = known.objects.insert(id.clone(), entry);
                 self.objects += usize::from(before.is_none());
             }
@@ -327,10 +342,14 @@ impl Known {
         for known in self.owners.values_mut() {
             let before = known.objects.len();
             let mut memory = known.lost.as_mut();
+            let expired = &mut known.expired;
             known.objects.retain(|id, entry| {
                 let stays = entry.list >= list || !scope.contains(id);
                 if let Some(lost) = memory.as_mut().filter(|_| !stays) {
                     lost.insert(id.clone(), None);
+                }
+                if !stays && entry.expires() {
+                    expired.note(id);
                 }
                 stays
             });
@@ -361,6 +380,7 @@ impl Known {
         if let Some(lost) = &mut known.lost {
             lost.remove(id);
         }
+        known.expired.forget(id);
         let Some(entry) = known.objects.get_mut(id) else {
             if self.objects >= MOST && known.objects.len() >= FEW {
                 known.cut.insert(scope.clone());
@@ -386,7 +406,7 @@ impl Known {
         if !is_former && new.is_older_than(&entry.live) && entry.live.uid == new.uid {
             if !is_older(new.version, entry.judged) {
                 entry.live.health.clone_from(&new.health);
-                entry.live.has_ended = new.has_ended;
+                entry.live.end = new.end;
                 entry.judged = new.version;
             }
             return Before::Newer;
@@ -455,10 +475,20 @@ impl Known {
         }
         if let Some(entry) = known.objects.remove(id) {
             self.objects -= 1;
+            if entry.expires() {
+                known.expired.note(id);
+            }
             if !entry.goes {
                 known.wake(Duration::ZERO);
             }
         }
+    }
+}
+
+impl Entry {
+    /// Whether nothing is missing when it is gone: what is said of that is of its present state.
+    fn expires(&self) -> bool {
+        self.live.end == End::Expires && !is_older(self.judged, self.live.version)
     }
 }
 
@@ -522,7 +552,7 @@ mod tests {
             fields: None,
             health: None,
             age: StatusAge::Current,
-            has_ended: false,
+            end: End::Open,
             deleting: false,
             kept: false,
             version: Some(version),

@@ -10,6 +10,7 @@
 //! listed by its UID then ([`Dependents::find_unseen`]).
 
 mod awaited;
+mod expired;
 mod find;
 mod follow;
 mod judge;
@@ -21,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use awaited::Until;
+pub use expired::End;
 pub use find::FindError;
 pub use judge::HealthChecks;
 use judge::WatchedKind;
@@ -58,8 +60,8 @@ pub struct LiveObject {
     pub health: Option<Health>,
     /// Of which state that is.
     pub age: StatusAge,
-    /// Whether it says that it has come to its end, as a Job and a Pod do.
-    pub has_ended: bool,
+    /// How far that says it is.
+    pub end: End,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// Whether it says itself that it is to outlive the release.
@@ -77,6 +79,20 @@ pub enum StatusAge {
 }
 
 impl LiveObject {
+    /// What is said of a Job that has done its work and is gone by itself.
+    fn expired() -> Self {
+        Self {
+            uid: String::new(),
+            fields: None,
+            health: Some(Health::Ready),
+            age: StatusAge::Current,
+            end: End::Expires,
+            deleting: false,
+            kept: false,
+            version: None,
+        }
+    }
+
     /// Its `resourceVersion`: one that was written since has another.
     pub fn version(&self) -> Option<String> {
         self.version.as_ref().map(u64::to_string)
@@ -289,10 +305,13 @@ impl Dependents {
     }
 
     /// The same, with what its status says left out where that is of a state before our last apply to it. An object that says
-    /// nothing is ready where its kind has no status.
+    /// nothing is ready where its kind has no status, and so is a Job that has [expired](Dependents::has_expired).
     pub fn judged(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
         let state = self.lock();
-        let mut live = state.known.judged(owner, id)?;
+        let Some(mut live) = state.known.judged(owner, id) else {
+            let has_expired = state.known.has_expired(owner, id);
+            return has_expired.then(LiveObject::expired);
+        };
         if live.health == Some(Health::Unsaid) {
             let watched = state.watches.iter().find(|(scope, _)| scope.contains(id));
             if watched.is_some_and(|(_, one)| !one.resource.has_status) {
@@ -300,6 +319,20 @@ impl Dependents {
             }
         }
         Some(live)
+    }
+
+    /// Whether an object is gone that is not missing: a Job with `ttlSecondsAfterFinished` that had done its work. One that was
+    /// applied or seen since is none.
+    pub fn has_expired(&self, owner: &str, id: &ObjectId) -> bool {
+        self.lock().known.has_expired(owner, id)
+    }
+
+    /// These Jobs of an owner had done their work, as is written down. What is there of them stays known.
+    pub fn note_expired<'a>(&self, owner: &str, ids: impl Iterator<Item = &'a ObjectId>) {
+        let known = &mut self.lock().known;
+        for id in ids {
+            known.note_expired(owner, id);
+        }
     }
 
     /// Every object that is known to be an owner's.
@@ -344,7 +377,7 @@ impl Dependents {
             }),
             health: None,
             age: StatusAge::Current,
-            has_ended: false,
+            end: End::Open,
             deleting: false,
             kept: false,
             version: left.version,
@@ -467,7 +500,7 @@ impl Dependents {
             fields,
             health,
             age: StatusAge::Current,
-            has_ended: false,
+            end: End::Open,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),
             version: follow::version(metadata),
@@ -482,13 +515,13 @@ impl Dependents {
 #[cfg(test)]
 impl LiveObject {
     /// One with this health.
-    pub(crate) fn of_test(health: Option<Health>, has_ended: bool, deleting: bool) -> Self {
+    pub(crate) fn of_test(health: Option<Health>, end: End, deleting: bool) -> Self {
         Self {
             uid: "uid".to_owned(),
             fields: None,
             health,
             age: StatusAge::Current,
-            has_ended,
+            end,
             deleting,
             kept: false,
             version: Some(1),

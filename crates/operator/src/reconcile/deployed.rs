@@ -44,7 +44,11 @@ impl DeployedReport<'_> {
             .flatten()
             .filter(|(id, _)| self.settings.judges(id));
         let verdicts = watched.map(|(id, _)| {
-            let live = self.dependents.live(&session.owner.uid, id);
+            let owner = &session.owner.uid;
+            if self.dependents.has_expired(owner, id) {
+                return (id, Some(Health::Ready));
+            }
+            let live = self.dependents.live(owner, id);
             let verdict = live.and_then(|live| match live.health? {
                 _ if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
                 said => Some(said),

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use steersman_model::{ObjectId, Revision};
 use steersman_watches::controls::{StageControls, StageName};
 
-use crate::dependents::{LiveObject, StatusAge};
+use crate::dependents::{End, LiveObject, StatusAge};
 use crate::release::{Position, StageRecord};
 use crate::status::Health;
 
@@ -119,11 +119,11 @@ pub(super) fn unready<'a>(
             Some(live) if live.deleting => Some(Health::Progressing("it is being deleted".to_owned())),
             Some(LiveObject {
                 health: Some(Health::Ready),
-                has_ended,
+                end,
                 ..
             }) => {
                 let is_job = (id.group.as_str(), id.kind.as_str()) == ("batch", "Job");
-                if !jobs || !is_job || has_ended {
+                if !jobs || !is_job || end != End::Open {
                     return None;
                 }
                 Some(Health::Progressing("it has not completed".to_owned()))
@@ -165,7 +165,8 @@ mod tests {
     }
 
     fn live(health: Option<Health>, has_ended: bool, deleting: bool) -> LiveObject {
-        LiveObject::of_test(health, has_ended, deleting)
+        let end = if has_ended { End::Ended } else { End::Open };
+        LiveObject::of_test(health, end, deleting)
     }
 
     fn at(second: i64) -> Timestamp {

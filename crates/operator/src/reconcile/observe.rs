@@ -19,7 +19,7 @@ use super::gate::{GateState, unready};
 use super::gate_report::GateView;
 use super::lookups::Lookups;
 use super::plan::in_effect;
-use super::release_cache::{KnownRelease, ReleaseCache};
+use super::release_cache::{KnownRelease, ReleaseCache, completed};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::sources::{Sources, Unusable};
@@ -320,6 +320,9 @@ impl Observer<'_> {
         };
         known.tests.is_started = is_test_started;
         cache.known = Some(known);
+        let completed = completed(&revisions);
+        self.dependents
+            .note_expired(&session.owner.uid, completed.into_iter());
         let secrets = secrets_of(&revisions, &[]);
         cache.secrets.note_revisions(&revisions, &secrets);
         session.redactor.learn(secrets);
@@ -371,11 +374,15 @@ impl Observer<'_> {
             if !dependents.ensure(id, resource).await {
                 continue;
             }
-            let as_left = dependents.live(&session.owner.uid, id).is_some_and(|live| {
-                // What is being deleted is applied again when it is gone.
-                let is_as_left = |left: &OwnedFields| live.fields.is_some_and(|live| left.are_those_of(live));
-                live.deleting || expected.as_ref().is_none_or(is_as_left)
-            });
+            let owner = &session.owner.uid;
+            let as_left = dependents
+                .live(owner, id)
+                .map_or(dependents.has_expired(owner, id), |live| {
+                    // What is being deleted is applied again when it is gone.
+                    let is_as_left =
+                        |left: &OwnedFields| live.fields.is_some_and(|live| left.are_those_of(live));
+                    live.deleting || expected.as_ref().is_none_or(is_as_left)
+                });
             if !as_left {
                 drifted.push(id.clone());
             }

@@ -238,6 +238,22 @@ fn applied_later(revisions: &[Stored]) -> AppliedLater {
     (applied, owning)
 }
 
+/// The Jobs that had done their work when a stage was over, of what is in effect of these revisions.
+pub(super) fn completed(revisions: &[Stored]) -> BTreeSet<&ObjectId> {
+    let (_, later) = applied_later(revisions);
+    let mut completed = BTreeSet::new();
+    for stored in revisions.iter().filter(|stored| stored.is_signed()) {
+        let is_deployed = stored.record.info.status == ReleaseStatus::Deployed;
+        for id in stored.snapshot.stages.iter().flat_map(|stage| &stage.completed) {
+            let owning = later.get(id);
+            if owning.map_or(is_deployed, |owning| *owning == stored.record.version) {
+                completed.insert(id);
+            }
+        }
+    }
+    completed
+}
+
 /// The revisions among these that have applied an object last, besides the deployed one: it is healed from them.
 pub(super) fn owning(revisions: &[Stored]) -> BTreeSet<Revision> {
     applied_later(revisions).1.into_values().collect()

@@ -89,8 +89,8 @@ impl KnownRelease {
         let objects = self.objects.keys().chain(self.later.keys());
         let objects = objects.map(weight_of_id).sum::<usize>();
         let stages = self.stages.iter().map(|stage| {
-            let passed = stage.passed.iter().map(weight_of_id).sum::<usize>();
-            ENTRY + stage.name.len() + passed
+            let named = stage.passed.iter().chain(&stage.completed);
+            ENTRY + stage.name.len() + named.map(weight_of_id).sum::<usize>()
         });
         objects + stages.sum::<usize>() + weight_of_lookups(&self.lookups)
     }

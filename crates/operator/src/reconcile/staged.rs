@@ -10,6 +10,7 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
 use crate::apply::{ApplyOptions, ClaimNotes};
+use crate::dependents::End;
 use crate::release::{Journal, StageRecord, has_begun, passed_over};
 use crate::status::EventReason;
 use crate::telemetry::step;
@@ -142,8 +143,10 @@ impl<'a> Staged<'a> {
             return Ok(false);
         }
         self.say_that_it_is_over(&stage, journal, &unready);
+        let completed = self.completed(changes.keys());
         self.change(place, |stage| {
             stage.ready = Some(now);
+            stage.completed = completed;
             stage.passed = unready.into_iter().map(|object| object.id).collect();
         });
         self.has_passed = true;
@@ -188,6 +191,21 @@ impl<'a> Staged<'a> {
         }
         let owner = &self.session.owner.uid;
         Ok(unready(objects, |id| dependents.judged(owner, id), jobs))
+    }
+
+    /// The Jobs among these objects that have done their work and go by themselves, but for those that an earlier stage names.
+    fn completed<'b>(&self, objects: impl Iterator<Item = &'b ObjectId>) -> Vec<ObjectId> {
+        let (dependents, owner) = (self.executor.applier.dependents(), &self.session.owner.uid);
+        let named: BTreeSet<&ObjectId> = self.stages.iter().flat_map(|stage| &stage.completed).collect();
+        let expires = |id: &&ObjectId| {
+            let live = dependents.judged(owner, id);
+            live.is_some_and(|live| live.end == End::Expires)
+        };
+        objects
+            .filter(|id| !named.contains(id))
+            .filter(expires)
+            .cloned()
+            .collect()
     }
 
     fn gate(&self, journal: &Journal<'_>) -> Gate<'_> {
