@@ -7,6 +7,7 @@ mod matrix;
 mod ordinary;
 mod records;
 mod release_tests;
+mod stages;
 
 use std::fs;
 use std::path::Path;
