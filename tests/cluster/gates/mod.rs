@@ -4,6 +4,7 @@
 
 mod annotated;
 mod behind;
+mod by_helm;
 mod expiring;
 mod healing;
 mod judged;

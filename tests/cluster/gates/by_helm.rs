@@ -1,0 +1,77 @@
+//! Helm's own commands while a revision waits at a gate.
+
+use serde_json::{Value, json};
+
+use super::{give_address, ingresses, site, stages, wait_stages};
+use crate::bench::{Bench, condition};
+
+const PARTS: [&str; 2] = ["a", "b"];
+
+async fn helm(bench: &Bench, arguments: &[&str]) -> Result<String, String> {
+    let place = ["--namespace", bench.namespace.as_str()];
+    let said = bench.cluster.helm(&[arguments, &place].concat()).await;
+    said.map_err(|error| error.to_string())
+}
+
+/// Waits until the release is what its resource asks for, with an address for what has none.
+async fn wait_second(bench: &Bench, name: &str) {
+    give_address(bench, &format!("{name}-a-2")).await;
+    give_address(bench, &format!("{name}-b-1")).await;
+    let is_deployed = |web: &Value| {
+        let (ready, _, _) = condition(web, "Ready")?;
+        let is_newer = web.pointer("/status/revision")?.as_u64()? > 1;
+        (ready == "True" && is_newer).then_some(())
+    };
+    bench.wait("the release", &bench.webs(), name, is_deployed).await;
+}
+
+#[tokio::test]
+async fn helms_commands_at_a_gate_leave_what_the_resource_asks_for() {
+    let Some(bench) = site("gates-helm", &PARTS, &stages(&PARTS)).await else {
+        return;
+    };
+    let operator = bench.operator_with(&[]).await;
+    let names = ["up", "back", "forced", "gone"];
+    for name in names {
+        bench.apply_web(name, json!({})).await;
+        for part in PARTS {
+            give_address(&bench, &format!("{name}-{part}-1")).await;
+        }
+        bench.wait_revision(name, 1).await;
+        bench.apply_web(name, json!({"a": "2"})).await;
+        wait_stages(&bench, name, "a 2 Progressing, b 2 Pending").await;
+    }
+    let chart = bench.folder.path().join("web");
+    let chart = chart.to_str().unwrap();
+    let refused = helm(&bench, &["upgrade", "up", chart]).await.unwrap_err();
+    assert!(refused.contains("another operation"), "{refused}");
+    let refused = helm(&bench, &["rollback", "back", "1"]).await.unwrap_err();
+    assert!(refused.contains("conflict"), "{refused}");
+    helm(&bench, &["rollback", "forced", "1", "--force-conflicts"])
+        .await
+        .unwrap();
+    helm(&bench, &["uninstall", "gone"]).await.unwrap();
+    for name in names {
+        wait_second(&bench, name).await;
+    }
+    let ingresses = ingresses(&bench);
+    for name in ["up", "back", "forced"] {
+        bench.wait_gone(&ingresses, &format!("{name}-a-1")).await;
+    }
+    operator.kill().await.unwrap();
+    let operator = bench.operator_with(&[]).await;
+    for name in names {
+        wait_second(&bench, name).await;
+        let history = helm(&bench, &["history", name]).await.unwrap();
+        let last = history.trim_end().lines().last().unwrap_or_default();
+        assert!(
+            last.contains("deployed") && last.contains("Upgrade complete"),
+            "{history}"
+        );
+    }
+    // What Helm has left of the revision before goes with the resource.
+    bench.delete_web("gone").await;
+    bench.wait_gone(&bench.webs(), "gone").await;
+    bench.wait_gone(&ingresses, "gone-a-1").await;
+    operator.stop().await.unwrap();
+}
