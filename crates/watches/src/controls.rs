@@ -17,6 +17,10 @@ pub const VALUES_FROM: &str = "steersman.dev/values-from";
 pub const TEST: &str = "steersman.dev/test";
 /// A request is no longer than this: a status or a record repeats it.
 const LONGEST_REQUEST: usize = 256;
+/// So many bytes of stages are read in one annotation.
+const LONGEST_LIST: usize = 8 * 1024;
+/// So much of what can't be understood is repeated.
+const MOST_SHOWN: usize = 64;
 /// Read by the controller, not here.
 const RECONCILE_PERIOD: &str = "helm.sdk.operatorframework.io/reconcile-period";
 
@@ -142,8 +146,11 @@ impl StageName {
         let (revision, rest) = text.split_once('/')?;
         let (stage, request) = rest.split_once('/').unwrap_or((rest, ""));
         (!stage.is_empty()).then_some(())?;
+        // Written in one way only: `7`, and neither `+7` nor `07`.
+        let number: u32 = revision.parse().ok()?;
+        (number.to_string() == revision).then_some(())?;
         Some(Self {
-            revision: revision.parse().ok()?,
+            revision: number,
             stage: stage.to_owned(),
             request: request.to_owned(),
         })
@@ -258,7 +265,8 @@ impl<'a> Reader<'a> {
         let choice = parse_bool(&text);
         if choice.is_none() {
             self.complaints.push(format!(
-                "annotation {prefix}{name} is ignored: {text:?} is neither true nor false"
+                "annotation {prefix}{name} is ignored: {} is neither true nor false",
+                shown(&text)
             ));
         }
         choice
@@ -274,7 +282,8 @@ impl<'a> Reader<'a> {
         };
         if wait.is_none() {
             self.complaints.push(format!(
-                "annotation {OWN}wait is ignored: {text:?} is neither true, false nor a duration such as 10m"
+                "annotation {OWN}wait is ignored: {} is neither true, false nor a duration such as 10m",
+                shown(&text)
             ));
         }
         wait
@@ -282,32 +291,47 @@ impl<'a> Reader<'a> {
 
     fn stage(&mut self, name: &str) -> Option<StageName> {
         let text = self.text(OWN, name)?;
-        self.stage_in(name, &text)
+        if text.len() > LONGEST_REQUEST {
+            self.complaints.push(format!(
+                "annotation {OWN}{name} is ignored: it has more than {LONGEST_REQUEST} bytes"
+            ));
+            return None;
+        }
+        let stage = StageName::parse(&text);
+        if stage.is_none() {
+            self.complain_of_stage(name, &text);
+        }
+        stage
     }
 
+    /// The stages that an annotation names. One complaint is enough for all that can't be read there.
     fn stages(&mut self, name: &str) -> Vec<StageName> {
         let Some(text) = self.text(OWN, name) else {
             return Vec::new();
         };
-        let parts = text.split(',').map(str::trim);
-        parts.filter_map(|part| self.stage_in(name, part)).collect()
+        if text.len() > LONGEST_LIST {
+            self.complaints.push(format!(
+                "annotation {OWN}{name} is ignored: it has more than {LONGEST_LIST} bytes"
+            ));
+            return Vec::new();
+        }
+        let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+        let (stages, unread): (Vec<_>, Vec<_>) = parts
+            .map(|part| StageName::parse(part).ok_or(part))
+            .partition(Result::is_ok);
+        if let Some(Err(part)) = unread.first() {
+            self.complain_of_stage(name, part);
+        } else if stages.is_empty() {
+            self.complain_of_stage(name, "");
+        }
+        stages.into_iter().flatten().collect()
     }
 
-    /// Complains of what names none.
-    fn stage_in(&mut self, annotation: &str, text: &str) -> Option<StageName> {
-        if text.len() > LONGEST_REQUEST {
-            self.complaints.push(format!(
-                "annotation {OWN}{annotation} is ignored: a stage takes at most {LONGEST_REQUEST} bytes there"
-            ));
-            return None;
-        }
-        let stage = StageName::parse(text);
-        if stage.is_none() {
-            self.complaints.push(format!(
-                "annotation {OWN}{annotation} is ignored: {text:?} is no stage of a revision such as 7/database"
-            ));
-        }
-        stage
+    fn complain_of_stage(&mut self, annotation: &str, text: &str) {
+        self.complaints.push(format!(
+            "annotation {OWN}{annotation} is ignored: {} is no stage of a revision such as 7/database",
+            shown(text)
+        ));
     }
 
     fn mode(&mut self) -> Mode {
@@ -336,12 +360,22 @@ impl<'a> Reader<'a> {
             Some("orphan") => DeletionPolicy::Orphan,
             Some(other) => {
                 self.complaints.push(format!(
-                    "annotation {OWN}deletion-policy: {other:?} is neither `delete` nor `orphan`"
+                    "annotation {OWN}deletion-policy: {} is neither `delete` nor `orphan`",
+                    shown(other)
                 ));
                 DeletionPolicy::Unclear
             }
         }
     }
+}
+
+/// What somebody has written, for a complaint: a resource is looked at often, and anybody may annotate it.
+fn shown(text: &str) -> String {
+    if text.chars().nth(MOST_SHOWN).is_none() {
+        return format!("{text:?}");
+    }
+    let start: String = text.chars().take(MOST_SHOWN).collect();
+    format!("{start:?}…")
 }
 
 /// The words that Go's `strconv.ParseBool` knows.
@@ -363,6 +397,26 @@ mod tests {
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect();
         Controls::read(Some(&annotations))
+    }
+
+    #[test]
+    fn several_stages_are_named_and_what_names_none_is_said_once() {
+        let stages = |text: &str| {
+            let (controls, complaints) = read(&[("steersman.dev/approve-stage", text)]);
+            let names = controls.stages.approve.into_iter();
+            (
+                names.map(|name| name.stage).collect::<Vec<_>>().join(" "),
+                complaints,
+            )
+        };
+        assert_eq!(stages("7/a, 7/b,"), ("a b".to_owned(), vec![]));
+        let (named, complaints) = stages("7/a,+7/b,07/c,nothing");
+        assert_eq!((named.as_str(), complaints.len()), ("a", 1), "{complaints:?}");
+        for hostile in [",".repeat(120_000), "x,".repeat(4000), "x".repeat(8000)] {
+            let (named, complaints) = stages(&hostile);
+            assert_eq!((named.as_str(), complaints.len()), ("", 1));
+            assert!(complaints[0].len() < 300, "{complaints:?}");
+        }
     }
 
     #[test]
