@@ -91,7 +91,7 @@ impl Gate<'_> {
     /// The stages as they are when a request to apply one once more is followed.
     pub(super) fn with_retry(&self) -> Vec<StageRecord> {
         let stages = self.stages.iter().map(|stage| {
-            if stage.ready.is_some() || !self.is_retried(stage) {
+            if stage.ready.is_some() || stage.applied.is_none() || !self.is_retried(stage) {
                 return stage.clone();
             }
             StageRecord {
@@ -282,6 +282,15 @@ mod tests {
         assert_eq!(Position::of(&again), Position::Before(0));
         again[0].applied = Some(at(900));
         assert_eq!(gate(&again), again, "once");
+        let unbegun = [StageRecord {
+            approve: true,
+            ..stage("a", None, None)
+        }];
+        assert_eq!(
+            gate(&unbegun),
+            unbegun,
+            "nothing was applied that could be once more"
+        );
         assert_eq!(state(&again, &asked, &waiting, 901), GateState::Shut);
         assert_eq!(state(&again, &retry("7/a/2"), &waiting, 901), GateState::Open);
     }
