@@ -6,10 +6,12 @@ mod annotated;
 mod behind;
 mod by_helm;
 mod expiring;
+mod forged;
 mod healing;
 mod judged;
 mod pravega;
 mod staged;
+mod told;
 mod undone;
 mod waiting;
 

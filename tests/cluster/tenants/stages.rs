@@ -40,8 +40,8 @@ async fn staged(test: &str, by: By) -> Option<Tenants> {
     Some(tenants)
 }
 
-async fn wait_stage(tenants: &Tenants, web: &str, stage: usize, state: &str) {
-    let at = format!("/status/stages/{stage}/state");
+async fn wait_stage(tenants: &Tenants, web: &str, place: usize, state: &str) {
+    let at = format!("/status/stages/{place}/state");
     let is_there = |web: &Value| (web.pointer(&at)? == state).then_some(());
     let webs = tenants.bench.webs();
     tenants.bench.wait("the stage", &webs, web, is_there).await;

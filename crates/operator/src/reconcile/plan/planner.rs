@@ -119,7 +119,7 @@ impl Planner<'_> {
     }
 
     /// The first revision of a release whose history is lost: it is there, so that what is made at an installation has been
-    /// made, and no hook runs.
+    /// made, and no hook runs. It goes through its stages: somebody may have taken the history of one that waits there.
     pub(crate) async fn adoption(
         &self,
         session: &Session,
@@ -131,7 +131,6 @@ impl Planner<'_> {
         Ok(NewRevision {
             plan: Plan {
                 hooks: Hooks::none(),
-                stages: Vec::new(),
                 ..installation.plan
             },
             adopts: true,
@@ -199,7 +198,9 @@ impl Planner<'_> {
         if !is_same && !self.differs_by_chance(session, prepared, last, first).await? {
             return Ok(None);
         }
-        let unproven = if prepared.unproven.is_some() {
+        // What is not as it says would be applied past all gates.
+        let is_staged = rendering.stages.iter().any(|stage| !stage.name.is_empty());
+        let unproven = if prepared.unproven.is_some() || is_staged {
             stored.clone()
         } else {
             not_among(&stored, &rendering.objects)
