@@ -17,7 +17,7 @@ use super::action::{
 use super::dependencies::{Dependencies, own_id, told_needed};
 use super::deployed::DeployedReport;
 use super::error::ReconcileError;
-use super::gate_report::GateView;
+use super::gate_report::{GateView, stages_beside};
 use super::lookups::Lookups;
 use super::observe::Observer;
 use super::plan::{Planner, in_effect};
@@ -31,7 +31,7 @@ use super::{Next, ReconcileSettings, Reconciler, next_action, release_state};
 use crate::apply::HookError;
 use crate::dependents::Dependents;
 use crate::references::NeededBy;
-use crate::status::{ReleaseReport, StageStatus};
+use crate::status::ReleaseReport;
 use crate::telemetry::step;
 
 /// One observation leads to at most so many actions before the resource is looked at afresh.
@@ -206,11 +206,13 @@ impl Reconciler {
         (&self.shared.dependents, &self.settings)
     }
 
-    /// How far the stages are of a revision that has failed just now.
-    pub(super) fn stages_of_failed(&self, session: &Session, cache: &ReleaseCache) -> Vec<StageStatus> {
-        let gate = GateView::new(session, cache, self.gate_sources());
-        gate.map(|gate| gate.stages_of_failed(cache, (self.shared.now)()))
-            .unwrap_or_default()
+    /// Has a report that tells of something else say how far the stages of the newest revision are, too.
+    pub(super) fn add_stages(&self, session: &Session, cache: &ReleaseCache, report: &mut ReleaseReport) {
+        let why = report.failure().unwrap_or_default().to_owned();
+        if let Some(stages) = report.stages_beside().filter(|stages| stages.is_none()) {
+            let now = (self.shared.now)();
+            *stages = stages_beside(session, cache, self.gate_sources(), (&why, now));
+        }
     }
 
     /// The report on a revision that waits for a stage, and when to look at it without a sign.

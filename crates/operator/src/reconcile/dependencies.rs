@@ -18,7 +18,7 @@ use super::session::{PreparedRelease, Session};
 use super::sources::Unusable;
 use super::{Next, ReconcileSettings};
 use crate::references::{Judge, Judged, Purpose, References, Target, UNWATCHED, Unready, Version};
-use crate::status::{Failure, FailureStage, Prospect, ReleaseReport, shown_words};
+use crate::status::{Dependent, Failure, FailureStage, Prospect, ReleaseReport, shown_words};
 
 /// How often a kind is looked for that is not served: nothing tells of that to everybody who may read its objects.
 const KIND_POLL: Duration = Duration::from_secs(5);
@@ -115,7 +115,12 @@ impl Waiting {
     /// What the status says.
     pub(super) fn report(&self) -> ReleaseReport {
         let prospect = match self.what {
-            Awaited::Dependencies => return ReleaseReport::DependencyNotReady(self.message.clone()),
+            Awaited::Dependencies => {
+                return ReleaseReport::DependencyNotReady(Dependent {
+                    message: self.message.clone(),
+                    stages: None,
+                });
+            }
             Awaited::OtherValues => Prospect::Stalled,
             // It is no try that fails now and then.
             Awaited::Values => Prospect::Retry {
@@ -127,7 +132,7 @@ impl Waiting {
             stage: FailureStage::Values,
             message: self.message.clone(),
             prospect,
-            stages: Vec::new(),
+            stages: None,
         })
     }
 }

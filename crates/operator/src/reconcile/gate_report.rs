@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use steersman_model::{ObjectId, ReleaseStatus};
+use steersman_model::{ObjectId, ReleaseStatus, Revision};
 
 use super::ReconcileSettings;
 use super::deployed::mask_words;
@@ -13,7 +13,7 @@ use super::session::Session;
 use super::staged::approval_due;
 use super::state::LastRevision;
 use crate::dependents::Dependents;
-use crate::release::{Position, StageRecord, has_begun, passed_over};
+use crate::release::{Position, StageRecord, passed_over};
 use crate::status::{
     AtGate, Awaits, Failure, FailureStage, Health, HealthSummary, Prospect, ReleaseReport, StageState,
     StageStatus,
@@ -76,7 +76,7 @@ impl<'a> GateView<'a> {
         if self.has_failed() && state == GateState::Failed {
             return ReleaseReport::Failed(Failure {
                 stage: self.failure_stage(cache.is_first()),
-                stages: self.stages(&message, state),
+                stages: Some(self.stages(&message, state)),
                 message,
                 prospect: Prospect::Stalled,
             });
@@ -90,15 +90,6 @@ impl<'a> GateView<'a> {
             stages: self.stages(&message, state),
             message,
         })
-    }
-
-    /// How far the stages are of a revision that has failed, whatever it was; none where it was undone.
-    pub(super) fn stages_of_failed(&self, cache: &ReleaseCache, now: Timestamp) -> Vec<StageStatus> {
-        if !self.has_failed() || !has_begun(&self.known.stages) {
-            return Vec::new();
-        }
-        let state = self.state(now);
-        self.stages(&self.message(cache, state), state)
     }
 
     /// Where a revision has failed that is not ready in time.
@@ -207,7 +198,7 @@ impl<'a> GateView<'a> {
                 revision: self.last.revision,
                 state,
                 since,
-                message: if is_current && at != GateState::None {
+                message: if is_current && (at != GateState::None || self.has_failed()) {
                     message.to_owned()
                 } else {
                     String::new()
@@ -216,6 +207,59 @@ impl<'a> GateView<'a> {
         });
         stages.collect()
     }
+}
+
+/// How far the stages of the newest revision are, where something else is told, `why` nothing follows; `None` where nothing is
+/// known of them.
+pub(super) fn stages_beside(
+    session: &Session,
+    cache: &ReleaseCache,
+    sources: (&Dependents, &ReconcileSettings),
+    (why, now): (&str, Timestamp),
+) -> Option<Vec<StageStatus>> {
+    let known = cache.known.as_ref()?;
+    let last = known.last.as_ref()?;
+    if last.status == ReleaseStatus::Deployed {
+        return Some(stages_of_deployed(session, known));
+    }
+    if last.is_being_undone {
+        return Some(Vec::new());
+    }
+    let Some(view) = GateView::new(session, cache, sources) else {
+        return Some(Vec::new());
+    };
+    let state = view.state(now);
+    Some(match state {
+        GateState::None => view.stages(why, state),
+        _ => view.stages(&view.message(cache, state), state),
+    })
+}
+
+/// The stages of a revision that had come this far and is undone: it has failed at the first that was not ready.
+pub(super) fn stages_of_undone(
+    session: &Session,
+    (revision, stages): (Revision, Vec<StageRecord>),
+    why: &str,
+) -> Vec<StageStatus> {
+    let failed = stages.iter().position(|stage| stage.ready.is_none());
+    let named = stages.into_iter().enumerate();
+    let named = named.filter(|(_, stage)| !stage.name.is_empty());
+    let stages = named.map(|(place, stage)| {
+        let has_failed = failed == Some(place);
+        let state = match stage.ready {
+            Some(_) => StageState::Ready,
+            None if has_failed => StageState::Failed,
+            None => StageState::Pending,
+        };
+        StageStatus {
+            name: session.redactor.mask_own(&stage.name),
+            revision,
+            state,
+            since: stage.ready,
+            message: if has_failed { why.to_owned() } else { String::new() },
+        }
+    });
+    stages.collect()
 }
 
 /// The stages of a deployed revision: all of them are ready.

@@ -73,7 +73,7 @@ pub use tests_due::TestState;
 pub use unfinished::HookState;
 
 use crate::budget::Share;
-use crate::status::{ReleaseReport, StatusError};
+use crate::status::StatusError;
 use crate::telemetry::{masked, step};
 
 /// The finalizer on every custom resource with a release; helm-operator's.
@@ -262,7 +262,7 @@ impl Reconciler {
             result,
         } = Box::pin(acting.as_deref().unwrap_or(self).converge(session, cache)).await;
         drop(acting);
-        let (report, next, is_converged) = match result {
+        let (mut report, next, is_converged) = match result {
             Ok(Some((report, next))) => {
                 if let Some(pause) = cache.report_pause(&report) {
                     cache.failures = 0;
@@ -281,15 +281,13 @@ impl Reconciler {
                     session.accept_announced();
                     return ReconcileOutcome::unreported(session, Next::Awaits(wait.pause()));
                 }
-                let (mut report, next) = self
+                let (report, next) = self
                     .reporter()
                     .failure(&session, prepared.as_ref(), cache, &error);
-                if let ReleaseReport::Failed(failure) = &mut report {
-                    failure.stages = self.stages_of_failed(&session, cache);
-                }
                 (report, next, false)
             }
         };
+        self.add_stages(&session, cache, &mut report);
         let reporting = self.reporter();
         let reporting = reporting.report(&session, &report);
         let reported = step("report").around(reporting).await;

@@ -4,7 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kube::api::DynamicObject;
 use steersman_cluster::lookup::Answer;
+use steersman_model::Revision;
 
+use crate::release::StageRecord;
 use crate::status::{Redactor, ReleaseReport};
 
 /// Notes of one reconcile, for its report. Actions add to them; nothing is taken back.
@@ -18,6 +20,7 @@ struct Notes {
     corrected: usize,
     read_anew: bool,
     remedy: Option<Remedy>,
+    failed_in: Option<(Revision, Vec<StageRecord>)>,
     said: Option<ReleaseReport>,
     goes_on: bool,
     written: Option<DynamicObject>,
@@ -127,6 +130,16 @@ impl ReconcileProgress {
     /// What was done about a revision that failed in this reconcile.
     pub(super) fn remedy(&self) -> Option<Remedy> {
         self.lock().remedy.clone()
+    }
+
+    /// A revision has failed that had come this far, and is undone.
+    pub(super) fn note_failed_in(&self, revision: Revision, stages: Vec<StageRecord>) {
+        self.lock().failed_in = Some((revision, stages));
+    }
+
+    /// How far the revision had come that has failed in this reconcile, and is undone.
+    pub(super) fn failed_in(&self) -> Option<(Revision, Vec<StageRecord>)> {
+        self.lock().failed_in.clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Notes> {

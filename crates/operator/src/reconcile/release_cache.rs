@@ -477,6 +477,12 @@ impl ReleaseCache {
         known.note_stages(stored);
     }
 
+    /// Whether the stages of the newest revision have come further than is known.
+    pub(super) fn knows_less_of_stages(&self, stored: &Stored) -> bool {
+        let known = self.known.as_ref();
+        known.is_some_and(|known| known.stages != stages(stored))
+    }
+
     /// What the newest revision has done is undone.
     pub(super) fn note_undone(&mut self) {
         if let Some(last) = self.known.as_mut().and_then(|known| known.last.as_mut()) {

@@ -228,7 +228,7 @@ mod tests {
             stage: FailureStage::Install,
             message: "it is bad".to_owned(),
             prospect: Prospect::Stalled,
-            stages: Vec::new(),
+            stages: None,
         };
         let controls = Controls::read(None).0;
         cache.refuse(inputs, controls.clone(), failure, Vec::new(), Instant::now());

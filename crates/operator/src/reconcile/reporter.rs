@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use super::error::ReconcileError;
 use super::event_recorder::EventRecorder;
+use super::gate_report::stages_of_undone;
 use super::release_cache::ReleaseCache;
 use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
@@ -51,8 +52,10 @@ impl Reporter<'_> {
         if let Some(remedy) = &remedy {
             message = format!("{message}; {}", remedy.text);
         }
+        let failed_in = session.progress.failed_in();
         let failure = Failure {
             stage: error.stage(first, session.deleting()),
+            stages: failed_in.map(|failed| stages_of_undone(session, failed, &message)),
             message,
             prospect: if error.needs_change() || undone {
                 Prospect::Stalled
@@ -62,7 +65,6 @@ impl Reporter<'_> {
                 let pause = backoff(failures, u8::MAX).max(asked);
                 Prospect::Retry { failures, pause }
             },
-            stages: Vec::new(),
         };
         session.log_error("Release failed", &failure.message);
         let reason = match failure.prospect {
@@ -116,7 +118,7 @@ impl Reporter<'_> {
             stage: error.stage(true, false),
             message: chain(error),
             prospect: Prospect::Stalled,
-            stages: Vec::new(),
+            stages: None,
         };
         let current = object.data.get("status").cloned().unwrap_or(Value::Null);
         let next = next_status(

@@ -29,6 +29,6 @@ pub use next_status::next_status;
 pub use patch::{StatusError, write_status};
 pub use redact::{CompactSecrets, LearningRedactor, MOST_COMPACT_BYTES, Redactor, is_secret_key};
 pub use release_report::{
-    AtGate, Awaits, Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport, StageState,
-    StageStatus, TestsReport,
+    AtGate, Awaits, Dependent, Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport,
+    StageState, StageStatus, TestsReport,
 };

@@ -15,8 +15,8 @@ pub enum ReleaseReport {
     Progressing(String),
     /// A revision waits for one of its stages, or for all its objects.
     AtGate(AtGate),
-    /// Another revision waits for what the release depends on, for people.
-    DependencyNotReady(String),
+    /// Another revision waits for what the release depends on.
+    DependencyNotReady(Dependent),
     /// A revision is deployed, now or since long.
     Deployed(Box<Deployed>),
     /// Something failed.
@@ -40,6 +40,15 @@ pub struct AtGate {
     pub awaits: Awaits,
     /// Those that have names, in the order in which they begin.
     pub stages: Vec<StageStatus>,
+}
+
+/// A revision that is not begun yet, as something that it depends on is not ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependent {
+    /// For what, for people.
+    pub message: String,
+    /// How far the stages of the newest revision are; `None` leaves what the status says.
+    pub stages: Option<Vec<StageStatus>>,
 }
 
 /// For what a revision waits.
@@ -157,8 +166,27 @@ pub struct Failure {
     pub message: String,
     /// What follows it.
     pub prospect: Prospect,
-    /// How far the stages of its revision are; empty where the status says it as it is.
-    pub stages: Vec<StageStatus>,
+    /// How far the stages of the newest revision are; `None` leaves what the status says.
+    pub stages: Option<Vec<StageStatus>>,
+}
+
+impl ReleaseReport {
+    /// Where it says how far stages are, if it tells of something else than a revision that is deployed or waits at one.
+    pub(crate) fn stages_beside(&mut self) -> Option<&mut Option<Vec<StageStatus>>> {
+        match self {
+            Self::Failed(failure) => Some(&mut failure.stages),
+            Self::DependencyNotReady(dependent) => Some(&mut dependent.stages),
+            _ => None,
+        }
+    }
+
+    /// What has failed, for people.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Failed(failure) => Some(&failure.message),
+            _ => None,
+        }
+    }
 }
 
 /// What follows a failure.

@@ -269,12 +269,16 @@ impl Deploy<'_> {
         let (error, inputs) = (&failed.error, failed.current.inputs);
         let is_undone = self.is_to_be_undone(session, error);
         if is_undone {
+            let stages = stored.snapshot.stages.clone();
+            session.progress.note_failed_in(stored.record.version, stages);
             // Written first: should the process end in between, its hooks run once more rather than never, and not
             // before it is undone.
             let why = error.in_few_words(&session.redactor);
             stored.snapshot = stored.snapshot.with_undoing(Some(why));
         }
-        let is_new = stored.record.info.status != ReleaseStatus::Failed;
+        // What has failed before may have come further since.
+        let is_new =
+            stored.record.info.status != ReleaseStatus::Failed || cache.knows_less_of_stages(&stored);
         let is_marked = (is_undone || (is_new && is_final(error)))
             && self.mark_failed(session, cache, &mut stored, inputs, error).await;
         if !is_undone || !is_marked {

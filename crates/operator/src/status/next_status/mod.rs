@@ -9,9 +9,7 @@ use crate::status::conditions::{
     Condition, ConditionChange, ConditionType, Reason, find, merge, second, text,
 };
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
-use crate::status::release_report::{
-    Deployed, Failure, FailureStage, ManifestInStatus, ReleaseReport, StageState,
-};
+use crate::status::release_report::{Deployed, ManifestInStatus, ReleaseReport};
 use crate::status::report_conditions::{
     Before, deployed_conditions, failed_conditions, gate_conditions, progressing_conditions,
     uninstalling_after_conditions, uninstalling_conditions,
@@ -31,7 +29,7 @@ const TEST_FIELD: &str = "lastHandledTest";
 ///     stage: FailureStage::RenderInstall,
 ///     message: "template: web/templates/deployment.yaml:7:12: nil pointer".to_owned(),
 ///     prospect: Prospect::Stalled,
-///     stages: Vec::new(),
+///     stages: None,
 /// };
 /// let status = next_status(&Value::Null, &ReleaseReport::Failed(failure), Some(3), Timestamp::UNIX_EPOCH);
 /// assert_eq!(status["observedGeneration"], 3);
@@ -59,8 +57,8 @@ pub fn next_status(
     let changes = match report {
         ReleaseReport::Progressing(message) => progressing_conditions(Reason::Progressing, message),
         ReleaseReport::AtGate(gate) => gate_conditions(gate),
-        ReleaseReport::DependencyNotReady(message) => {
-            progressing_conditions(Reason::DependencyNotReady, message)
+        ReleaseReport::DependencyNotReady(dependent) => {
+            progressing_conditions(Reason::DependencyNotReady, &dependent.message)
         }
         ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
         ReleaseReport::Failed(failure) => failed_conditions(failure, before),
@@ -79,10 +77,10 @@ pub fn next_status(
         merge(conditions, &changes, generation, now).into(),
     );
     next.insert("observedGeneration".to_owned(), json!(generation));
-    if let Some(stages) = next_stages(current, report, now) {
-        next.insert("stages".to_owned(), stages);
-    } else if matches!(report, ReleaseReport::Deployed(_)) {
-        remove(&mut next, "stages");
+    match next_stages(current, report, now) {
+        Some(Value::Null) => drop(remove(&mut next, "stages")),
+        Some(stages) => drop(next.insert("stages".to_owned(), stages)),
+        None => {}
     }
     if let ReleaseReport::Deployed(deployed) = report {
         let mut chart = BTreeMap::from([("name", &deployed.chart), ("version", &deployed.chart_version)]);
@@ -119,34 +117,16 @@ fn remove(status: &mut Map<String, Value>, field: &str) -> Option<Value> {
     status.get_mut(field).map(Value::take)
 }
 
-/// What the status says of stages after a report; `None` where that says nothing of them.
+/// What the status says of stages after a report; `None` where that says nothing of them. Null takes them away.
 fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Option<Value> {
     let before = current.get("stages").and_then(Value::as_array);
     let stages = match report {
         ReleaseReport::AtGate(gate) => &gate.stages,
         ReleaseReport::Deployed(deployed) => &deployed.stages,
-        ReleaseReport::Failed(failure) if !failure.stages.is_empty() => &failure.stages,
-        // Which one has failed, the status has said: it was waited for.
-        ReleaseReport::Failed(Failure {
-            stage: FailureStage::Unready { .. },
-            message,
-            ..
-        }) => {
-            let mut stages = before?.clone();
-            for stage in &mut stages {
-                if stage.get("state").and_then(Value::as_str) == Some(StageState::Progressing.as_str()) {
-                    stage["state"] = StageState::Failed.as_str().into();
-                    stage["since"] = second(now).into();
-                    stage["message"] = message.as_str().into();
-                }
-            }
-            return Some(stages.into());
-        }
+        ReleaseReport::Failed(failure) => failure.stages.as_ref()?,
+        ReleaseReport::DependencyNotReady(dependent) => dependent.stages.as_ref()?,
         _ => return None,
     };
-    if stages.is_empty() {
-        return None;
-    }
     let entries = stages.iter().map(|stage| {
         let is_it = |entry: &&Value| {
             entry.get("name").and_then(Value::as_str) == Some(&stage.name)
@@ -165,7 +145,12 @@ fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Optio
         }
         entry
     });
-    Some(entries.collect())
+    let entries: Vec<Value> = entries.collect();
+    Some(if entries.is_empty() {
+        Value::Null
+    } else {
+        entries.into()
+    })
 }
 
 fn deployed_release(deployed: &Deployed, current: &Value) -> Value {

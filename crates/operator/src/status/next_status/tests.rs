@@ -8,7 +8,7 @@ use super::*;
 use crate::status::dry_run::DryRunStatus;
 use crate::status::health::{Health, HealthSummary};
 use crate::status::release_report::{
-    AtGate, Awaits, Failure, FailureStage, Prospect, StageStatus, TestsReport,
+    AtGate, Awaits, Failure, FailureStage, Prospect, StageState, StageStatus, TestsReport,
 };
 
 /// `Type=Status Reason` of each condition, after reports one after the other.
@@ -58,7 +58,7 @@ fn failed(stage: FailureStage, prospect: Prospect) -> ReleaseReport {
         stage,
         message: "web/templates/a.yaml:1:2: boom".to_owned(),
         prospect,
-        stages: Vec::new(),
+        stages: None,
     })
 }
 
@@ -310,7 +310,7 @@ fn unready(message: &str) -> ReleaseReport {
         },
         message: message.to_owned(),
         prospect: Prospect::Stalled,
-        stages: Vec::new(),
+        stages: None,
     })
 }
 
@@ -339,12 +339,24 @@ fn what_has_failed_of_a_revision_is_over_where_it_waits_again() {
 }
 
 #[test]
-fn a_stage_that_has_failed_says_why() {
+fn what_is_told_beside_stages_leaves_changes_or_drops_them() {
     let now = Timestamp::UNIX_EPOCH;
     let before = next_status(&json!({}), &at_gate(), Some(1), now);
-    let status = next_status(&before, &unready("was not ready within 60s"), Some(1), now);
-    assert_eq!(status["stages"][0]["state"], "Failed");
-    assert_eq!(status["stages"][0]["message"], "was not ready within 60s");
+    let after = |stages: Option<Vec<StageStatus>>| {
+        let mut report = unready("was not ready within 60s");
+        *report.stages_beside().unwrap() = stages;
+        next_status(&before, &report, Some(1), now)["stages"].clone()
+    };
+    assert_eq!(after(None), before["stages"]);
+    assert_eq!(after(Some(vec![])), Value::Null);
+    let failed = StageStatus {
+        name: "a".to_owned(),
+        revision: Revision(1),
+        state: StageState::Failed,
+        since: None,
+        message: "was not ready within 60s".to_owned(),
+    };
+    assert_eq!(after(Some(vec![failed]))[0]["state"], "Failed");
 }
 
 #[test]
