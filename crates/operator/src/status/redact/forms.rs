@@ -47,9 +47,10 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         for form in in_markup(text) {
             give(&form);
         }
-        if let Some(form) = in_javascript(text) {
+        for form in in_javascript(text) {
             give(&form);
         }
+        give(&in_shell_words(text));
         for form in in_other_cases(text) {
             give(&form);
         }
@@ -64,6 +65,7 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         for unescaped in ["", OF_PATHS, OF_USERS, OF_PYTHON].iter().filter(|_| !is_word) {
             let escaped = percent(text, unescaped);
             give(&escaped.replace("%20", "+"));
+            give(&in_lower_case(&escaped));
             give(&escaped);
         }
     }
@@ -76,10 +78,9 @@ pub(super) fn longest_form(secret: &str) -> usize {
         b'\'' => 24,
         // As `\u001b`, which is JSON, twice in JSON, and as `&quot;` in JSON.
         b'"' | b'\\' | b'<' | b'>' | b'&' | 0..=0x1f | 0x7f..=0xff => 11,
-        // As in `JavaScript`.
-        b'=' => 6,
-        // As in a URL.
-        _ => 3,
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => 3,
+        // As `&#x3d;`.
+        _ => 6,
     };
     secret.bytes().map(of_byte).sum()
 }
@@ -222,6 +223,19 @@ fn python(text: &str) -> String {
     written
 }
 
+/// As `printf %q` of bash has it, which puts a backslash before what would be read as something else.
+fn in_shell_words(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for (place, character) in text.char_indices() {
+        let is_special = " \t\n\"'\\|&;()<>!{}*[]?^$`,".contains(character);
+        if is_special || (place == 0 && "#~".contains(character)) {
+            written.push('\\');
+        }
+        written.push(character);
+    }
+    written
+}
+
 fn in_json(text: &str) -> String {
     inner(&serde_json::to_string(text).unwrap_or_default())
 }
@@ -261,4 +275,17 @@ fn percent(text: &str, unescaped: &str) -> String {
         }
     }
     escaped
+}
+
+/// What is escaped for a URL with small letters, as some write it.
+fn in_lower_case(escaped: &str) -> String {
+    let mut parts = escaped.split('%');
+    let mut written = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        written.push('%');
+        written.push_str(&digits.to_ascii_lowercase());
+        written.push_str(rest);
+    }
+    written
 }

@@ -6,6 +6,13 @@ use std::fmt::Write as _;
 /// How a text is written in HTML and XML: by Go's templates, its `encoding/xml`, Python and most others; and what Go's JSON makes
 /// of that.
 pub(super) fn in_markup(text: &str) -> BTreeSet<String> {
+    let mut written = in_markup_by_names(text);
+    written.extend(numbered(text, |c| format!("&#x{:x};", u32::from(c))));
+    written.extend(numbered(text, |c| format!("&#{};", u32::from(c))));
+    written
+}
+
+fn in_markup_by_names(text: &str) -> BTreeSet<String> {
     if !text.contains(['&', '<', '>', '"', '\'', '\t', '\n', '\r']) {
         return BTreeSet::new();
     }
@@ -36,8 +43,28 @@ pub(super) fn in_markup(text: &str) -> BTreeSet<String> {
     written
 }
 
-/// As Go's templates write a text in `JavaScript`; `None` where it is as it is.
-pub(super) fn in_javascript(text: &str) -> Option<String> {
+/// What is neither a letter nor a digit by its number, as encoders write it that know no better; `None` where there is none.
+fn numbered(text: &str, written_as: impl Fn(char) -> String) -> Option<String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric();
+    if text.chars().all(is_plain) {
+        return None;
+    }
+    let written = text
+        .chars()
+        .map(|c| if is_plain(c) { c.to_string() } else { written_as(c) });
+    Some(written.collect())
+}
+
+/// How a text is written in `JavaScript`: by Go's templates, and by the encoder of OWASP.
+pub(super) fn in_javascript(text: &str) -> Vec<String> {
+    let by_numbers = numbered(text, |c| match u32::from(c) {
+        number @ ..=0xff => format!("\\x{number:02x}"),
+        number => format!("\\u{number:04x}"),
+    });
+    by_go(text).into_iter().chain(by_numbers).collect()
+}
+
+fn by_go(text: &str) -> Option<String> {
     let is_special = |c: char| c != ' ' && (c.is_control() || c.is_whitespace()) || r#"\'"<>&="#.contains(c);
     if !text.contains(is_special) {
         return None;

@@ -160,8 +160,23 @@ fn what_a_shell_or_python_is_given_is_masked_in_json_too() {
 }
 
 #[test]
+fn what_other_encoders_write_is_masked() {
+    let redactor = secret_with(&json!({"password": "Zq9\"x<V&7w'é$K mN/+p,#~a"}));
+    for writing in [
+        // `printf %q` of bash.
+        r#"Zq9\"x\<V\&7w\'é\$K\ mN/+p\,#~a"#,
+        "Zq9%22x%3cV%267w%27%c3%a9%24K%20mN%2f%2bp%2c%23~a",
+        "Zq9&#x22;x&#x3c;V&#x26;7w&#x27;&#xe9;&#x24;K&#x20;mN&#x2f;&#x2b;p&#x2c;&#x23;&#x7e;a",
+        "Zq9&#34;x&#60;V&#38;7w&#39;&#233;&#36;K&#32;mN&#47;&#43;p&#44;&#35;&#126;a",
+        r"Zq9\x22x\x3cV\x267w\x27\xe9\x24K\x20mN\x2f\x2bp\x2c\x23\x7ea",
+    ] {
+        assert_eq!(redactor.mask(&format!("no {writing}!")), "no ********!");
+    }
+}
+
+#[test]
 fn no_writing_is_longer_than_what_is_looked_through() {
-    for character in "'\"\\<&\u{1b}\u{7f}\u{85}\nä\u{2028}😀 =a".chars() {
+    for character in "'\"\\<&\u{1b}\u{7f}\u{85}\nä\u{2028}😀 =a$/".chars() {
         let secret = format!("a{}a", character.to_string().repeat(50));
         forms::for_each_form(&secret, usize::MAX, &mut |form| {
             assert!(form.len() <= forms::longest_form(&secret), "{form}");
