@@ -112,7 +112,7 @@ async fn the_go_operator_hands_a_release_over_and_takes_it_back() {
     let operator = bench.ready_operator().await;
     let web = bench.wait_revision("shop", 1).await;
     assert_eq!(web["status"]["deployedRelease"], json!({"name": "shop"}));
-    assert!(operator.log_text().contains("Reconciled release"));
+    wait_for_line(&operator, "Reconciled release").await;
     assert_eq!(incarnations(&bench).await, before);
     assert_eq!(bench.revisions().await, ["1 deployed"]);
     for object in [
@@ -231,7 +231,7 @@ async fn what_the_go_operator_left_half_installed_is_finished() {
     bench.apply_web("shop", json!({"password": "canary"})).await;
     let operator = bench.ready_operator().await;
     bench.wait_revision("shop", 2).await;
-    assert!(operator.log_text().contains("Installed release"));
+    wait_for_line(&operator, "Installed release").await;
     bench.deployments().get("shop").await.unwrap();
     bench.delete_web("shop").await;
     bench.wait_gone(&bench.webs(), "shop").await;

@@ -1,9 +1,13 @@
 //! Helm's own commands while a revision waits at a gate.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
+use steersman_testkit::cluster::helm_operator_or_say;
 
 use super::{give_address, ingresses, site, stages, wait_stages};
-use crate::bench::{Bench, condition};
+use crate::bench::{Bench, PATIENCE, condition};
+use crate::go_operator::go_operator;
 
 const PARTS: [&str; 2] = ["a", "b"];
 
@@ -73,5 +77,52 @@ async fn helms_commands_at_a_gate_leave_what_the_resource_asks_for() {
     bench.delete_web("gone").await;
     bench.wait_gone(&bench.webs(), "gone").await;
     bench.wait_gone(&ingresses, "gone-a-1").await;
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_go_operator_finishes_what_waits_at_a_gate_and_hands_it_back() {
+    let Some(binary) = helm_operator_or_say("the_go_operator_finishes_what_waits") else {
+        return;
+    };
+    let Some(bench) = site("gates-go", &PARTS, &stages(&PARTS)).await else {
+        return;
+    };
+    let operator = bench.operator_with(&[]).await;
+    bench.apply_web("site", json!({})).await;
+    for part in PARTS {
+        give_address(&bench, &format!("site-{part}-1")).await;
+    }
+    bench.wait_revision("site", 1).await;
+    bench.apply_web("site", json!({"a": "2", "b": "2"})).await;
+    wait_stages(&bench, "site", "a 2 Progressing, b 2 Pending").await;
+    operator.kill().await.unwrap();
+
+    // It knows of no stages, and deletes a revision that is not deployed.
+    let go = go_operator(&bench, &binary).await;
+    let ingresses = ingresses(&bench);
+    for part in PARTS {
+        give_address(&bench, &format!("site-{part}-2")).await;
+        bench.wait_gone(&ingresses, &format!("site-{part}-1")).await;
+    }
+    let upgraded = async {
+        while bench
+            .revisions()
+            .await
+            .last()
+            .is_none_or(|last| !last.ends_with(" deployed"))
+        {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, upgraded).await.unwrap();
+    go.stop().await.unwrap();
+
+    let operator = bench.operator_with(&[]).await;
+    bench.apply_web("site", json!({"a": "2", "b": "3"})).await;
+    wait_stages(&bench, "site", "a 3 Ready, b 3 Progressing").await;
+    give_address(&bench, "site-b-3").await;
+    bench.wait_revision("site", 3).await;
+    bench.wait_gone(&ingresses, "site-b-2").await;
     operator.stop().await.unwrap();
 }

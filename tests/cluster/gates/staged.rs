@@ -124,6 +124,13 @@ async fn a_stage_waits_for_somebodys_word() {
     give_address(&bench, "site-b-1").await;
     give_address(&bench, "site-c-1").await;
     bench.wait_revision("site", 1).await;
+    let page = operator.metrics().await.unwrap();
+    for part in PARTS {
+        let series = format!(
+            r#"steersman_stage_duration_seconds_count{{controller="web-controller",stage="{part}"}} 1"#
+        );
+        assert!(page.contains(&series), "{page}");
+    }
     operator.stop().await.unwrap();
 }
 

@@ -172,6 +172,9 @@ impl<A: Adapter> Controller<A> {
                 period.map(|period| spread(period, jitter()))
             }
         };
+        for (stage, took) in &outcome.stages {
+            self.context.metrics.stage_ended(&self.followed.gvk, stage, *took);
+        }
         if outcome.corrected > 0 {
             self.context
                 .metrics

@@ -14,6 +14,11 @@ const RECONCILE_SECONDS: [f64; 40] = [
     50.0, 60.0,
 ];
 
+/// Bounds for the length of a stage: from what is ready at once to an hour.
+const STAGE_SECONDS: [f64; 12] = [
+    1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0,
+];
+
 /// The families, as they are registered.
 #[derive(Debug)]
 pub(super) struct Families {
@@ -29,6 +34,7 @@ pub(super) struct Families {
     pub(super) max_concurrent: IntGaugeVec,
     pub(super) resources: Resources,
     pub(super) drift_corrections: IntCounterVec,
+    pub(super) stage_time: HistogramVec,
     pub(super) leader: IntGaugeVec,
     pub(super) process: ProcessMetrics,
 }
@@ -58,6 +64,15 @@ impl Families {
             &["controller"],
         )?;
         registry.register(Box::new(reconcile_time.clone()))?;
+        let stage_time = HistogramVec::new(
+            HistogramOpts::new(
+                "steersman_stage_duration_seconds",
+                "Length of time from the apply of a stage until it was ready or passed over",
+            )
+            .buckets(STAGE_SECONDS.to_vec()),
+            &["controller", "stage"],
+        )?;
+        registry.register(Box::new(stage_time.clone()))?;
         register_build_info(registry)?;
         Ok(Self {
             controllers,
@@ -82,6 +97,7 @@ impl Families {
                 &["controller"],
             )?,
             reconcile_time,
+            stage_time,
             work_queues: WorkQueues::register(registry)?,
             requests: counter(
                 "rest_client_requests_total",

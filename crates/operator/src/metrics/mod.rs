@@ -239,6 +239,15 @@ impl Metrics {
             .inc_by(objects as u64);
     }
 
+    /// Notes how long a stage has taken. `stage` is one that watches.yaml names, or empty.
+    pub fn stage_ended(&self, gvk: &GroupVersionKind, stage: &str, took: Duration) {
+        let controller = self.controller(gvk);
+        self.families
+            .stage_time
+            .with_label_values(&[controller.as_str(), stage])
+            .observe(took.as_secs_f64());
+    }
+
     /// Notes the revision that is deployed for a custom resource, and how many objects it has.
     pub fn release_deployed(
         &self,
@@ -344,6 +353,11 @@ mod tests {
         metrics.resource_created(&gvk, "default", "memcached-sample", 1_767_366_245.0);
         metrics.reconcile_finished(&gvk, ResultLabel::Error, Duration::from_millis(20));
         metrics.drift_corrected(&gvk, 2);
+        metrics.stage_ended(&gvk, "database", Duration::from_secs(7));
+        expect![[r#"
+            steersman_stage_duration_seconds_sum{controller="memcached-controller",stage="database"} 7
+        "#]]
+        .assert_eq(&lines(&metrics, "steersman_stage_duration_seconds_sum"));
         metrics.release_deployed(&gvk, "default", "memcached-sample", 3, 5);
         metrics.release_waits(&gvk, "default", "memcached-sample", Some(1_767_366_250.0));
         expect![[r#"

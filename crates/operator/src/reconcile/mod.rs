@@ -127,6 +127,8 @@ pub struct ReconcileOutcome {
     pub object: Option<DynamicObject>,
     /// The number of objects whose drift was corrected.
     pub corrected: usize,
+    /// The stages that were over, and how long each had taken. Those that only the chart names have no name here.
+    pub stages: Vec<(String, Duration)>,
     /// Whether an answer to a write has shown that others changed the resource meanwhile. It is looked at again at once, as
     /// the event of that change may count as old.
     pub outdated: bool,
@@ -139,6 +141,7 @@ impl ReconcileOutcome {
             next,
             object: None,
             corrected: 0,
+            stages: Vec::new(),
             outdated: false,
         }
     }
@@ -148,6 +151,7 @@ impl ReconcileOutcome {
         Self {
             next,
             corrected: session.progress.corrected(),
+            stages: session.progress.ended_stages(),
             outdated: session.is_outdated(None),
             object: session.into_written(),
         }
@@ -312,6 +316,7 @@ impl Reconciler {
             next,
             outdated: session.is_outdated(written.as_ref()) || session.progress.is_of_earlier_spec(),
             corrected: session.progress.corrected(),
+            stages: session.progress.ended_stages(),
             object: written.or_else(|| session.into_written()),
         }
     }

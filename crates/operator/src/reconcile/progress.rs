@@ -1,6 +1,7 @@
 //! What one reconcile has done and learnt so far.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kube::api::DynamicObject;
 use steersman_cluster::lookup::Answer;
@@ -18,6 +19,7 @@ struct Notes {
     lookups: Option<Vec<Answer>>,
     looked_up: Option<Redactor>,
     corrected: usize,
+    ended_stages: Vec<(String, Duration)>,
     read_anew: bool,
     remedy: Option<Remedy>,
     failed_in: Option<(Revision, Vec<StageRecord>)>,
@@ -64,6 +66,16 @@ impl ReconcileProgress {
     /// The number of objects whose drift was corrected.
     pub(super) fn corrected(&self) -> usize {
         self.lock().corrected
+    }
+
+    /// A stage is over that has taken so long.
+    pub(super) fn note_ended_stage(&self, name: String, took: Duration) {
+        self.lock().ended_stages.push((name, took));
+    }
+
+    /// The stages that were over in this reconcile, and how long each had taken.
+    pub(super) fn ended_stages(&self) -> Vec<(String, Duration)> {
+        self.lock().ended_stages.clone()
     }
 
     /// The revisions were read from the cluster.

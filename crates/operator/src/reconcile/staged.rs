@@ -1,7 +1,9 @@
 //! Applying the objects of a plan stage by stage, as far as the gates between them are open.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use steersman_model::{ApiKind, ChangeSet, ObjectId, RenderedObject, Revision, kinds_defined_by};
 
 use super::error::ReconcileError;
@@ -143,6 +145,7 @@ impl<'a> Staged<'a> {
             return Ok(false);
         }
         self.say_that_it_is_over(&stage, journal, &unready);
+        self.note_how_long(place, now);
         let completed = self.completed(changes.keys());
         self.change(place, |stage| {
             stage.ready = Some(now);
@@ -213,6 +216,23 @@ impl<'a> Staged<'a> {
             revision: journal.revision(),
             stages: &self.stages,
             asked: &self.session.controls.stages,
+        }
+    }
+
+    /// Names that a chart has made are no label of a metric: there is no end of them.
+    fn note_how_long(&self, place: usize, now: Timestamp) {
+        let Some(stage) = self.stages.get(place) else {
+            return;
+        };
+        let is_of_chart = self.executor.settings.order.convention.is_some();
+        let name = if is_of_chart {
+            String::new()
+        } else {
+            stage.name.clone()
+        };
+        let took = stage.applied.map(|applied| now.duration_since(applied));
+        if let Some(took) = took.and_then(|took| Duration::try_from(took).ok()) {
+            self.session.progress.note_ended_stage(name, took);
         }
     }
 
