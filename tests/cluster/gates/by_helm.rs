@@ -126,3 +126,23 @@ async fn the_go_operator_finishes_what_waits_at_a_gate_and_hands_it_back() {
     bench.wait_gone(&ingresses, "site-b-2").await;
     operator.stop().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_release_of_helms_is_taken_over_past_its_stages_where_all_is_there() {
+    let Some(bench) = site("gates-adopted", &PARTS, &stages(&PARTS)).await else {
+        return;
+    };
+    for name in ["whole", "part"] {
+        bench.helm_install(name, "web").await;
+    }
+    let ingresses = ingresses(&bench);
+    ingresses.delete("part-b-1", &Default::default()).await.unwrap();
+    let operator = bench.operator_with(&[]).await;
+    for name in ["whole", "part"] {
+        bench.apply_web(name, json!({})).await;
+    }
+    bench.wait_revision("whole", 1).await;
+    wait_stages(&bench, "part", "a 2 Progressing, b 2 Pending").await;
+    assert!(ingresses.get_opt("part-b-1").await.unwrap().is_none());
+    operator.stop().await.unwrap();
+}
