@@ -98,7 +98,9 @@ impl KnownRelease {
 
 impl Refusal {
     fn weight(&self) -> usize {
-        self.failure.message.len() + weight_of_lookups(&self.lookups)
+        let stages = self.failure.stages.iter().flatten();
+        let stages = stages.map(|stage| ENTRY + stage.name.len() + stage.message.len());
+        self.failure.message.len() + stages.sum::<usize>() + weight_of_lookups(&self.lookups)
     }
 }
 
@@ -127,7 +129,7 @@ mod tests {
     use crate::reconcile::plan::Decision;
     use crate::reconcile::unfinished::{CurrentRevision, UnfinishedRevision};
     use crate::release::StageRecord;
-    use crate::status::{Failure, FailureStage, Prospect, Redactor};
+    use crate::status::{Failure, FailureStage, Prospect, Redactor, StageState, StageStatus};
 
     fn inputs() -> Inputs {
         let digest = Digest::of(b"");
@@ -231,7 +233,12 @@ mod tests {
             stages: None,
         };
         let controls = Controls::read(None).0;
+        let mut staged = failure.clone();
         cache.refuse(inputs, controls.clone(), failure, Vec::new(), Instant::now());
+        let without = cache.refusal().unwrap().weight();
+        staged.stages = Some(vec![stage(); 100]);
+        cache.refuse(inputs, controls.clone(), staged, Vec::new(), Instant::now());
+        assert!(cache.refusal().unwrap().weight() >= without + 100 * ENTRY);
         cache.fit(&budget);
         assert!(cache.known.is_none());
         assert_eq!(cache.refused(&controls, Instant::now()), Some(inputs));
@@ -290,6 +297,16 @@ mod tests {
             ..KnownRelease::default()
         };
         assert!(passed_over.weight() >= nothing + 101 * ENTRY);
+    }
+
+    fn stage() -> StageStatus {
+        StageStatus {
+            name: "database".to_owned(),
+            revision: Revision(2),
+            state: StageState::Pending,
+            since: None,
+            message: String::new(),
+        }
     }
 
     #[test]
