@@ -233,12 +233,17 @@ mod tests {
             stages: None,
         };
         let controls = Controls::read(None).0;
-        let mut staged = failure.clone();
-        cache.refuse(inputs, controls.clone(), failure, Vec::new(), Instant::now());
-        let without = cache.refusal().unwrap().weight();
-        staged.stages = Some(vec![stage(); 100]);
-        cache.refuse(inputs, controls.clone(), staged, Vec::new(), Instant::now());
-        assert!(cache.refusal().unwrap().weight() >= without + 100 * ENTRY);
+        let weight_with = |cache: &mut ReleaseCache, stages| {
+            let failure = Failure {
+                stages,
+                ..failure.clone()
+            };
+            cache.refuse(inputs, controls.clone(), failure, Vec::new(), Instant::now());
+            cache.refusal().unwrap().weight()
+        };
+        let staged = weight_with(&mut cache, Some(vec![stage(); 100]));
+        let plain = weight_with(&mut cache, None);
+        assert!(staged >= plain + 100 * ENTRY);
         cache.fit(&budget);
         assert!(cache.known.is_none());
         assert_eq!(cache.refused(&controls, Instant::now()), Some(inputs));
