@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use steersman_testkit::cluster::helm_operator_or_say;
 
-use super::{give_address, ingresses, site, stages, wait_stages};
+use super::{give_address, ingresses, install, site, stages, wait_stages};
 use crate::bench::{Bench, PATIENCE, condition};
 use crate::go_operator::go_operator;
 
@@ -37,11 +37,7 @@ async fn helms_commands_at_a_gate_leave_what_the_resource_asks_for() {
     let operator = bench.operator_with(&[]).await;
     let names = ["up", "back", "forced", "gone"];
     for name in names {
-        bench.apply_web(name, json!({})).await;
-        for part in PARTS {
-            give_address(&bench, &format!("{name}-{part}-1")).await;
-        }
-        bench.wait_revision(name, 1).await;
+        install(&bench, name, &PARTS).await;
         bench.apply_web(name, json!({"a": "2"})).await;
         wait_stages(&bench, name, "a 2 Progressing, b 2 Pending").await;
     }
@@ -89,11 +85,7 @@ async fn the_go_operator_finishes_what_waits_at_a_gate_and_hands_it_back() {
         return;
     };
     let operator = bench.operator_with(&[]).await;
-    bench.apply_web("site", json!({})).await;
-    for part in PARTS {
-        give_address(&bench, &format!("site-{part}-1")).await;
-    }
-    bench.wait_revision("site", 1).await;
+    install(&bench, "site", &PARTS).await;
     bench.apply_web("site", json!({"a": "2", "b": "2"})).await;
     wait_stages(&bench, "site", "a 2 Progressing, b 2 Pending").await;
     operator.kill().await.unwrap();

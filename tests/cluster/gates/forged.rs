@@ -2,13 +2,12 @@
 
 use serde_json::json;
 
-use super::{give_address, is_there, site, stages, wait_stages};
+use super::{approved, give_address, is_there, site, stages, wait_stages};
 use crate::records::{packed, record_in, secret_of};
 
 #[tokio::test]
 async fn a_record_that_others_have_written_opens_no_gate() {
-    let name = "- name: b\n";
-    let entry = stages(&["a", "b"]).replace(name, &format!("{name}    approve: true\n"));
+    let entry = approved(&stages(&["a", "b"]), "b");
     let Some(bench) = site("forged-gate", &["a", "b"], &entry).await else {
         return;
     };

@@ -3,7 +3,7 @@
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use super::{give_address, site, stages, wait_stages};
+use super::{give_address, install, site, stages, wait_stages};
 use crate::bench::Bench;
 
 const PARTS: [&str; 3] = ["a", "b", "c"];
@@ -34,11 +34,7 @@ async fn drift_is_healed_from_the_revision_that_applied_the_object_last() {
         return;
     };
     let operator = bench.operator_with(&["--history-max=2"]).await;
-    bench.apply_web("site", json!({})).await;
-    for part in PARTS {
-        give_address(&bench, &format!("site-{part}-1")).await;
-    }
-    bench.wait_revision("site", 1).await;
+    install(&bench, "site", &PARTS).await;
 
     // The second revision stops in its second stage, and the third one in its first.
     bench

@@ -58,6 +58,21 @@ fn stages(parts: &[&str]) -> String {
     entry
 }
 
+/// `entry` with a stage that waits for somebody's word.
+fn approved(entry: &str, part: &str) -> String {
+    let name = format!("- name: {part}\n");
+    entry.replace(&name, &format!("{name}    approve: true\n"))
+}
+
+/// Waits until the first revision of a site with these parts is deployed.
+async fn install(bench: &Bench, web: &str, parts: &[&str]) {
+    bench.apply_web(web, json!({})).await;
+    for part in parts {
+        give_address(bench, &format!("{web}-{part}-1")).await;
+    }
+    bench.wait_revision(web, 1).await;
+}
+
 fn ingresses(bench: &Bench) -> Api<DynamicObject> {
     bench.api("networking.k8s.io", "v1", "Ingress", "ingresses")
 }

@@ -5,7 +5,10 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
-use super::{annotate, give_address, ingresses, is_there, site, stages, wait_reason, wait_stages};
+use super::{
+    annotate, approved, give_address, ingresses, install, is_there, site, stages, wait_reason, wait_stages,
+};
+use crate::bench::PATIENCE;
 
 const PARTS: [&str; 3] = ["a", "b", "c"];
 
@@ -80,11 +83,7 @@ async fn a_stage_that_fails_leaves_the_later_ones_and_goes_on_when_it_is_ready()
 
 #[tokio::test]
 async fn a_stage_waits_for_somebodys_word() {
-    let approve = |entry: &str, part: &str| {
-        let name = format!("- name: {part}\n");
-        entry.replace(&name, &format!("{name}    approve: true\n"))
-    };
-    let entry = approve(&approve(&stages(&PARTS), "b"), "c");
+    let entry = approved(&approved(&stages(&PARTS), "b"), "c");
     let Some(bench) = site("stages-approve", &PARTS, &entry).await else {
         return;
     };
@@ -124,12 +123,17 @@ async fn a_stage_waits_for_somebodys_word() {
     give_address(&bench, "site-b-1").await;
     give_address(&bench, "site-c-1").await;
     bench.wait_revision("site", 1).await;
-    let page = operator.metrics().await.unwrap();
+    // The status tells of it before the run is over, and counted.
     for part in PARTS {
         let series = format!(
             r#"steersman_stage_duration_seconds_count{{controller="web-controller",stage="{part}"}} 1"#
         );
-        assert!(page.contains(&series), "{page}");
+        let counted = async {
+            while !operator.metrics().await.unwrap().contains(&series) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, counted).await.expect(&series);
     }
     operator.stop().await.unwrap();
 }
@@ -182,11 +186,7 @@ async fn what_comes_last_goes_first() {
         return;
     };
     let operator = bench.operator_with(&[]).await;
-    bench.apply_web("site", json!({})).await;
-    for part in PARTS {
-        give_address(&bench, &format!("site-{part}-1")).await;
-    }
-    bench.wait_revision("site", 1).await;
+    install(&bench, "site", &PARTS).await;
     let held = |finalizers: &[&str]| json!({"metadata": {"finalizers": finalizers}});
     let ingresses = ingresses(&bench);
     let patch = async |body: serde_json::Value| {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{annotate, give_address, is_there, set_addresses, site, stages, wait_stages};
+use super::{annotate, approved, give_address, install, is_there, set_addresses, site, stages, wait_stages};
 
 /// Too long for a name, so that the Ingress of this part is refused.
 fn invalid() -> String {
@@ -13,8 +13,7 @@ fn invalid() -> String {
 
 #[tokio::test]
 async fn a_retry_that_is_asked_for_in_advance_begins_no_stage() {
-    let name = "- name: b\n";
-    let entry = stages(&["a", "b"]).replace(name, &format!("{name}    approve: true\n"));
+    let entry = approved(&stages(&["a", "b"]), "b");
     let Some(bench) = site("told-retry", &["a", "b"], &entry).await else {
         return;
     };
@@ -36,10 +35,7 @@ async fn a_revision_that_is_undone_waits_for_no_stage() {
         return;
     };
     let operator = bench.operator_with(&["--rollback-on-failure"]).await;
-    bench.apply_web("site", json!({})).await;
-    give_address(&bench, "site-a-1").await;
-    give_address(&bench, "site-b-1").await;
-    bench.wait_revision("site", 1).await;
+    install(&bench, "site", &["a", "b"]).await;
     set_addresses(&bench, "site-a-1", Value::Null).await;
     bench.apply_web("site", json!({ "b": invalid() })).await;
     wait_stages(&bench, "site", "a 2 Progressing, b 2 Pending").await;

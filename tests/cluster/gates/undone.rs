@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{give_address, ingresses, is_there, set_addresses, site, stages, wait_reason, wait_stages};
+use super::{
+    give_address, ingresses, install, is_there, set_addresses, site, stages, wait_reason, wait_stages,
+};
 use crate::bench::Bench;
 
 const PARTS: [&str; 2] = ["a", "b"];
@@ -45,10 +47,7 @@ async fn what_an_overtaken_revision_has_applied_does_not_come_back_after_an_undo
         return;
     };
     let operator = bench.operator_with(&["--rollback-on-failure"]).await;
-    bench.apply_web("site", json!({})).await;
-    give_address(&bench, "site-a-1").await;
-    give_address(&bench, "site-b-1").await;
-    bench.wait_revision("site", 1).await;
+    install(&bench, "site", &PARTS).await;
     bench.apply_web("site", json!({"a": "2", "b": "2"})).await;
     give_address(&bench, "site-a-2").await;
     wait_stages(&bench, "site", "a 2 Ready, b 2 Progressing").await;

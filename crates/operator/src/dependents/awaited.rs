@@ -105,7 +105,7 @@ mod tests {
     use super::super::Scope;
     use super::super::known::Known;
     use super::*;
-    use crate::dependents::{End, StatusAge};
+    use crate::dependents::StatusAge;
 
     fn scope() -> Scope {
         Scope {

@@ -132,21 +132,20 @@ impl Dependents {
 
 fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
     let (group, kind) = (&scope.group, &scope.kind);
+    let health = health(group, kind, object.metadata.generation, &object.data);
     Said {
-        health: health(group, kind, object.metadata.generation, &object.data),
-        end: end_of(scope, object),
+        end: end_of(scope, object, health.as_ref()),
+        health,
         names_generation: object.data.pointer("/status/observedGeneration").is_some(),
     }
 }
 
-fn end_of(scope: &Scope, object: &DynamicObject) -> End {
-    let (group, kind) = (&scope.group, &scope.kind);
-    if !has_ended(group, kind, &object.data) {
+fn end_of(scope: &Scope, object: &DynamicObject, health: Option<&Health>) -> End {
+    if !has_ended(&scope.group, &scope.kind, &object.data) {
         return End::Open;
     }
-    let health = health(group, kind, object.metadata.generation, &object.data);
     let expires = object.data.pointer("/spec/ttlSecondsAfterFinished");
-    if health == Some(Health::Ready) && expires.is_some() {
+    if health == Some(&Health::Ready) && expires.is_some() {
         End::Expires
     } else {
         End::Ended

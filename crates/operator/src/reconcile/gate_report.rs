@@ -177,39 +177,54 @@ impl<'a> GateView<'a> {
     fn stages(&self, message: &str, at: GateState) -> Vec<StageStatus> {
         let position = Position::of(&self.known.stages);
         let gate = self.gate();
-        let named = self.known.stages.iter().enumerate();
-        let named = named.filter(|(_, stage)| !stage.name.is_empty());
-        let stages = named.map(|(place, stage)| {
-            let is_current = [Position::At(place), Position::Before(place)].contains(&position);
-            let (state, since) = match stage.ready {
-                Some(ready) => (StageState::Ready, Some(ready)),
-                None if is_current && at == GateState::Failed => (StageState::Failed, None),
-                // Its objects can't be applied.
-                None if is_current && at == GateState::None && self.has_failed() => {
-                    (StageState::Failed, None)
-                }
-                None if position == Position::At(place) => (StageState::Progressing, stage.applied),
-                None if is_current && !gate.may_begin(stage) => (StageState::ApprovalRequired, None),
-                None => (StageState::Pending, None),
-            };
-            StageStatus {
-                // The chart may have said it (`order`).
-                name: self.session.redactor.mask_own(&stage.name),
-                revision: self.last.revision,
-                state,
-                since,
-                message: if is_current && (at != GateState::None || self.has_failed()) {
-                    message.to_owned()
-                } else {
-                    String::new()
-                },
-            }
-        });
-        stages.collect()
+        named_stages(
+            self.session,
+            self.last.revision,
+            &self.known.stages,
+            |place, stage| {
+                let is_current = [Position::At(place), Position::Before(place)].contains(&position);
+                let (state, since) = match stage.ready {
+                    Some(ready) => (StageState::Ready, Some(ready)),
+                    None if is_current && at == GateState::Failed => (StageState::Failed, None),
+                    // Its objects can't be applied.
+                    None if is_current && at == GateState::None && self.has_failed() => {
+                        (StageState::Failed, None)
+                    }
+                    None if position == Position::At(place) => (StageState::Progressing, stage.applied),
+                    None if is_current && !gate.may_begin(stage) => (StageState::ApprovalRequired, None),
+                    None => (StageState::Pending, None),
+                };
+                let is_told = is_current && (at != GateState::None || self.has_failed());
+                (state, since, if is_told { message } else { "" })
+            },
+        )
     }
 }
 
-/// How far the stages of the newest revision are, where something else is told, `why` nothing follows; `None` where nothing is
+/// What the status says of those of these stages that have names: how far each is, since when, and for what it waits.
+fn named_stages<'a>(
+    session: &Session,
+    revision: Revision,
+    stages: &[StageRecord],
+    said: impl Fn(usize, &StageRecord) -> (StageState, Option<Timestamp>, &'a str),
+) -> Vec<StageStatus> {
+    let named = stages.iter().enumerate();
+    let named = named.filter(|(_, stage)| !stage.name.is_empty());
+    let stages = named.map(|(place, stage)| {
+        let (state, since, message) = said(place, stage);
+        StageStatus {
+            // The chart may have said it (`order`).
+            name: session.redactor.mask_own(&stage.name),
+            revision,
+            state,
+            since,
+            message: message.to_owned(),
+        }
+    });
+    stages.collect()
+}
+
+/// How far the stages of the newest revision are, beside a report that tells `why` it does not go on; `None` where nothing is
 /// known of them.
 pub(super) fn stages_beside(
     session: &Session,
@@ -238,28 +253,15 @@ pub(super) fn stages_beside(
 /// The stages of a revision that had come this far and is undone: it has failed at the first that was not ready.
 pub(super) fn stages_of_undone(
     session: &Session,
-    (revision, stages): (Revision, Vec<StageRecord>),
+    (revision, stages): (Revision, &[StageRecord]),
     why: &str,
 ) -> Vec<StageStatus> {
     let failed = stages.iter().position(|stage| stage.ready.is_none());
-    let named = stages.into_iter().enumerate();
-    let named = named.filter(|(_, stage)| !stage.name.is_empty());
-    let stages = named.map(|(place, stage)| {
-        let has_failed = failed == Some(place);
-        let state = match stage.ready {
-            Some(_) => StageState::Ready,
-            None if has_failed => StageState::Failed,
-            None => StageState::Pending,
-        };
-        StageStatus {
-            name: session.redactor.mask_own(&stage.name),
-            revision,
-            state,
-            since: stage.ready,
-            message: if has_failed { why.to_owned() } else { String::new() },
-        }
-    });
-    stages.collect()
+    named_stages(session, revision, stages, |place, stage| match stage.ready {
+        Some(ready) => (StageState::Ready, Some(ready), ""),
+        None if failed == Some(place) => (StageState::Failed, None, why),
+        None => (StageState::Pending, None, ""),
+    })
 }
 
 /// The stages of a deployed revision: all of them are ready.
@@ -270,13 +272,7 @@ pub(super) fn stages_of_deployed(session: &Session, known: &KnownRelease) -> Vec
     else {
         return Vec::new();
     };
-    let named = known.stages.iter().filter(|stage| !stage.name.is_empty());
-    let stages = named.map(|stage| StageStatus {
-        name: session.redactor.mask_own(&stage.name),
-        revision,
-        state: StageState::Ready,
-        since: stage.ready,
-        message: String::new(),
-    });
-    stages.collect()
+    named_stages(session, revision, &known.stages, |_, stage| {
+        (StageState::Ready, stage.ready, "")
+    })
 }

@@ -319,10 +319,10 @@ impl Observer<'_> {
             ..KnownRelease::new(&revisions)
         };
         known.tests.is_started = is_test_started;
-        cache.known = Some(known);
-        let completed = completed(&revisions);
+        let completed = completed(&known, &revisions);
         self.dependents
             .note_expired(&session.owner.uid, completed.into_iter());
+        cache.known = Some(known);
         let secrets = secrets_of(&revisions, &[]);
         cache.secrets.note_revisions(&revisions, &secrets);
         session.redactor.learn(secrets);

@@ -238,14 +238,13 @@ fn applied_later(revisions: &[Stored]) -> AppliedLater {
     (applied, owning)
 }
 
-/// The Jobs that had done their work when a stage was over, of what is in effect of these revisions.
-pub(super) fn completed(revisions: &[Stored]) -> BTreeSet<&ObjectId> {
-    let (_, later) = applied_later(revisions);
+/// The Jobs that had done their work when a stage was over, of what is in effect of the revisions that `known` is of.
+pub(super) fn completed<'a>(known: &KnownRelease, revisions: &'a [Stored]) -> BTreeSet<&'a ObjectId> {
     let mut completed = BTreeSet::new();
     for stored in revisions.iter().filter(|stored| stored.is_signed()) {
         let is_deployed = stored.record.info.status == ReleaseStatus::Deployed;
         for id in stored.snapshot.stages.iter().flat_map(|stage| &stage.completed) {
-            let owning = later.get(id);
+            let owning = known.later.get(id);
             if owning.map_or(is_deployed, |owning| *owning == stored.record.version) {
                 completed.insert(id);
             }

@@ -55,7 +55,8 @@ impl Reporter<'_> {
         let failed_in = session.progress.failed_in();
         let failure = Failure {
             stage: error.stage(first, session.deleting()),
-            stages: failed_in.map(|failed| stages_of_undone(session, failed, &message)),
+            stages: failed_in
+                .map(|(revision, stages)| stages_of_undone(session, (revision, &stages), &message)),
             message,
             prospect: if error.needs_change() || undone {
                 Prospect::Stalled

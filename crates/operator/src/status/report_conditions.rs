@@ -281,7 +281,7 @@ fn of_helm_operator() -> Vec<ConditionChange> {
     ]
 }
 
-fn limited(text: &str) -> String {
+pub(super) fn limited(text: &str) -> String {
     if text.len() <= MAX_MESSAGE {
         return text.to_owned();
     }

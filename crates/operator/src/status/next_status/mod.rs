@@ -11,7 +11,7 @@ use crate::status::conditions::{
 use crate::status::dry_run::{dry_run_status, forget_dry_run};
 use crate::status::release_report::{Deployed, ManifestInStatus, ReleaseReport};
 use crate::status::report_conditions::{
-    Before, deployed_conditions, failed_conditions, gate_conditions, progressing_conditions,
+    Before, deployed_conditions, failed_conditions, gate_conditions, limited, progressing_conditions,
     uninstalling_after_conditions, uninstalling_conditions,
 };
 
@@ -141,7 +141,7 @@ fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Optio
         };
         let mut entry = json!({ "name": stage.name, "revision": stage.revision, "state": stage.state.as_str(), "since": since });
         if !stage.message.is_empty() {
-            entry["message"] = stage.message.as_str().into();
+            entry["message"] = limited(&stage.message).into();
         }
         entry
     });

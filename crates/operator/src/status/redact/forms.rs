@@ -50,7 +50,10 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         for form in in_javascript(text) {
             give(&form);
         }
-        give(&in_shell_words(text));
+        let in_shell = in_shell_words(text);
+        if in_shell != text {
+            give(&in_shell);
+        }
         for form in in_other_cases(text) {
             give(&form);
         }
@@ -65,7 +68,10 @@ pub(super) fn for_each_form(secret: &str, longest: usize, found: &mut dyn FnMut(
         for unescaped in ["", OF_PATHS, OF_USERS, OF_PYTHON].iter().filter(|_| !is_word) {
             let escaped = percent(text, unescaped);
             give(&escaped.replace("%20", "+"));
-            give(&in_lower_case(&escaped));
+            let in_lower_case = in_lower_case(&escaped);
+            if in_lower_case != escaped {
+                give(&in_lower_case);
+            }
             give(&escaped);
         }
     }
