@@ -353,11 +353,6 @@ mod tests {
         metrics.resource_created(&gvk, "default", "memcached-sample", 1_767_366_245.0);
         metrics.reconcile_finished(&gvk, ResultLabel::Error, Duration::from_millis(20));
         metrics.drift_corrected(&gvk, 2);
-        metrics.stage_ended(&gvk, "database", Duration::from_secs(7));
-        expect![[r#"
-            steersman_stage_duration_seconds_sum{controller="memcached-controller",stage="database"} 7
-        "#]]
-        .assert_eq(&lines(&metrics, "steersman_stage_duration_seconds_sum"));
         metrics.release_deployed(&gvk, "default", "memcached-sample", 3, 5);
         metrics.release_waits(&gvk, "default", "memcached-sample", Some(1_767_366_250.0));
         expect![[r#"
@@ -384,6 +379,17 @@ mod tests {
         .assert_eq(&lines(&metrics, "steersman_"));
         metrics.release_waits(&gvk, "default", "memcached-sample", None);
         assert_eq!(lines(&metrics, "steersman_release_waiting"), "");
+    }
+
+    #[test]
+    fn a_stage_is_told_by_its_name_and_duration() {
+        let gvk = memcached("v1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        metrics.stage_ended(&gvk, "database", Duration::from_secs(7));
+        expect![[r#"
+            steersman_stage_duration_seconds_sum{controller="memcached-controller",stage="database"} 7
+        "#]]
+        .assert_eq(&lines(&metrics, "steersman_stage_duration_seconds_sum"));
     }
 
     #[test]
