@@ -7,6 +7,7 @@ use steersman_testkit::cluster::helm_operator_or_say;
 
 use super::{give_address, ingresses, install, shown_stages, site, stages, wait_stages};
 use crate::bench::{Bench, PATIENCE, condition};
+use crate::faults::process::signal;
 use crate::go_operator::go_operator;
 
 const PARTS: [&str; 2] = ["a", "b"];
@@ -36,45 +37,59 @@ async fn helms_commands_at_a_gate_leave_what_the_resource_asks_for() {
     let Some(bench) = site("gates-helm", &PARTS, &stages(&PARTS)).await else {
         return;
     };
-    let operator = bench.operator_with(&[]).await;
-    let names = ["up", "back", "forced", "gone"];
-    for name in names {
-        install(&bench, name, &PARTS).await;
-        bench.apply_web(name, json!({"a": "2"})).await;
-        wait_stages(&bench, name, "a 2 Progressing, b 2 Pending").await;
-    }
     let chart = bench.folder.path().join("web");
     let chart = chart.to_str().unwrap();
-    let refused = helm(&bench, &["upgrade", "up", chart]).await.unwrap_err();
-    assert!(refused.contains("another operation"), "{refused}");
-    let refused = helm(&bench, &["rollback", "back", "1"]).await.unwrap_err();
-    assert!(refused.contains("conflict"), "{refused}");
-    helm(&bench, &["rollback", "forced", "1", "--force-conflicts"])
-        .await
-        .unwrap();
-    helm(&bench, &["uninstall", "gone"]).await.unwrap();
-    for name in names {
-        wait_second(&bench, name).await;
-    }
     let ingresses = ingresses(&bench);
-    for name in ["up", "back", "forced"] {
-        bench.wait_gone(&ingresses, &format!("{name}-a-1")).await;
+    let operator = bench.operator_with(&[]).await;
+    // What Helm does is seen as it goes on, or when it is over.
+    for sight in ["seen", "unseen"] {
+        let [up, back, forced, gone] = ["up", "back", "forced", "gone"].map(|name| format!("{sight}-{name}"));
+        for name in [&up, &back, &forced, &gone] {
+            install(&bench, name, &PARTS).await;
+            bench.apply_web(name, json!({"a": "2"})).await;
+            wait_stages(&bench, name, "a 2 Progressing, b 2 Pending").await;
+        }
+        if sight == "unseen" {
+            signal(&operator, "-STOP").await;
+        }
+        let refused = helm(&bench, &["upgrade", &up, chart]).await.unwrap_err();
+        assert!(refused.contains("another operation"), "{refused}");
+        let refused = helm(&bench, &["rollback", &back, "1"]).await.unwrap_err();
+        assert!(refused.contains("conflict"), "{refused}");
+        helm(&bench, &["rollback", &forced, "1", "--force-conflicts"])
+            .await
+            .unwrap();
+        helm(&bench, &["uninstall", &gone]).await.unwrap();
+        if sight == "unseen" {
+            signal(&operator, "-CONT").await;
+        }
+        for name in [&up, &back, &forced, &gone] {
+            wait_second(&bench, name).await;
+        }
+        for name in [&up, &back, &forced] {
+            bench.wait_gone(&ingresses, &format!("{name}-a-1")).await;
+        }
     }
     operator.kill().await.unwrap();
     let operator = bench.operator_with(&[]).await;
-    for name in names {
-        wait_second(&bench, name).await;
-        let history = helm(&bench, &["history", name]).await.unwrap();
-        let last = history.trim_end().lines().last().unwrap_or_default();
-        assert!(
-            last.contains("deployed") && last.contains(" complete"),
-            "{history}"
-        );
+    for sight in ["seen", "unseen"] {
+        for name in ["up", "back", "forced", "gone"] {
+            let name = format!("{sight}-{name}");
+            wait_second(&bench, &name).await;
+            let history = helm(&bench, &["history", &name]).await.unwrap();
+            let last = history.trim_end().lines().last().unwrap_or_default();
+            assert!(
+                last.contains("deployed") && last.contains(" complete"),
+                "{history}"
+            );
+        }
     }
     // What Helm has left of the revision before goes with the resource.
-    bench.delete_web("gone").await;
-    bench.wait_gone(&bench.webs(), "gone").await;
-    bench.wait_gone(&ingresses, "gone-a-1").await;
+    for name in ["seen-gone", "unseen-gone"] {
+        bench.delete_web(name).await;
+        bench.wait_gone(&bench.webs(), name).await;
+        bench.wait_gone(&ingresses, &format!("{name}-a-1")).await;
+    }
     operator.stop().await.unwrap();
 }
 
