@@ -86,7 +86,10 @@ async fn releases_that_wait_keep_no_worker_and_send_no_request() {
         "--max-concurrent-reconciles-in-all=2",
         "--hook-timeout=1h",
     ];
-    let operator = bench.operator_with(&flags).await;
+    // What other tests do elsewhere costs it nothing.
+    let here = [("WATCH_NAMESPACE", bench.namespace.as_str())];
+    let operator = bench.start(bench.folder.path(), &flags, &here);
+    operator.wait_until_ready(PATIENCE).await.unwrap();
     let names = make_waiting(&bench, number_of_releases(21)).await;
 
     let mark = bench.cluster.audit_mark().await.unwrap();
