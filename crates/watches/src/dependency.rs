@@ -3,7 +3,8 @@
 use steersman_expressions::Expression;
 use steersman_model::{ApiKind, ObjectId};
 
-use crate::name_template::{NameError, NameTemplate, Subject};
+use crate::name_template::{NameError, NameTemplate};
+use crate::text_template::Subject;
 
 /// An object that has to be ready before a revision is begun (`dependsOn`).
 ///

@@ -1,56 +1,9 @@
 //! Names that are made of a resource: `{{ .metadata.name }}-credentials`.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
-
-use serde_json::{Value as Json, json};
-use steersman_chart::Values;
-use steersman_chart::values::to_value;
-use steersman_gotemplate::{
-    Effect, Failure, FunctionTable, Limits, LookupQuery, MissingKey, Options, TemplateSet, Timestamp, Value,
-    World, builtins,
-};
 
 use crate::names::is_dns_subdomain;
-
-/// How long the text of a template may be.
-const MAX_TEXT: usize = 4096;
-
-/// What one name may take: it is a line of text, made of a resource that anybody may have written.
-const LIMITS: Limits = Limits {
-    steps: 10_000,
-    output_bytes: 4096,
-    value_bytes: 64 << 10,
-    include_depth: 10,
-    expand_depth: 1,
-    depth: 20,
-};
-
-/// What of Sprig a name may be made with: functions of texts, which give the same for the same.
-const FUNCTIONS: &[&str] = &[
-    "coalesce",
-    "contains",
-    "default",
-    "empty",
-    "first",
-    "hasPrefix",
-    "hasSuffix",
-    "join",
-    "kebabcase",
-    "last",
-    "lower",
-    "replace",
-    "splitList",
-    "substr",
-    "ternary",
-    "toString",
-    "trim",
-    "trimAll",
-    "trimPrefix",
-    "trimSuffix",
-    "trunc",
-    "upper",
-];
+use crate::text_template::{Subject, TextError, TextTemplate};
 
 /// The name of an object, fixed or made of a resource and its values by a template in Go's language, with functions of texts
 /// alone.
@@ -69,53 +22,18 @@ const FUNCTIONS: &[&str] = &[
 /// assert!(NameTemplate::parse("{{ .Values.missing }}")?.of(&subject).is_err());
 /// # Ok::<(), steersman_watches::NameError>(())
 /// ```
-#[derive(Clone)]
-pub struct NameTemplate {
-    text: String,
-    /// `None` where the text is the name.
-    template: Option<Arc<TemplateSet>>,
-}
-
-/// What names are made of: a resource and its values.
-pub struct Subject(Value);
+#[derive(Clone, PartialEq, Eq)]
+pub struct NameTemplate(TextTemplate);
 
 /// Why a resource has no object of that sort.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// The text breaks the grammar, or calls a function that is not there.
-    #[error("{0}")]
-    Parse(String),
-    /// The template fails with this resource.
-    #[error("{0}")]
-    Execute(String),
+    /// It is no template, or that fails.
+    #[error(transparent)]
+    Text(#[from] TextError),
     /// What comes of it can't be a name.
     #[error("`{}` can't be the name of an object (at most 253 lower-case letters, digits, `-` and `.`)", .0.escape_debug())]
     Invalid(String),
-}
-
-impl Subject {
-    /// A resource, of which the metadata and the spec count, and its values, which are the chart's where it gives none.
-    pub fn new(resource: &Json, values: &Values) -> Self {
-        let of = |pointer: &str| resource.pointer(pointer).cloned().unwrap_or_default();
-        // A field of nothing is a mistake in Go's templates, and a resource without labels is none.
-        let map_of = |pointer: &str| resource.pointer(pointer).cloned().unwrap_or_else(|| json!({}));
-        let texts = ["name", "namespace", "uid"];
-        let texts = texts.map(|field| (field.to_owned(), of(&format!("/metadata/{field}"))));
-        let maps = ["labels", "annotations"];
-        let maps = maps.map(|field| (field.to_owned(), map_of(&format!("/metadata/{field}"))));
-        let metadata = texts.into_iter().chain(maps);
-        let metadata: serde_json::Map<String, Json> = metadata.collect();
-        let spec = map_of("/spec");
-        Self(to_value(
-            &json!({"metadata": metadata, "spec": spec, "Values": values}),
-        ))
-    }
-}
-
-impl fmt::Debug for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subject").finish_non_exhaustive()
-    }
 }
 
 impl NameTemplate {
@@ -124,31 +42,16 @@ impl NameTemplate {
     /// # Errors
     /// It is no template, calls a function that names are not made with, or is no name.
     pub fn parse(text: &str) -> Result<Self, NameError> {
-        if text.len() > MAX_TEXT {
-            return Err(NameError::Parse(format!(
-                "a template of {} bytes is longer than {MAX_TEXT}",
-                text.len()
-            )));
+        let template = TextTemplate::parse(text)?;
+        if let Some(name) = template.fixed() {
+            valid(name.to_owned())?;
         }
-        if !text.contains("{{") {
-            return Ok(Self {
-                text: valid(text.to_owned())?,
-                template: None,
-            });
-        }
-        let mut templates = TemplateSet::new(Arc::clone(&TABLE));
-        templates
-            .parse("name", text)
-            .map_err(|error| NameError::Parse(error.to_string()))?;
-        Ok(Self {
-            text: text.to_owned(),
-            template: Some(Arc::new(templates)),
-        })
+        Ok(Self(template))
     }
 
     /// The name, where it is the same for each resource.
     pub fn fixed(&self) -> Option<&str> {
-        self.template.is_none().then_some(self.text.as_str())
+        self.0.fixed()
     }
 
     /// The name for a resource.
@@ -157,19 +60,11 @@ impl NameTemplate {
     /// The template fails, takes too much, or gives something else than a name. The message may have what is secret in the
     /// resource.
     pub fn of(&self, subject: &Subject) -> Result<String, NameError> {
-        let Some(template) = &self.template else {
-            return Ok(self.text.clone());
-        };
-        let options = Options {
-            missing_key: MissingKey::Zero,
-            limits: LIMITS,
-            expired: None,
-        };
-        let output = template
-            .execute("name", &subject.0, &Nothing, &options)
-            .map_err(|error| NameError::Execute(error.to_string()))?;
-        // As Helm prints what is not there.
-        valid(output.to_string().replace("<no value>", "").trim().to_owned())
+        let name = self.0.of(subject)?;
+        match self.fixed() {
+            Some(_) => Ok(name),
+            None => valid(name.trim().to_owned()),
+        }
     }
 }
 
@@ -185,55 +80,22 @@ fn valid(name: String) -> Result<String, NameError> {
     Err(NameError::Invalid(shown))
 }
 
-static TABLE: LazyLock<Arc<FunctionTable>> = LazyLock::new(|| {
-    let is_of_texts = |name: &str| FUNCTIONS.contains(&name);
-    let of_texts: Vec<_> = steersman_sprig::functions()
-        .iter()
-        .filter(|function| function.effect == Effect::Pure && is_of_texts(function.name))
-        .copied()
-        .collect();
-    Arc::new(FunctionTable::new(&[builtins(), &of_texts]))
-});
-
-/// The world of a name: there is none.
-struct Nothing;
-
-impl World for Nothing {
-    fn now(&self) -> Timestamp {
-        Timestamp::default()
-    }
-
-    fn fill_random(&self, buffer: &mut [u8]) {
-        buffer.fill(0);
-    }
-
-    fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> {
-        Err(Failure::new("nothing can be looked up here"))
-    }
-}
-
-impl PartialEq for NameTemplate {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for NameTemplate {}
-
 impl fmt::Debug for NameTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("NameTemplate").field(&self.text).finish()
+        f.debug_tuple("NameTemplate").field(&self.to_string()).finish()
     }
 }
 
 impl fmt::Display for NameTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        self.0.fmt(f)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn made(text: &str) -> Result<String, String> {
@@ -299,6 +161,6 @@ mod tests {
         ] {
             assert!(made(text).is_err(), "{text}");
         }
-        assert!(made(&"a".repeat(MAX_TEXT + 1)).is_err());
+        assert!(made(&"a".repeat(4097)).is_err());
     }
 }

@@ -6,7 +6,8 @@ use steersman_chart::Values;
 use steersman_chart::values::set::{Reading, set_bounded};
 use steersman_chart::values::{overlay, read};
 
-use crate::name_template::{NameError, NameTemplate, Subject};
+use crate::name_template::{NameError, NameTemplate};
+use crate::text_template::Subject;
 
 /// What an entry says of values from other objects (`valuesFrom`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -783,7 +783,7 @@ fn dependencies_are_read_and_each_mistake_is_named() {
         7 [0].dependsOn[1]: `name` must not be empty
         8 [0].dependsOn[2].apiVersion: `A/v1` is not a apiVersion such as `apps/v1`
         9 [0].dependsOn[3].name: `A` can't be the name of an object (at most 253 lower-case letters, digits, `-` and `.`)
-        10 [0].dependsOn[4].name: template: name:1: function "env" not defined
+        10 [0].dependsOn[4].name: template: text:1: function "env" not defined
         11 [0].dependsOn[5].readyExpr: no expression: syntax error: mismatched input '<EOF>' expecting expression at column 4
         12 [0].dependsOn[6].ready: unknown field
     "#]].assert_eq(&(told.join("\n") + "\n"));
