@@ -102,12 +102,20 @@ fn in_base64(text: &str) -> Vec<String> {
         forms.push(of_urls);
     }
     forms.push(unpadded.to_owned());
-    forms.push(once);
-    let once = parts(text);
+    forms.push(once.clone());
+    let mut embedded = parts(text);
     // Of what is encoded twice, none is in the alphabet of URLs.
-    let standard = once.iter().filter(|part| !part.contains(['-', '_']));
+    let standard = embedded.iter().filter(|part| !part.contains(['-', '_']));
     let twice: Vec<String> = standard.flat_map(|part| parts(part)).collect();
-    forms.extend(once);
+    // As in a document that is encoded whole.
+    let json = in_html(&in_json(text));
+    if json != text {
+        embedded.extend(parts(&json));
+    }
+    let in_urls = embedded.iter().chain([&once]);
+    let in_urls = in_urls.filter(|form| form.contains(['+', '/', '=']));
+    forms.extend(in_urls.map(|form| percent(form, "")));
+    forms.extend(embedded);
     forms.extend(twice);
     forms
 }
@@ -170,10 +178,7 @@ fn quoted(text: &str) -> BTreeSet<String> {
     }
     let go = |text: &str| inner(&quote(text));
     let json = in_json(text);
-    let html = json
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026");
+    let html = in_html(&json);
     let mut quoted = BTreeSet::from([go(&go(text)), go(&json), go(&html), go(text), html]);
     for form in in_single_quotes(text, &json) {
         let once = in_json(&form);
@@ -240,6 +245,13 @@ fn in_shell_words(text: &str) -> String {
         written.push(character);
     }
     written
+}
+
+/// JSON as Go writes it, and so `toJson`.
+fn in_html(json: &str) -> String {
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
 }
 
 fn in_json(text: &str) -> String {

@@ -58,6 +58,18 @@ fn a_secret_is_masked_in_every_writing() {
             go,
             json,
             STANDARD.encode(secret),
+            STANDARD
+                .encode(secret)
+                .replace('+', "%2B")
+                .replace('/', "%2F")
+                .replace('=', "%3D"),
+            STANDARD.encode(
+                json!({"a": 1, "key": secret})
+                    .to_string()
+                    .replace('<', "\\u003c")
+                    .replace('>', "\\u003e")
+                    .replace('&', "\\u0026"),
+            ),
             STANDARD.encode(secret.trim()),
             forms::hex(secret.as_bytes()),
             forms::hex(secret.as_bytes()).to_uppercase(),
