@@ -15,6 +15,9 @@ const WEIGHT: &str = "werf.io/weight";
 /// Begins what nelm calls a dependency; the rest is any name.
 const DEPLOY_DEPENDENCY: &str = "werf.io/deploy-dependency-";
 
+/// So many stages annotations may make.
+const MOST_STAGES: usize = 200;
+
 /// Whose words say the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
@@ -48,6 +51,9 @@ pub enum AnnotationError {
     /// What comes before each other.
     #[error("{} depend on each other", .0.join(", "))]
     Circle(Vec<String>),
+    /// Each is written down with the revision when it is ready, and told in the status.
+    #[error("the annotations make {0} stages, of which there may be {MOST_STAGES}")]
+    TooMany(usize),
 }
 
 /// A stage, and the places of its objects.
@@ -73,13 +79,17 @@ impl Convention {
     /// ```
     ///
     /// # Errors
-    /// An annotation can't be read, or something comes before itself.
+    /// An annotation can't be read, something comes before itself, or there are more than 200.
     pub fn stages(self, chart: &Chart, objects: &[RenderedObject]) -> Result<Vec<Level>, AnnotationError> {
-        match self {
+        let stages = match self {
             Self::Helm => resource_groups::stages(chart, objects),
             Self::ArgoCd => of_numbers("wave", SYNC_WAVE, objects),
             Self::Nelm => of_nelm(objects),
+        }?;
+        if stages.len() > MOST_STAGES {
+            return Err(AnnotationError::TooMany(stages.len()));
         }
+        Ok(stages)
     }
 
     /// Whether it has annotations that are not to reach an API server.

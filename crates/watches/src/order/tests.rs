@@ -169,3 +169,17 @@ fn charts_come_behind_their_subcharts_where_they_say_so() {
         Ok(expect.map(str::to_owned).into())
     );
 }
+
+#[test]
+fn what_annotations_can_make_has_an_end() {
+    let waves = |count: usize| -> Vec<RenderedObject> {
+        let wave = |number: usize| json!({"argocd.argoproj.io/sync-wave": number.to_string()});
+        (0..count)
+            .map(|number| object("web", &format!("object-{number}"), &wave(number)))
+            .collect()
+    };
+    let stages = |count| shown(Convention::ArgoCd, &web(), &waves(count)).map(|stages| stages.len());
+    assert_eq!(stages(200), Ok(200));
+    let error = "the annotations make 201 stages, of which there may be 200".to_owned();
+    assert_eq!(stages(201), Err(error));
+}
