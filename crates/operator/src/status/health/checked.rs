@@ -13,9 +13,9 @@ use super::Health;
 /// The message has which expression it was, and no value of the object.
 pub fn checked(check: &HealthCheck, api: &ApiResource, object: &DynamicObject) -> Health {
     let observed = object.data.pointer("/status/observedGeneration");
-    let observed = observed.and_then(Value::as_i64);
+    let observed = observed.filter(|observed| !observed.is_null());
     if let (Some(observed), Some(generation)) = (observed, object.metadata.generation)
-        && observed != generation
+        && observed.as_i64() != Some(generation)
     {
         return Health::Unseen;
     }

@@ -140,9 +140,9 @@ impl View<'_> {
         })
     }
 
-    /// Not ready while the controller has not seen the last change.
+    /// Not ready while the controller has not seen the last change: any other generation than that of now is not it.
     fn unseen(&self) -> Option<Health> {
-        (self.number("/status/observedGeneration") < self.generation).then_some(Health::Unseen)
+        (self.number("/status/observedGeneration") != self.generation).then_some(Health::Unseen)
     }
 }
 

@@ -58,11 +58,9 @@ impl View<'_> {
         if status.is_none_or(serde_json::Map::is_empty) {
             return Health::Unsaid;
         }
-        let observed = self
-            .object
-            .pointer("/status/observedGeneration")
-            .and_then(Value::as_i64);
-        if observed.is_some_and(|observed| observed < self.generation) {
+        let observed = self.object.pointer("/status/observedGeneration");
+        let observed = observed.filter(|observed| !observed.is_null());
+        if observed.is_some_and(|observed| observed.as_i64() != Some(self.generation)) {
             return Health::Unseen;
         }
         if let Some(reason) = self.condition("Stalled", "True") {
@@ -142,7 +140,9 @@ mod tests {
         check(Value::Null, Health::Unsaid);
         check(json!({}), Health::Unsaid);
         check(json!({"phase": "Running"}), Health::Ready);
-        check(json!({"observedGeneration": 1}), Health::Unseen);
+        for observed in [json!(1), json!(3), json!("2")] {
+            check(json!({"observedGeneration": observed}), Health::Unseen);
+        }
         check(with("Ready", "True"), Health::Ready);
         check(with("Ready", "False"), progressing("Because: of it"));
         check(with("Ready", "Unknown"), progressing("Because: of it"));
