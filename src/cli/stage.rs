@@ -1,15 +1,20 @@
 //! `stage`: a word about a stage of a release.
 
+use std::collections::BTreeMap;
+
 use anyhow::anyhow;
 use clap::Subcommand;
 use jiff::Timestamp;
-use kube::api::DynamicObject;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
+use steersman_cluster::RequestError;
 use steersman_model::Environment;
-use steersman_watches::controls::StageName;
+use steersman_watches::controls::{LONGEST_LIST, StageName};
 
 use super::Failure;
 use super::cluster::{Cluster, ClusterFlags, Named, block_on, failed};
+use super::progress::say as say_aside;
 use super::report::print_line;
 use super::style::harmless;
 
@@ -124,15 +129,34 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
     let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
     let stage = &word.of().stage;
     let (annotation, states) = word.meaning();
-    let mut tries_left = TRIES;
+    let (mut tries_left, mut is_compared) = (TRIES, false);
     loop {
         let object = cluster.get(&api, &resource, &named.name).await?;
+        if object.metadata.deletion_timestamp.is_some() {
+            let error = anyhow!(
+                "{} {} is being deleted: no stage of it begins",
+                api.kind,
+                named.name
+            );
+            return Err(Failure::failed(error, None));
+        }
         let revision = revision_of(&object, stage, states)?;
+        if !is_compared {
+            compare_with_records(cluster, &object, revision).await?;
+            is_compared = true;
+        }
         let name = format!("{revision}/{stage}");
         let value = match word {
             Word::Retry(_) => format!("{name}/{}", Timestamp::now()),
             Word::Approve(_) | Word::Skip(_) => with_others(&object, annotation, revision, &name),
         };
+        if value.len() > LONGEST_LIST {
+            let error = anyhow!(
+                "annotation {annotation} would have more than {LONGEST_LIST} bytes, which are not read"
+            );
+            let hint = "take stages out of it that have begun".to_owned();
+            return Err(Failure::failed(error, Some(hint)));
+        }
         tries_left -= 1;
         match cluster.annotate(&resource, &object, annotation, &value).await {
             Ok(()) => return Ok(revision),
@@ -144,6 +168,45 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
             }
         }
     }
+}
+
+/// Looks whether the revision is the newest one that is recorded, where the user may list Secrets: whoever may write the status
+/// could name one that nobody has seen yet.
+async fn compare_with_records(
+    cluster: &Cluster,
+    object: &DynamicObject,
+    revision: u64,
+) -> Result<(), Failure> {
+    let metadata = &object.metadata;
+    let (Some(name), Some(namespace)) = (&metadata.name, &metadata.namespace) else {
+        // Where the releases of a kind without namespaces are, its operator knows.
+        return Ok(());
+    };
+    let records: Api<Secret> = Api::namespaced(cluster.client.clone(), namespace);
+    let of_release = ListParams::default().labels(&format!("owner=helm,name={name}"));
+    let found = match records.list_metadata(&of_release).await {
+        Ok(found) => found,
+        Err(error) => {
+            let cause = RequestError::from(error);
+            say_aside(&format!("not compared with the records of the release: {cause}"));
+            return Ok(());
+        }
+    };
+    let number = |labels: &BTreeMap<String, String>| labels.get("version")?.parse::<u64>().ok();
+    let labels = found
+        .items
+        .iter()
+        .filter_map(|record| record.metadata.labels.as_ref());
+    let newest = labels.filter_map(number).max();
+    if newest == Some(revision) {
+        return Ok(());
+    }
+    let newest = newest.map_or_else(|| "none".to_owned(), |newest| format!("revision {newest}"));
+    let error = anyhow!(
+        "the status of {name} tells of revision {revision}, and the newest that is recorded is {newest}"
+    );
+    let hint = "its operator has not told yet, or somebody else has written the status".to_owned();
+    Err(Failure::failed(error, Some(hint)))
 }
 
 /// What the annotation is to say: the stages of this revision that it names already, and this one.

@@ -18,7 +18,7 @@ pub const TEST: &str = "steersman.dev/test";
 /// A request is no longer than this: a status or a record repeats it.
 const LONGEST_REQUEST: usize = 256;
 /// So many bytes of stages are read in one annotation.
-const LONGEST_LIST: usize = 8 * 1024;
+pub const LONGEST_LIST: usize = 8 * 1024;
 /// So much of what can't be understood is repeated.
 const MOST_SHOWN: usize = 64;
 /// Read by the controller, not here.
