@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::undone::CHECK;
@@ -54,5 +55,31 @@ async fn a_failure_of_an_earlier_state_fails_no_stage() {
     .await;
     let message = wait_reason(&bench, "site", "Stalled", "StageFailed").await;
     assert!(message.contains("rolled back to revision 1"), "{message}");
+    operator.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_failure_that_was_said_in_the_second_of_the_change_fails_no_stage() {
+    let entry = stages(&["a"]) + CHECK;
+    let Some(bench) = site("judged-at-once", &[], &entry).await else {
+        return;
+    };
+    bench.add_template("a.yaml", INGRESS);
+    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
+    bench.apply_web("site", json!({})).await;
+    give_address(&bench, "site-a").await;
+    bench.wait_revision("site", 1).await;
+    // The server tells times in seconds: all of it is to be in one.
+    let rest = 1_000 - Timestamp::now().as_millisecond() % 1_000;
+    tokio::time::sleep(Duration::from_millis(rest.unsigned_abs())).await;
+    set_addresses(&bench, "site-a", json!([{"ip": "192.0.2.66"}])).await;
+    bench.apply_web("site", json!({"port": 81})).await;
+    let web = wait_stages(&bench, "site", "a 2 Progressing").await;
+    let message = web["status"]["stages"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("as before it was changed"), "{message}");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    wait_stages(&bench, "site", "a 2 Progressing").await;
+    set_addresses(&bench, "site-a", json!([{"ip": "192.0.2.1"}])).await;
+    bench.wait_revision("site", 2).await;
     operator.stop().await.unwrap();
 }

@@ -14,6 +14,7 @@ mod staged;
 mod told;
 mod undone;
 mod waiting;
+mod words;
 
 use std::fmt::Write as _;
 

@@ -19,7 +19,7 @@ pub(super) const CHECK: &str = "  healthChecks:
     failed: has(status.loadBalancer.ingress) && status.loadBalancer.ingress.exists(i, i.ip == '192.0.2.66')
 ";
 
-async fn let_fail(bench: &Bench, name: &str) {
+pub(super) async fn let_fail(bench: &Bench, name: &str) {
     give_address(bench, name).await;
     set_addresses(bench, name, json!([{"ip": "192.0.2.66"}])).await;
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use steersman_model::ObjectId;
 
-/// So many are remembered of an owner.
-const MOST: usize = 64;
+/// So many are remembered of an owner, in 200 kB at most.
+const MOST: usize = 1000;
 
 /// How far an object is that comes to an end, a Job or a Pod.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Expired {
         self.0.contains(id)
     }
 
-    /// It is gone. Of more than 64 it counts as missing.
+    /// It is gone. Of more than a thousand it counts as missing.
     pub(super) fn note(&mut self, id: &ObjectId) {
         if self.0.len() < MOST {
             self.0.insert(id.clone());

@@ -1,5 +1,6 @@
 //! Following the watches: what each event changes in what is known.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use kube::runtime::watcher::{self, Event};
 use steersman_cluster::client::PAGE;
 use steersman_cluster::discovery::Resource;
 use steersman_cluster::{HOOK_RUN, OWNER_UID_LABEL, status_written_at, watch_error};
-use steersman_model::{ObjectId, OwnedFields};
+use steersman_model::ObjectId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -119,17 +120,14 @@ impl Dependents {
             return;
         };
         let (said, mut state) = self.judge(scope, &owner, arrived);
-        let reduced = self.reduce(&id, metadata, said.health);
-        let new = LiveObject {
-            end: said.end,
-            age: if said.names_generation {
-                StatusAge::Current
-            } else {
-                age_of_status(metadata, reduced.fields)
-            },
-            ..reduced
-        };
         let known = &mut state.known;
+        let mut new = LiveObject {
+            end: said.end,
+            ..self.reduce(&id, metadata, said.health)
+        };
+        if !said.names_generation {
+            new.age = age_of_status(metadata, &new, known.live(&owner, &id));
+        }
         known.has_changed((&owner, &id), &new, list);
         let before = known.show((&owner, &id), scope, &new, list);
         let pause = match &before {
@@ -190,12 +188,26 @@ fn labelled(scope: &Scope, metadata: &ObjectMeta) -> Option<Key> {
     Some((owner, id))
 }
 
-/// Of which state a status is that does not say so. A second that has both its time and that of our change tells nothing.
-fn age_of_status(metadata: &ObjectMeta, fields: Option<OwnedFields>) -> StatusAge {
-    let changed = fields.and_then(|fields| fields.changed_at);
-    match status_written_at(metadata).zip(changed) {
-        Some((written, changed)) if written < changed => StatusAge::Former,
-        _ => StatusAge::Current,
+/// Of which state a status is that does not say so. Where it was written in the second of our change, what was known before
+/// tells: our change itself shows the status that it has found, and what says the same after that is taken for it.
+fn age_of_status(metadata: &ObjectMeta, new: &LiveObject, before: Option<&LiveObject>) -> StatusAge {
+    let changed = new.fields.and_then(|fields| fields.changed_at);
+    let Some((written, changed)) = status_written_at(metadata).zip(changed) else {
+        return StatusAge::Current;
+    };
+    let before = before.filter(|before| before.uid == new.uid);
+    let is_former = match written.cmp(&changed) {
+        Ordering::Less => true,
+        Ordering::Greater => false,
+        Ordering::Equal => before.is_some_and(|before| {
+            let is_our_change = before.fields != new.fields || before.version == new.version;
+            is_our_change || (before.age == StatusAge::Former && before.health == new.health)
+        }),
+    };
+    if is_former {
+        StatusAge::Former
+    } else {
+        StatusAge::Current
     }
 }
 

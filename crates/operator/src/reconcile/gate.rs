@@ -68,7 +68,7 @@ impl Gate<'_> {
 
     /// Whether a stage may begin, as far as somebody has to say so.
     pub(super) fn may_begin(&self, stage: &StageRecord) -> bool {
-        !stage.approve || self.names(&self.asked.approve, stage)
+        !stage.approve || stage.approved || self.names(&self.asked.approve, stage)
     }
 
     /// Whether the next stage begins though this one is not ready.
@@ -96,8 +96,8 @@ impl Gate<'_> {
             }
             StageRecord {
                 applied: None,
-                // It was approved when it began.
-                approve: false,
+                // As it has begun.
+                approved: stage.approve,
                 retried: self.asked.retry.as_ref().map(|retried| retried.request.clone()),
                 ..stage.clone()
             }
@@ -280,6 +280,9 @@ mod tests {
         };
         let mut again = gate(&stages);
         assert_eq!(Position::of(&again), Position::Before(0));
+        assert_eq!(state(&again, &asked, &waiting, 900), GateState::None);
+        let undone = [again[0].clone().into_unbegun()];
+        assert_eq!(state(&undone, &asked, &[], 900), GateState::Unapproved);
         again[0].applied = Some(at(900));
         assert_eq!(gate(&again), again, "once");
         let unbegun = [StageRecord {

@@ -194,8 +194,7 @@ impl<'a> GateView<'a> {
                     None if is_current && !gate.may_begin(stage) => (StageState::ApprovalRequired, None),
                     None => (StageState::Pending, None),
                 };
-                let is_told = is_current && (at != GateState::None || self.has_failed());
-                (state, since, if is_told { message } else { "" })
+                (state, since, if is_current { message } else { "" })
             },
         )
     }
@@ -245,7 +244,7 @@ pub(super) fn stages_beside(
     };
     let state = view.state(now);
     Some(match state {
-        GateState::None => view.stages(why, state),
+        GateState::None | GateState::Open => view.stages(why, state),
         _ => view.stages(&view.message(cache, state), state),
     })
 }

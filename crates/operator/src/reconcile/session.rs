@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::api::{Api, DynamicObject};
+use serde_json::Value;
 use steersman_chart::Values;
 use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
@@ -23,6 +24,9 @@ use crate::status::{LearningRedactor, Redactor, reference};
 
 /// The finalizer of a deletion with `--cascade=orphan`: the garbage collector removes it with the owner references.
 pub(crate) const ORPHAN_FINALIZER: &str = "orphan";
+
+/// Numbers of revisions that the status tells of count up to this: whoever writes it leaves others for what follows.
+const MOST_TOLD: u32 = u32::MAX / 2;
 
 /// Logs a message with the fields that helm-operator has, and some more.
 macro_rules! log {
@@ -326,6 +330,26 @@ impl Session {
     pub(super) fn shown_revision(&self) -> Option<Revision> {
         let shown = self.object.data.pointer("/status/revision")?.as_u64()?;
         u32::try_from(shown).ok().map(Revision)
+    }
+
+    /// The number of the revision that follows `last`. Where somebody has deleted records, no number is used again that the
+    /// status tells of stages with: what was said of a stage of that revision is not said of another one.
+    pub(super) fn next_revision(&self, last: Option<Revision>) -> Revision {
+        let next = last.map_or(Revision::FIRST, Revision::next);
+        let told = self
+            .object
+            .data
+            .pointer("/status/stages")
+            .and_then(Value::as_array);
+        let told = told
+            .into_iter()
+            .flatten()
+            .filter_map(|stage| stage.get("revision")?.as_u64());
+        let told = told.filter_map(|number| u32::try_from(number).ok().filter(|number| *number <= MOST_TOLD));
+        next.max(
+            told.max()
+                .map_or(Revision::FIRST, |number| Revision(number).next()),
+        )
     }
 
     /// Whether the resource is known from a watch alone, and not new: it may have gone meanwhile.

@@ -28,6 +28,9 @@ pub struct StageRecord {
     /// Whether it begins only when somebody has said so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approve: bool,
+    /// Whether somebody has said so, and it is applied once more: for that nobody is asked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub approved: bool,
     /// When the last of its objects was applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<Timestamp>,
@@ -103,6 +106,7 @@ impl StageRecord {
     #[must_use]
     pub(crate) fn into_unbegun(self) -> Self {
         Self {
+            approved: false,
             applied: None,
             ready: None,
             passed: Vec::new(),

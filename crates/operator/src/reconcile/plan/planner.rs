@@ -70,7 +70,7 @@ impl Planner<'_> {
         cause: Option<Cause>,
     ) -> Result<NewRevision, ReconcileError> {
         let last = earlier.last().map(|last| last.record.version);
-        let revision = last.map_or(Revision::FIRST, Revision::next);
+        let revision = session.next_revision(last);
         let first = !was_ever_deployed(earlier);
         let rendering = self.render(session, prepared, revision, first).await?;
         self.new_revision_of(session, rendering, revision, first, cause)
@@ -125,7 +125,7 @@ impl Planner<'_> {
         session: &Session,
         prepared: &PreparedRelease,
     ) -> Result<NewRevision, ReconcileError> {
-        let revision = Revision::FIRST;
+        let revision = session.next_revision(None);
         let rendering = self.render(session, prepared, revision, false).await?;
         let installation = self.new_revision_of(session, rendering, revision, true, None)?;
         Ok(NewRevision {

@@ -125,6 +125,8 @@ fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Optio
         ReleaseReport::Deployed(deployed) => &deployed.stages,
         ReleaseReport::Failed(failure) => failure.stages.as_ref()?,
         ReleaseReport::DependencyNotReady(dependent) => dependent.stages.as_ref()?,
+        // None begins any longer.
+        ReleaseReport::Uninstalling(_) | ReleaseReport::UninstallingAfter(_) => return Some(Value::Null),
         _ => return None,
     };
     let entries = stages.iter().map(|stage| {
