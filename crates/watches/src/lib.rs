@@ -46,6 +46,7 @@ mod names;
 pub mod order;
 mod policy;
 pub mod post_render;
+pub mod procedure;
 mod selectors;
 mod text_template;
 pub mod values;
