@@ -5,6 +5,7 @@ use std::time::Duration;
 use cronexpr::{Crontab, MakeTimestamp, ParseOptions};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use steersman_model::Digest;
 
 /// So far ahead a time is looked for: what does not come in four years, such as a 30th of February, is taken for what never comes.
 const AHEAD: SignedDuration = SignedDuration::from_hours(4 * 366 * 24);
@@ -21,42 +22,6 @@ const WORDS: &[(&str, &str)] = &[
     ("@midnight", "0 0 * * *"),
     ("@hourly", "0 * * * *"),
 ];
-
-/// What an entry says of the times of a procedure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScheduleSource {
-    /// The five fields of cron, or where among the values of a resource they are.
-    pub cron: Cron,
-    /// In which zone they are meant, by its name in the IANA's database; UTC without one.
-    pub time_zone: Option<String>,
-    /// By how much a start is moved at most, by another time for each resource.
-    pub jitter: Duration,
-    /// How late a run may begin that was missed; without one the last missed run begins, however late.
-    pub deadline: Option<Duration>,
-    /// What is done where the run before has not come to its end.
-    pub concurrency: Concurrency,
-}
-
-/// Where the five fields of a schedule are.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cron {
-    /// In the entry.
-    Fixed(String),
-    /// Among the values of a resource, at a path with dots between; nothing there is no schedule.
-    Value(String),
-}
-
-/// What is done where it is time for a run, and the one before has not come to its end, in the words of `CronJob`s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Concurrency {
-    /// The later one is left out.
-    #[default]
-    Forbid,
-    /// The earlier one is cancelled.
-    Replace,
-    /// The later one begins beside it.
-    Allow,
-}
 
 /// The times of a procedure for one resource.
 ///
@@ -115,7 +80,7 @@ impl Schedule {
             count => return Err(error(format!("it has {count} fields, not five"))),
         }
         let mut options = ParseOptions::default();
-        options.hashed_value = Some(hash(uid));
+        options.hashed_value = Some(number_of(uid));
         let crontab = cronexpr::parse_crontab_with(&format!("{fields} {zone}"), options);
         let crontab = crontab.map_err(|cause| error(cause.to_string().replace('\n', " ")))?;
         Ok(Self { crontab })
@@ -130,20 +95,28 @@ impl Schedule {
     }
 }
 
-/// The same for the same text, in each process.
-fn hash(text: &str) -> u64 {
-    // FNV-1a.
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+/// The same for the same resource, in each process.
+fn number_of(uid: &str) -> u64 {
+    let digest = Digest::of(uid.as_bytes());
+    digest
+        .as_bytes()
+        .first_chunk()
+        .copied()
+        .map_or(0, u64::from_be_bytes)
 }
 
-impl ScheduleSource {
-    /// By how much the starts of a resource are moved.
-    pub fn delay(&self, uid: &str) -> Duration {
-        match u64::try_from(self.jitter.as_millis()) {
-            Ok(most) if most > 0 => Duration::from_millis(hash(uid) % most),
-            _ => Duration::ZERO,
-        }
+/// By how much the starts of a resource are moved, where that is at most `jitter`: by another time for each.
+///
+/// ```
+/// use std::time::Duration;
+/// use steersman_watches::procedure::delay;
+///
+/// assert!(delay(Duration::from_secs(60), "uid") < Duration::from_secs(60));
+/// assert_eq!(delay(Duration::ZERO, "uid"), Duration::ZERO);
+/// ```
+pub fn delay(jitter: Duration, uid: &str) -> Duration {
+    match u64::try_from(jitter.as_millis()) {
+        Ok(most) if most > 0 => Duration::from_millis(number_of(uid) % most),
+        _ => Duration::ZERO,
     }
 }

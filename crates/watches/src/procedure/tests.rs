@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -94,19 +96,13 @@ fn the_end_of_time_is_no_end_of_the_process() {
 
 #[test]
 fn starts_are_spread_and_each_resource_keeps_its_own() {
-    let source = ScheduleSource {
-        cron: Cron::Fixed("0 3 * * *".to_owned()),
-        time_zone: None,
-        jitter: Duration::from_mins(10),
-        deadline: None,
-        concurrency: Concurrency::default(),
-    };
+    let jitter = Duration::from_mins(10);
     let mut minutes = [0; 10];
     for number in 0..1000 {
         let uid = format!("0b53-{number}");
-        let delay = source.delay(&uid);
-        assert_eq!(delay, source.delay(&uid));
-        minutes[usize::try_from(delay.as_secs() / 60).unwrap()] += 1;
+        let moved = delay(jitter, &uid);
+        assert_eq!(moved, delay(jitter, &uid));
+        minutes[usize::try_from(moved.as_secs() / 60).unwrap()] += 1;
     }
     assert!(
         minutes.iter().all(|count| (50..200).contains(count)),
