@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Health, View, words};
+use super::{Health, View, is_of_another, words};
 
 /// Groups in which Kubernetes itself serves its kinds. Others in `k8s.io` belong to projects that come as custom resources.
 const KUBERNETES: &[&str] = &[
@@ -63,12 +63,9 @@ impl View<'_> {
         let waits = conditions.flatten().find_map(|condition| {
             let text = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
             let counts = matches!(text("type"), "Accepted" | "Programmed" | "ResolvedRefs");
-            let is_behind = condition
-                .get("observedGeneration")
-                .and_then(Value::as_i64)
-                .is_some_and(|observed| observed < self.generation);
+            let is_former = is_of_another(condition.get("observedGeneration"), self.generation);
             match text("status") {
-                "True" if counts && is_behind => Some(Health::Unseen),
+                "True" if counts && is_former => Some(Health::Unseen),
                 "True" => None,
                 _ if counts => Some(Health::Progressing(words::of_condition(condition))),
                 _ => None,
@@ -161,8 +158,10 @@ mod tests {
             with(&[accepted.clone(), condition("Programmed", "True")]),
             Health::Ready,
         );
-        let behind = json!({"type": "Accepted", "status": "True", "observedGeneration": 1});
-        check("GatewayClass", with(&[behind]), Health::Unseen);
+        for observed in [json!(1), json!(3), json!("2")] {
+            let other = json!({"type": "Accepted", "status": "True", "observedGeneration": observed});
+            check("GatewayClass", with(&[other]), Health::Unseen);
+        }
         let route = |conditions: &[Value]| json!({"parents": [{"conditions": [accepted]}, {"conditions": conditions}]});
         check(
             "HTTPRoute",

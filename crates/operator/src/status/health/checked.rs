@@ -5,7 +5,7 @@ use serde_json::Value;
 use steersman_expressions::Variables;
 use steersman_watches::{CheckVerdict, HealthCheck};
 
-use super::Health;
+use super::{Health, is_of_another};
 
 /// What a health check makes of an object, by the order and the rules of Flux: one whose controller has not seen its last change
 /// is on the way whatever the expressions say. One of which an expression says nothing is on the way, too, and never failed.
@@ -13,10 +13,8 @@ use super::Health;
 /// The message has which expression it was, and no value of the object.
 pub fn checked(check: &HealthCheck, api: &ApiResource, object: &DynamicObject) -> Health {
     let observed = object.data.pointer("/status/observedGeneration");
-    let observed = observed.filter(|observed| !observed.is_null());
-    if let (Some(observed), Some(generation)) = (observed, object.metadata.generation)
-        && observed.as_i64() != Some(generation)
-    {
+    let generation = object.metadata.generation;
+    if generation.is_some_and(|generation| is_of_another(observed, generation)) {
         return Health::Unseen;
     }
     // What an expression does not look at is not copied.

@@ -146,6 +146,13 @@ impl View<'_> {
     }
 }
 
+/// Whether what an `observedGeneration` stands beside was said of another generation than that of now. Where there is none, it may
+/// be of any.
+fn is_of_another(observed: Option<&Value>, generation: i64) -> bool {
+    let observed = observed.filter(|observed| !observed.is_null());
+    observed.is_some_and(|observed| observed.as_i64() != Some(generation))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Health, View};
+use super::{Health, View, is_of_another};
 
 impl View<'_> {
     pub(super) fn claim(&self) -> Health {
@@ -58,9 +58,7 @@ impl View<'_> {
         if status.is_none_or(serde_json::Map::is_empty) {
             return Health::Unsaid;
         }
-        let observed = self.object.pointer("/status/observedGeneration");
-        let observed = observed.filter(|observed| !observed.is_null());
-        if observed.is_some_and(|observed| observed.as_i64() != Some(self.generation)) {
+        if is_of_another(self.object.pointer("/status/observedGeneration"), self.generation) {
             return Health::Unseen;
         }
         if let Some(reason) = self.condition("Stalled", "True") {
