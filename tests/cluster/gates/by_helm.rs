@@ -42,9 +42,12 @@ async fn helms_commands_at_a_gate_leave_what_the_resource_asks_for() {
     let ingresses = ingresses(&bench);
     let operator = bench.operator_with(&[]).await;
     // What Helm does is seen as it goes on, or when it is over.
-    for sight in ["seen", "unseen"] {
-        let [up, back, forced, gone] = ["up", "back", "forced", "gone"].map(|name| format!("{sight}-{name}"));
-        for name in [&up, &back, &forced, &gone] {
+    let sights = ["seen", "unseen"];
+    let names = |sight| ["up", "back", "forced", "gone"].map(|name| format!("{sight}-{name}"));
+    for sight in sights {
+        let names = names(sight);
+        let [up, back, forced, gone] = &names;
+        for name in &names {
             install(&bench, name, &PARTS).await;
             bench.apply_web(name, json!({"a": "2"})).await;
             wait_stages(&bench, name, "a 2 Progressing, b 2 Pending").await;
@@ -52,37 +55,34 @@ async fn helms_commands_at_a_gate_leave_what_the_resource_asks_for() {
         if sight == "unseen" {
             signal(&operator, "-STOP").await;
         }
-        let refused = helm(&bench, &["upgrade", &up, chart]).await.unwrap_err();
+        let refused = helm(&bench, &["upgrade", up, chart]).await.unwrap_err();
         assert!(refused.contains("another operation"), "{refused}");
-        let refused = helm(&bench, &["rollback", &back, "1"]).await.unwrap_err();
+        let refused = helm(&bench, &["rollback", back, "1"]).await.unwrap_err();
         assert!(refused.contains("conflict"), "{refused}");
-        helm(&bench, &["rollback", &forced, "1", "--force-conflicts"])
+        helm(&bench, &["rollback", forced, "1", "--force-conflicts"])
             .await
             .unwrap();
-        helm(&bench, &["uninstall", &gone]).await.unwrap();
+        helm(&bench, &["uninstall", gone]).await.unwrap();
         if sight == "unseen" {
             signal(&operator, "-CONT").await;
         }
-        for name in [&up, &back, &forced, &gone] {
+        for name in &names {
             wait_second(&bench, name).await;
         }
-        for name in [&up, &back, &forced] {
+        for name in [up, back, forced] {
             bench.wait_gone(&ingresses, &format!("{name}-a-1")).await;
         }
     }
     operator.kill().await.unwrap();
     let operator = bench.operator_with(&[]).await;
-    for sight in ["seen", "unseen"] {
-        for name in ["up", "back", "forced", "gone"] {
-            let name = format!("{sight}-{name}");
-            wait_second(&bench, &name).await;
-            let history = helm(&bench, &["history", &name]).await.unwrap();
-            let last = history.trim_end().lines().last().unwrap_or_default();
-            assert!(
-                last.contains("deployed") && last.contains(" complete"),
-                "{history}"
-            );
-        }
+    for name in sights.into_iter().flat_map(names) {
+        wait_second(&bench, &name).await;
+        let history = helm(&bench, &["history", &name]).await.unwrap();
+        let last = history.trim_end().lines().last().unwrap_or_default();
+        assert!(
+            last.contains("deployed") && last.contains(" complete"),
+            "{history}"
+        );
     }
     // What Helm has left of the revision before goes with the resource.
     for name in ["seen-gone", "unseen-gone"] {

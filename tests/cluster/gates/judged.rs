@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use steersman_testkit::cluster::OperatorProcess;
 
 use super::undone::CHECK;
 use super::{give_address, set_addresses, site, stages, wait_reason, wait_stages};
+use crate::bench::Bench;
 
 /// An Ingress that a value changes in place.
 const INGRESS: &str = "apiVersion: networking.k8s.io/v1
@@ -17,17 +19,31 @@ spec:
   defaultBackend: {service: {name: web, port: {number: {{ .Values.port | default 80 }}}}}
 ";
 
-#[tokio::test]
-async fn a_failure_of_an_earlier_state_fails_no_stage() {
-    let entry = stages(&["a"]) + CHECK;
-    let Some(bench) = site("judged", &[], &entry).await else {
-        return;
-    };
+/// A site whose first revision is deployed.
+async fn installed(test: &str) -> Option<(Bench, OperatorProcess)> {
+    let bench = site(test, &[], &(stages(&["a"]) + CHECK)).await?;
     bench.add_template("a.yaml", INGRESS);
     let operator = bench.operator_with(&["--rollback-on-failure"]).await;
     bench.apply_web("site", json!({})).await;
     give_address(&bench, "site-a").await;
     bench.wait_revision("site", 1).await;
+    Some((bench, operator))
+}
+
+/// The second revision waits, now and in a while, as what is said of its object is from before.
+async fn goes_on_as_before(bench: &Bench) {
+    let web = wait_stages(bench, "site", "a 2 Progressing").await;
+    let message = web["status"]["stages"][0]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("as before it was changed"), "{message}");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    wait_stages(bench, "site", "a 2 Progressing").await;
+}
+
+#[tokio::test]
+async fn a_failure_of_an_earlier_state_fails_no_stage() {
+    let Some((bench, operator)) = installed("judged").await else {
+        return;
+    };
     set_addresses(&bench, "site-a", json!([{"ip": "192.0.2.66"}])).await;
     let failing = |web: &Value| {
         let conditions = web.pointer("/status/conditions").and_then(Value::as_array)?;
@@ -41,11 +57,7 @@ async fn a_failure_of_an_earlier_state_fails_no_stage() {
     tokio::time::sleep(Duration::from_millis(1100)).await;
 
     bench.apply_web("site", json!({"port": 81})).await;
-    let web = wait_stages(&bench, "site", "a 2 Progressing").await;
-    let message = web["status"]["stages"][0]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("as before it was changed"), "{message}");
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    wait_stages(&bench, "site", "a 2 Progressing").await;
+    goes_on_as_before(&bench).await;
     // What is said from then on counts.
     set_addresses(
         &bench,
@@ -60,25 +72,15 @@ async fn a_failure_of_an_earlier_state_fails_no_stage() {
 
 #[tokio::test]
 async fn a_failure_that_was_said_in_the_second_of_the_change_fails_no_stage() {
-    let entry = stages(&["a"]) + CHECK;
-    let Some(bench) = site("judged-at-once", &[], &entry).await else {
+    let Some((bench, operator)) = installed("judged-at-once").await else {
         return;
     };
-    bench.add_template("a.yaml", INGRESS);
-    let operator = bench.operator_with(&["--rollback-on-failure"]).await;
-    bench.apply_web("site", json!({})).await;
-    give_address(&bench, "site-a").await;
-    bench.wait_revision("site", 1).await;
     // The server tells times in seconds: all of it is to be in one.
     let rest = 1_000 - Timestamp::now().as_millisecond() % 1_000;
     tokio::time::sleep(Duration::from_millis(rest.unsigned_abs())).await;
     set_addresses(&bench, "site-a", json!([{"ip": "192.0.2.66"}])).await;
     bench.apply_web("site", json!({"port": 81})).await;
-    let web = wait_stages(&bench, "site", "a 2 Progressing").await;
-    let message = web["status"]["stages"][0]["message"].as_str().unwrap_or_default();
-    assert!(message.contains("as before it was changed"), "{message}");
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    wait_stages(&bench, "site", "a 2 Progressing").await;
+    goes_on_as_before(&bench).await;
     set_addresses(&bench, "site-a", json!([{"ip": "192.0.2.1"}])).await;
     bench.wait_revision("site", 2).await;
     operator.stop().await.unwrap();

@@ -17,6 +17,7 @@ mod waiting;
 mod words;
 
 use std::fmt::Write as _;
+use std::process::Command;
 
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -137,4 +138,17 @@ async fn wait_stages(bench: &Bench, web: &str, expect: &str) -> Value {
 async fn annotate(bench: &Bench, web: &str, name: &str, value: &str) {
     let annotations = json!({"metadata": {"annotations": {(name): value}}});
     bench.patch_web(web, annotations).await;
+}
+
+/// Says a word with `steersman stage`: the exit code, and what is printed.
+fn say(bench: &Bench, words: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_steersman"));
+    let command = command
+        .arg("stage")
+        .args(words)
+        .env("KUBECONFIG", bench.user.kubeconfig())
+        .args(["-n", &bench.namespace]);
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8(text).unwrap())
 }

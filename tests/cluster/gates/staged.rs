@@ -6,7 +6,8 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use super::{
-    annotate, approved, give_address, ingresses, install, is_there, site, stages, wait_reason, wait_stages,
+    annotate, approved, give_address, ingresses, install, is_there, say, site, stages, wait_reason,
+    wait_stages,
 };
 use crate::bench::PATIENCE;
 
@@ -100,23 +101,18 @@ async fn a_stage_waits_for_somebodys_word() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!is_there(&bench, "site-b-1").await, "another revision is meant");
     let site = format!("webs.{}/site", bench.group);
-    let say = |words: &[&str]| {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_steersman"));
-        let command = command
-            .arg("stage")
-            .args(words)
-            .env("KUBECONFIG", bench.user.kubeconfig())
-            .args(["-n", &bench.namespace]);
-        let output = command.output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        (output.status.success(), String::from_utf8(text).unwrap())
-    };
-    let (said, text) = say(&["skip", &site, "b"]);
-    assert!(!said && text.contains("stage `b` is ApprovalRequired"), "{text}");
-    let (said, text) = say(&["approve", &site, "b"]);
-    assert!(said && text.contains("stage b of revision 1 may begin"), "{text}");
-    let (said, text) = say(&["approve", &site, "c"]);
-    assert!(said, "{text}");
+    let (code, text) = say(&bench, &["skip", &site, "b"]);
+    assert!(
+        code != Some(0) && text.contains("stage `b` is ApprovalRequired"),
+        "{text}"
+    );
+    let (code, text) = say(&bench, &["approve", &site, "b"]);
+    assert!(
+        code == Some(0) && text.contains("stage b of revision 1 may begin"),
+        "{text}"
+    );
+    let (code, text) = say(&bench, &["approve", &site, "c"]);
+    assert_eq!(code, Some(0), "{text}");
     let web = bench.webs().get("site").await.unwrap();
     let said = web.metadata.annotations.unwrap_or_default();
     assert_eq!(said["steersman.dev/approve-stage"], "1/b,1/c");

@@ -1,6 +1,5 @@
 //! For which revision, and for which try of it, somebody has said a word.
 
-use std::process::Command;
 use std::time::Duration;
 
 use kube::api::{Patch, PatchParams};
@@ -8,18 +7,13 @@ use serde_json::{Value, json};
 
 use super::undone::{CHECK, let_fail};
 use super::{
-    annotate, approved, give_address, is_there, shown_stages, site, stages, wait_reason, wait_stages,
+    annotate, approved, give_address, is_there, say, shown_stages, site, stages, wait_reason, wait_stages,
 };
 use crate::bench::Bench;
 use crate::records::secret_of;
 
 const PARTS: [&str; 2] = ["a", "b"];
 const APPROVE: &str = "steersman.dev/approve-stage";
-
-async fn take_word_away(bench: &Bench) {
-    let none = json!({"metadata": {"annotations": {APPROVE: null}}});
-    bench.patch_web("site", none).await;
-}
 
 #[tokio::test]
 async fn a_word_is_of_no_later_revision_whose_number_is_free_again() {
@@ -82,7 +76,8 @@ async fn what_is_undone_is_approved_again_also_where_it_was_applied_once_more() 
     annotate(&bench, "site", "steersman.dev/retry-stage", "1/b/again").await;
     let is_again = |web: &Value| (web.pointer("/status/stages/1/since")? != &since).then_some(());
     bench.wait("the retry", &bench.webs(), "site", is_again).await;
-    take_word_away(&bench).await;
+    let no_word = json!({"metadata": {"annotations": {APPROVE: null}}});
+    bench.patch_web("site", no_word).await;
     let_fail(&bench, "site-b-1").await;
     let message = wait_reason(&bench, "site", "Stalled", "StageFailed").await;
     assert!(message.contains("what it has installed is removed"), "{message}");
@@ -107,14 +102,9 @@ async fn the_command_says_nothing_of_what_is_not_recorded_or_goes() {
     operator.kill().await.unwrap();
     let resource = format!("webs.{}/site", bench.group);
     let refused = |why: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_steersman"));
-        let command = command
-            .args(["stage", "approve", &resource, "b", "-n", &bench.namespace])
-            .env("KUBECONFIG", bench.user.kubeconfig());
-        let output = command.output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(why), "{said}");
+        let (code, text) = say(&bench, &["approve", &resource, "b"]);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains(why), "{text}");
     };
 
     let mut stages = web["status"]["stages"].clone();
