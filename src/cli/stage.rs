@@ -129,7 +129,7 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
     let (api, resource) = Cluster::kind(&served, &named.kind, |_| false)?;
     let stage = &word.of().stage;
     let (annotation, states) = word.meaning();
-    let (mut tries_left, mut is_compared) = (TRIES, false);
+    let mut tries_left = TRIES;
     loop {
         let object = cluster.get(&api, &resource, &named.name).await?;
         if object.metadata.deletion_timestamp.is_some() {
@@ -141,10 +141,7 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
             return Err(Failure::failed(error, None));
         }
         let revision = revision_of(&object, stage, states)?;
-        if !is_compared {
-            compare_with_records(cluster, &object, revision).await?;
-            is_compared = true;
-        }
+        compare_with_records(cluster, &object, revision).await?;
         let name = format!("{revision}/{stage}");
         let value = match word {
             Word::Retry(_) => format!("{name}/{}", Timestamp::now()),
