@@ -304,6 +304,82 @@ impl Chart {
         Ok(render::texts(outputs))
     }
 
+    /// The output of a file of the chart that is none of its templates, as one of them: it sees what they define and `.Values`,
+    /// and `more` besides, each below its name.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use steersman_chart::{Capabilities, Chart, Operation, ReleaseInfo, RenderInput, Values};
+    /// # use steersman_gotemplate::{Failure, Limits, LookupQuery, Timestamp, Value, World};
+    /// # struct Nothing;
+    /// # impl World for Nothing {
+    /// #     fn now(&self) -> Timestamp { Timestamp::default() }
+    /// #     fn fill_random(&self, buffer: &mut [u8]) { buffer.fill(0) }
+    /// #     fn lookup(&self, _: LookupQuery<'_>) -> Result<Value, Failure> { Err(Failure::new("nothing is there")) }
+    /// # }
+    ///
+    /// let chart = Chart::from_files([
+    ///     ("Chart.yaml", b"{apiVersion: v2, name: web, version: 1.0.0}".as_slice()),
+    ///     ("values.yaml", b"size: 3"),
+    ///     ("templates/_names.tpl", b"{{ define \"name\" }}{{ .Release.Name }}-{{ .Procedure.name }}{{ end }}"),
+    ///     ("procedures/backup.yaml", b"{{ include \"name\" . }}: {{ .Values.size }}"),
+    /// ])?;
+    /// let release = ReleaseInfo {
+    ///     name: "shop".to_owned(),
+    ///     namespace: "default".to_owned(),
+    ///     revision: 1,
+    ///     operation: Operation::Upgrade,
+    /// };
+    /// let input = RenderInput {
+    ///     release: &release,
+    ///     values: &Values::new(),
+    ///     capabilities: &Capabilities::default(),
+    ///     world: &Nothing,
+    ///     limits: Limits::default(),
+    ///     expired: None,
+    ///     skip_schema_validation: false,
+    ///     subchart_notes: false,
+    /// };
+    /// let more = [("Procedure", json!({"name": "backup"}))];
+    /// let output = chart.render_file("procedures/backup.yaml", &more, &input)?;
+    /// assert_eq!(output, "shop-backup: 3");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`render`](Self::render), as far as templates are concerned; or there is no such file.
+    pub fn render_file(
+        &self,
+        path: &str,
+        more: &[(&str, serde_json::Value)],
+        input: &RenderInput<'_>,
+    ) -> Result<String, RenderError> {
+        let chart = self.with_template(path)?;
+        let arrangement = chart.arrangement(input.values, &mut Vec::new())?;
+        arrangement.render_one(path, more, input)
+    }
+
+    /// Whether a file of the chart can be parsed as one of its templates.
+    ///
+    /// # Errors
+    /// It can't, or there is no such file.
+    pub fn check_file(&self, path: &str) -> Result<(), RenderError> {
+        self.with_template(path)?.everything()?.templates().map(|_| ())
+    }
+
+    fn with_template(&self, path: &str) -> Result<Self, RenderError> {
+        let source = self.0.source.with_template(path).ok_or_else(|| {
+            let message = format!("the chart has no file {path}, or that is one of its templates");
+            RenderError::new(RenderErrorKind::Parse, message)
+        })?;
+        let source = Arc::new(source);
+        Ok(Self(Arc::new(Inner {
+            digest: self.0.digest,
+            arrangements: Arrangements::new(&source),
+            source,
+        })))
+    }
+
     /// What can be had of a chart although it can't be rendered.
     pub fn salvage(&self, input: &RenderInput<'_>) -> Salvage {
         let arrangement = self.arrangement(input.values, &mut Vec::new());

@@ -35,6 +35,25 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The same with a file of the chart as one more template, below its path; `None` where there is no such file.
+    pub(crate) fn with_template(&self, path: &str) -> Option<Self> {
+        let file = self.files.iter().find(|file| file.name == path)?;
+        let templates = self.templates.iter().chain([file]).cloned();
+        Some(Self {
+            metadata: self.metadata.clone(),
+            values: self.values.clone(),
+            defaults: Arc::clone(&self.defaults),
+            values_file: self.values_file.clone(),
+            lock: self.lock.clone(),
+            schema: self.schema.clone(),
+            compiled_schema: OnceLock::new(),
+            templates: templates.collect(),
+            files: self.files.clone(),
+            dependencies: self.dependencies.clone(),
+            notices: Vec::new(),
+        })
+    }
+
     /// The chart's schema, compiled when it is first asked for.
     pub(crate) fn compiled_schema(&self) -> Option<&Result<Schema, String>> {
         let text = self.schema.as_ref()?;

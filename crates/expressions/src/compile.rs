@@ -5,7 +5,7 @@ use cel::common::ast::{ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValu
 use crate::budget::{MAX_DEPTH, MAX_NESTED};
 use crate::error::ParseError;
 use crate::functions::Function;
-use crate::node::{Binary, Fold, Literal, Node};
+use crate::node::{Binary, Fold, Literal, Node, ObjectCall};
 
 /// The parser writes comprehensions as loops over this name.
 const RESULT: &str = "@result";
@@ -14,8 +14,12 @@ const RESULT: &str = "@result";
 ///
 /// # Errors
 /// It is too deep, or has what is not evaluated here.
-pub(crate) fn compile(tree: &IdedExpr) -> Result<Node, ParseError> {
-    Compiler::default().node(tree)
+pub(crate) fn compile(tree: &IdedExpr, has_objects: bool) -> Result<Node, ParseError> {
+    let mut compiler = Compiler {
+        has_objects,
+        ..Compiler::default()
+    };
+    compiler.node(tree)
 }
 
 #[derive(Default)]
@@ -24,6 +28,8 @@ struct Compiler<'a> {
     locals: Vec<&'a str>,
     depth: usize,
     loops: usize,
+    /// Whether objects can be looked up.
+    has_objects: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -147,6 +153,9 @@ impl<'a> Compiler<'a> {
         target: Option<&'a IdedExpr>,
         arguments: &'a [IdedExpr],
     ) -> Result<Node, ParseError> {
+        if let (true, None, Some(is_optional)) = (self.has_objects, target, ObjectCall::named(name)) {
+            return self.object(name, arguments, is_optional);
+        }
         let count = arguments.len();
         // `optional.of(x)` is the name of a function, unless something is bound to `optional`.
         let qualified = target.and_then(|target| match &target.expr {
@@ -170,6 +179,35 @@ impl<'a> Compiler<'a> {
         let all = target.into_iter().chain(arguments);
         let all = all.map(|node| self.node(node)).collect::<Result<_, _>>()?;
         Ok(Node::Call(function, all))
+    }
+
+    fn object(
+        &mut self,
+        function: &str,
+        arguments: &'a [IdedExpr],
+        is_optional: bool,
+    ) -> Result<Node, ParseError> {
+        let ([api_version, kind, name] | [api_version, kind, name, _]) = arguments else {
+            let message = format!(
+                "`{function}` takes an apiVersion, a kind and a name, and a namespace where that is another"
+            );
+            return Err(refused(message));
+        };
+        let (Some(api_version), Some(kind)) = (written_out(api_version), written_out(kind)) else {
+            let message =
+                format!("the apiVersion and the kind of `{function}` have to be texts, written out");
+            return Err(refused(message));
+        };
+        Ok(Node::Object(Box::new(ObjectCall {
+            api_version,
+            kind,
+            name: self.node(name)?,
+            namespace: arguments
+                .get(3)
+                .map(|namespace| self.node(namespace))
+                .transpose()?,
+            is_optional,
+        })))
     }
 
     /// The parser has made a loop of a macro; here it is what the macro said.
@@ -248,6 +286,13 @@ fn call_of(tree: &IdedExpr) -> Option<(&str, &[IdedExpr])> {
 fn only_item(tree: &IdedExpr) -> Option<&IdedExpr> {
     match &tree.expr {
         Expr::List(list) => list.elements.first(),
+        _ => None,
+    }
+}
+
+fn written_out(tree: &IdedExpr) -> Option<String> {
+    match &tree.expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner().to_owned()),
         _ => None,
     }
 }

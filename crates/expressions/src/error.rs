@@ -48,6 +48,9 @@ pub enum EvaluationError {
     /// An index that the expression has computed leads nowhere.
     #[error("an index leads to nothing that is there")]
     NoSuchIndex,
+    /// No object of this kind that can be looked up has that name.
+    #[error("there is no such {0}")]
+    NoObject(String),
     /// An operator or function does not take what it is given.
     #[error("`{what}` can't be done with {types}")]
     Types {
@@ -83,6 +86,11 @@ pub enum EvaluationError {
 }
 
 impl EvaluationError {
+    /// Whether something is not there, which may come yet: what is wrong with the expression itself is none of that.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::Missing(_) | Self::NoSuchIndex | Self::NoObject(_))
+    }
+
     /// Whether it ends the evaluation whatever stands beside: others are no matter where `false && …` decides.
     pub(crate) fn is_final(&self) -> bool {
         matches!(self, Self::Exhausted | Self::TooLarge(_) | Self::TooDeep)

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::budget::{MAX_INPUT, MAX_NESTING};
 use crate::error::EvaluationError;
-use crate::node::{Fold, Literal, Node};
+use crate::node::{Fold, Literal, Node, ObjectCall};
+use crate::objects::Wanted;
 use crate::resources::Resources;
 use crate::value::{List, Map, TYPES, Text, Val, types, whole};
 use crate::variables::Variables;
@@ -73,6 +74,7 @@ impl<'a> Evaluation<'a> {
                 let values = values.collect::<Result<Vec<_>>>()?;
                 self.resources.call(*function, &values)
             }
+            Node::Object(call) => self.object(call),
             Node::Fold(fold, both) => self.folded(*fold, both),
             Node::MapWhere(all) => {
                 let [range, condition, body] = all.as_ref();
@@ -114,6 +116,40 @@ impl<'a> Evaluation<'a> {
         known
             .map(|name| Val::Type(name))
             .ok_or_else(|| EvaluationError::Missing(name.to_owned()))
+    }
+
+    fn object(&mut self, call: &'a ObjectCall) -> Result<Val<'a>> {
+        let name = self.name(&call.name)?;
+        let namespace = call.namespace.as_ref().map(|of| self.name(of)).transpose()?;
+        let wanted = Wanted {
+            api_version: &call.api_version,
+            kind: &call.kind,
+            namespace: namespace.as_ref().map(Text::as_str),
+            name: name.as_str(),
+        };
+        let found = match self.variables.objects() {
+            Some(objects) => objects.find(&wanted)?,
+            None => None,
+        };
+        let Some(object) = found else {
+            let error = EvaluationError::NoObject(call.kind.clone());
+            return call.is_optional.then_some(Val::Optional(None)).ok_or(error);
+        };
+        self.resources.budget.read(weight(std::iter::once(object))?)?;
+        let object = Val::of(object);
+        Ok(if call.is_optional {
+            Val::some(object)
+        } else {
+            object
+        })
+    }
+
+    /// A text that names something.
+    fn name(&mut self, node: &'a Node) -> Result<Text<'a>> {
+        match self.value(node)? {
+            Val::Text(text) => Ok(text),
+            other => Err(types("object", &[&other])),
+        }
     }
 
     /// A value that has to be true or false.
@@ -374,16 +410,16 @@ fn optional_field<'a>(of: &Val<'a>, field: &str) -> Result<Val<'a>> {
     }
 }
 
-/// Whether the values fit into what an evaluation may look at.
+/// How many bytes the values have, which fit into what an evaluation may look at.
 ///
 /// # Errors
 /// They are too large or too deep.
-pub(crate) fn weigh<'a>(values: impl Iterator<Item = &'a Value>) -> Result<()> {
+pub(crate) fn weight<'a>(values: impl Iterator<Item = &'a Value>) -> Result<usize> {
     let mut left = MAX_INPUT;
     for value in values {
         take(value, &mut left, MAX_NESTING)?;
     }
-    Ok(())
+    Ok(MAX_INPUT - left)
 }
 
 fn take(value: &Value, left: &mut usize, depth: usize) -> Result<()> {

@@ -9,9 +9,10 @@ use serde_json::Value;
 use crate::budget::MAX_SOURCE;
 use crate::compile::compile;
 use crate::error::{EvaluationError, ParseError};
-use crate::evaluate::{Evaluation, weigh};
+use crate::evaluate::{Evaluation, weight};
 use crate::node::Node;
-use crate::value::Val;
+use crate::objects::Looked;
+use crate::value::{TYPES, Val};
 use crate::variables::Variables;
 
 /// The parser recurs without a bound of its own where `?` follows `?`: 4 KiB of these fit into this.
@@ -26,6 +27,8 @@ struct Read {
     root: Node,
     /// The variables that it names.
     names: BTreeSet<String>,
+    /// What it looks at in objects.
+    looked_up: Vec<Looked>,
 }
 
 impl Expression {
@@ -34,6 +37,19 @@ impl Expression {
     /// # Errors
     /// It is no CEL, is too long or too deep, or calls a function that is not known; the error says where.
     pub fn parse(source: &str) -> Result<Self, ParseError> {
+        Self::read(source, false)
+    }
+
+    /// The same of one that may look objects up, by `object(apiVersion, kind, name)`, with a namespace behind it where that is
+    /// another one, and by `optionalObject(…)`, which gives an optional where there is none. The first two are written out.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`], and where it is not known which kinds it looks up.
+    pub fn parse_with_objects(source: &str) -> Result<Self, ParseError> {
+        Self::read(source, true)
+    }
+
+    fn read(source: &str, has_objects: bool) -> Result<Self, ParseError> {
         if source.len() > MAX_SOURCE {
             let message = format!("it is longer than {MAX_SOURCE} bytes");
             return Err(ParseError::of_all(message));
@@ -41,17 +57,20 @@ impl Expression {
         // The tree goes where there is room for its depth, too.
         let root = std::thread::scope(|scope| {
             let parser = std::thread::Builder::new().stack_size(PARSER_STACK);
-            let root = parser.spawn_scoped(scope, || read(source));
+            let root = parser.spawn_scoped(scope, || read(source, has_objects));
             let root = root.map_err(|_| ParseError::of_all("there is no thread to read it"))?;
             root.join()
                 .unwrap_or_else(|_| Err(ParseError::of_all("it can't be read")))
         })?;
         let mut names = BTreeSet::new();
         root.name_variables(&mut names);
+        let mut looked_up = Vec::new();
+        root.note_looked_up(&mut Vec::new(), &mut looked_up);
         Ok(Self(Arc::new(Read {
             source: source.to_owned(),
             root,
             names,
+            looked_up,
         })))
     }
 
@@ -63,6 +82,17 @@ impl Expression {
     /// Whether it looks at the variable of this name.
     pub fn names(&self, variable: &str) -> bool {
         self.0.names.contains(variable)
+    }
+
+    /// The first name in it that is none of these variables, and no type.
+    pub fn names_other_than(&self, known: &[&str]) -> Option<&str> {
+        let mut names = self.0.names.iter().map(String::as_str);
+        names.find(|name| !known.contains(name) && !TYPES.contains(name))
+    }
+
+    /// What it looks at in objects that it looks up.
+    pub fn looked_up(&self) -> impl Iterator<Item = &Looked> {
+        self.0.looked_up.iter()
     }
 
     /// Whether what it says is true of the variables.
@@ -94,11 +124,11 @@ impl Expression {
     /// All that it looks at is at most 1.5 MB, the size of what an API server takes.
     fn check_size(&self, variables: &Variables<'_>) -> Result<(), EvaluationError> {
         let looked_at = self.0.names.iter().filter_map(|name| variables.get(name));
-        weigh(looked_at)
+        weight(looked_at).map(drop)
     }
 }
 
-fn read(source: &str) -> Result<Node, ParseError> {
+fn read(source: &str, has_objects: bool) -> Result<Node, ParseError> {
     let parser = PrattParser::new().enable_optional_syntax(true);
     let tree = parser.parse(source);
     let tree = tree.map_err(|errors| {
@@ -113,7 +143,7 @@ fn read(source: &str) -> Result<Node, ParseError> {
             },
         )
     })?;
-    compile(&tree)
+    compile(&tree, has_objects)
 }
 
 /// As messages are written here.

@@ -40,6 +40,7 @@ mod expression;
 mod functions;
 mod moment;
 mod node;
+mod objects;
 mod operators;
 mod output;
 mod patterns;
@@ -49,4 +50,5 @@ mod variables;
 
 pub use error::{EvaluationError, ParseError};
 pub use expression::Expression;
+pub use objects::{Looked, Objects, Reads, Wanted};
 pub use variables::Variables;

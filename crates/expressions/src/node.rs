@@ -31,6 +31,8 @@ pub(crate) enum Node {
     /// Keys and values, and whether each is optional.
     Map(Vec<(Node, Node, bool)>),
     Call(Function, Vec<Node>),
+    /// `object(apiVersion, kind, name)`
+    Object(Box<ObjectCall>),
     Fold(Fold, Box<[Node; 2]>),
     /// `a.map(x, condition, value)`
     MapWhere(Box<[Node; 3]>),
@@ -42,6 +44,28 @@ pub(crate) enum Node {
     OptionalMap(Box<[Node; 2]>),
     /// `a.optFlatMap(x, optional)`
     OptionalFlatMap(Box<[Node; 2]>),
+}
+
+/// `object(…)` or `optionalObject(…)`.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectCall {
+    pub(crate) api_version: String,
+    pub(crate) kind: String,
+    pub(crate) name: Node,
+    pub(crate) namespace: Option<Node>,
+    /// Whether there is an optional instead of an error where the object is not there.
+    pub(crate) is_optional: bool,
+}
+
+impl ObjectCall {
+    /// Whether a function is one of these, and whether it gives an optional.
+    pub(crate) fn named(name: &str) -> Option<bool> {
+        match name {
+            "object" => Some(false),
+            "optionalObject" => Some(true),
+            _ => None,
+        }
+    }
 }
 
 /// A value that is written out.
@@ -106,16 +130,21 @@ pub(crate) enum Fold {
 impl Node {
     /// Adds the names that are no locals.
     pub(crate) fn name_variables(&self, names: &mut BTreeSet<String>) {
+        if let Self::Variable(name) = self {
+            names.insert(name.clone());
+        }
+        self.for_each_part(&mut |part| part.name_variables(names));
+    }
+
+    /// What it is made of, one after the other.
+    pub(crate) fn for_each_part(&self, then: &mut dyn FnMut(&Self)) {
         match self {
-            Self::Literal(_) | Self::Local(_) => {}
-            Self::Variable(name) => {
-                names.insert(name.clone());
-            }
+            Self::Literal(_) | Self::Local(_) | Self::Variable(_) => {}
             Self::Select(of, _)
             | Self::Has(of, _)
             | Self::OptionalSelect(of, _)
             | Self::Not(of)
-            | Self::Negate(of) => of.name_variables(names),
+            | Self::Negate(of) => then(of),
             Self::Index(two)
             | Self::OptionalIndex(two)
             | Self::And(two)
@@ -125,18 +154,20 @@ impl Node {
             | Self::OptionalOr(two)
             | Self::OrValue(two)
             | Self::OptionalMap(two)
-            | Self::OptionalFlatMap(two) => two.iter().for_each(|node| node.name_variables(names)),
-            Self::Conditional(three) | Self::MapWhere(three) => {
-                three.iter().for_each(|node| node.name_variables(names));
-            }
-            Self::List(items) => items.iter().for_each(|(node, _)| node.name_variables(names)),
+            | Self::OptionalFlatMap(two) => two.iter().for_each(then),
+            Self::Conditional(three) | Self::MapWhere(three) => three.iter().for_each(then),
+            Self::List(items) => items.iter().for_each(|(node, _)| then(node)),
             Self::Map(entries) => {
                 for (key, value, _) in entries {
-                    key.name_variables(names);
-                    value.name_variables(names);
+                    then(key);
+                    then(value);
                 }
             }
-            Self::Call(_, arguments) => arguments.iter().for_each(|node| node.name_variables(names)),
+            Self::Call(_, arguments) => arguments.iter().for_each(then),
+            Self::Object(call) => {
+                then(&call.name);
+                call.namespace.iter().for_each(then);
+            }
         }
     }
 }

@@ -97,9 +97,45 @@ fn most_weight(text: &str) -> usize {
 /// # Errors
 /// A document is not an object.
 pub fn objects_of_text(source: &str, text: &str) -> Result<Vec<RenderedObject>, DocumentsError> {
+    objects_of(source, text, |_| {})
+}
+
+/// The same, where an object that says no name has this one.
+///
+/// # Errors
+/// A document is not an object.
+pub fn objects_of_text_or_called(
+    source: &str,
+    text: &str,
+    name: &str,
+) -> Result<Vec<RenderedObject>, DocumentsError> {
+    objects_of(source, text, |document| {
+        let Value::Object(fields) = document else {
+            return;
+        };
+        let metadata = fields.entry("metadata").or_insert(Value::Null);
+        if metadata.is_null() {
+            *metadata = Value::Object(serde_json::Map::new());
+        }
+        if let Value::Object(metadata) = metadata {
+            let said = metadata.entry("name").or_insert(Value::Null);
+            if said.is_null() {
+                *said = name.into();
+            }
+        }
+    })
+}
+
+fn objects_of(
+    source: &str,
+    text: &str,
+    complete: impl Fn(&mut Value),
+) -> Result<Vec<RenderedObject>, DocumentsError> {
     let mut objects = Vec::new();
     for document in split(text) {
-        objects.extend(RenderedObject::from_document(source, &parse(source, document)?)?);
+        let mut document = parse(source, document)?;
+        complete(&mut document);
+        objects.extend(RenderedObject::from_document(source, &document)?);
     }
     Ok(objects)
 }

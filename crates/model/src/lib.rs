@@ -48,7 +48,8 @@ pub use change::{Applied, Change, ChangeSet, ClaimChange, OwnedFields};
 pub use definition::{is_definition, kinds_defined_by};
 pub use digest::{Digest, Inputs, digest_of_json};
 pub use documents::{
-    DocumentsError, check_weight, objects_of_manifest, objects_of_text, objects_within, split,
+    DocumentsError, check_weight, objects_of_manifest, objects_of_text, objects_of_text_or_called,
+    objects_within, split,
 };
 pub use duration::{DurationError, parse_duration};
 pub use environment::Environment;

@@ -15,6 +15,7 @@ use steersman_gotemplate::{Map, MapType, Value};
 use crate::capabilities::Capabilities;
 use crate::dependencies::Enabled;
 use crate::release::{Operation, ReleaseInfo};
+use crate::values::to_value;
 
 pub(crate) use glob::Glob;
 use values::VALUES;
@@ -63,6 +64,17 @@ impl Contexts {
         );
         context.dot.insert("Template", Value::Map(own));
         Value::Map(context.dot.retyped(VALUES))
+    }
+
+    /// The same with `more` in it, each below its name.
+    pub(crate) fn dot_with(&self, template: &str, more: &[(&str, serde_json::Value)]) -> Value {
+        let dot = self.dot(template);
+        if let Value::Map(map) = &dot {
+            for (name, value) in more {
+                map.insert(*name, to_value(value));
+            }
+        }
+        dot
     }
 
     fn add(&mut self, chart: &Enabled, path: &str, is_root: bool, values: &Map, shared: &Shared) -> Map {

@@ -174,6 +174,24 @@ impl Arrangement {
         self.execute(&contexts, input)
     }
 
+    /// The output of the template of the chart at this path, which sees `more` besides what others see.
+    pub(crate) fn render_one(
+        &self,
+        path: &str,
+        more: &[(&str, serde_json::Value)],
+        input: &RenderInput<'_>,
+    ) -> Result<String, RenderError> {
+        let fit = self.coalesce(input.values, &mut Vec::new())?;
+        self.check_schema(&fit, input)?;
+        let contexts = Contexts::new(&self.chart, &fit, input.release, input.capabilities);
+        let name = format!("{}/{path}", self.chart.name);
+        let templates = self.templates()?;
+        let output = templates
+            .rendering(input)
+            .execute(&name, &contexts.dot_with(&name, more))?;
+        Ok(output.text().into_owned())
+    }
+
     /// The output of each template, whatever version of Kubernetes the chart wants. The values go through the
     /// defaults twice, as in Helm's linter, so that a null removes nothing.
     pub(crate) fn lint_files(
