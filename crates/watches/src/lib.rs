@@ -47,7 +47,9 @@ pub mod order;
 mod policy;
 pub mod post_render;
 pub mod procedure;
+mod release_view;
 mod selectors;
+mod status_fields;
 mod text_template;
 pub mod values;
 mod values_from;
@@ -64,7 +66,11 @@ pub use load::read_value_sources;
 pub use name_template::{NameError, NameTemplate};
 pub use names::is_service_account;
 pub use policy::{ConflictPolicy, CrdPolicy, TestPolicy};
+pub use release_view::{
+    MAX_LOOKED_AT, ReadsOfKinds, ReleaseExpression, ReleaseExpressionError, ReleaseFacts, ReleaseView,
+};
 pub use selectors::Selectors;
+pub use status_fields::{FieldError, RESERVED_STATUS, Scale, StatusColumn, StatusField, StatusFields};
 pub use text_template::{Subject, TextError, TextTemplate};
 pub use values_from::{NamedSource, SourceError, SourceKind, ValueSource, ValuesFrom};
 pub use watch::{HelmOperatorCompat, Watch, Watches};

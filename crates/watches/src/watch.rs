@@ -15,6 +15,9 @@ use crate::health::HealthCheck;
 use crate::order::Order;
 use crate::policy::{ConflictPolicy, CrdPolicy, TestPolicy};
 use crate::post_render::PostRender;
+use crate::procedure::{Procedure, Work};
+use crate::release_view::ReadsOfKinds;
+use crate::status_fields::{Scale, StatusFields};
 use crate::values::EntryValues;
 use crate::values_from::ValuesFrom;
 
@@ -68,6 +71,12 @@ pub struct Watch {
     pub health_checks: Vec<HealthCheck>,
     /// Where values come from besides the spec.
     pub values_from: ValuesFrom,
+    /// What can be done with releases besides, in the order of the file.
+    pub procedures: Vec<Procedure>,
+    /// What is added to the status of resources.
+    pub status: StatusFields,
+    /// What `kubectl scale` changes and sees, where the entry says so.
+    pub scale: Option<Scale>,
     /// The line on which the entry starts.
     pub line: u32,
 }
@@ -91,6 +100,18 @@ pub struct Watches {
 }
 
 impl Watch {
+    /// What its expressions look at in objects of releases, by their kinds: that is kept of these.
+    pub fn reads(&self) -> ReadsOfKinds {
+        let mut reads = ReadsOfKinds::new();
+        self.status.note_reads(&mut reads);
+        for step in self.procedures.iter().flat_map(Procedure::all_steps) {
+            if let Work::Holds(expression) = &step.work {
+                expression.note_reads(&mut reads);
+            }
+        }
+        reads
+    }
+
     /// Whether `other` says the same, wherever it stands in its file.
     pub fn says_the_same(&self, other: &Self) -> bool {
         let moved = Self {

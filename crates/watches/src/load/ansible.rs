@@ -49,6 +49,9 @@ const FIELDS_OF_CHARTS: &[&str] = &[
     "valuesFrom",
     "overrides",
     "postRender",
+    "procedures",
+    "status",
+    "scale",
 ];
 pub(super) const FINALIZER_FIELDS: &[&str] = &["name", "role", "playbook", "vars"];
 pub(super) const KIND_FIELDS: &[&str] = &["group", "version", "kind"];

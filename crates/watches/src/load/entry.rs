@@ -15,6 +15,7 @@ use super::health::read_health_checks;
 use super::order::read_order;
 use super::post_render::read_post_render;
 use super::selector::read_selector;
+use super::status::{read_scale, read_status};
 use crate::drift::DriftDetection;
 use crate::names::{is_dns_subdomain, is_kind, is_namespace, is_service_account, is_version};
 use crate::{HelmOperatorCompat, Watch};
@@ -49,6 +50,9 @@ pub(super) const FIELDS: &[&str] = &[
     "dependsOn",
     "valuesFrom",
     "healthChecks",
+    "procedures",
+    "status",
+    "scale",
 ];
 
 const WORKING_DIRECTORY: &str = "paths of charts start in the working directory, not beside the file";
@@ -63,6 +67,8 @@ pub(super) struct Loader<'a> {
     pub(super) charts: BTreeMap<PathBuf, Result<Chart, u32>>,
     /// The kinds of the entries before, each with its line.
     pub(super) kinds: Vec<(GroupVersionKind, u32)>,
+    /// The groups and kinds of runs of the entries before, each with its procedure.
+    pub(super) run_kinds: Vec<(String, String, Node)>,
     pub(super) findings: Findings,
 }
 
@@ -109,6 +115,10 @@ impl Loader<'_> {
         };
         let expand_claims = self.expand_claims(&fields, confinement.as_ref());
         let tests = self.tests(&fields);
+        let procedures = self.procedures(&fields, gvk.as_ref(), chart.as_ref().map(|(chart, _)| chart));
+        let status = read_status(&fields, &mut self.findings);
+        let of_chart = chart.as_ref().map(|(chart, _)| chart);
+        let scale = read_scale(&fields, &status, of_chart, &mut self.findings);
         let (chart, chart_path) = chart?;
         Some(Watch {
             gvk: gvk?,
@@ -133,6 +143,9 @@ impl Loader<'_> {
             depends_on,
             values_from,
             health_checks,
+            procedures,
+            status: status.status,
+            scale,
             line: node.line,
         })
     }

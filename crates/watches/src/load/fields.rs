@@ -107,11 +107,8 @@ impl<'a> Fields<'a> {
                     continue;
                 }
             };
-            let Some(field) = known
-                .iter()
-                .copied()
-                .find(|field| field.eq_ignore_ascii_case(&name))
-            else {
+            let mut all = known.iter().copied();
+            let Some(field) = all.find(|field| field.eq_ignore_ascii_case(&name) || is_on(key, field)) else {
                 let meant = suggest(&name, known)
                     .map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
                 unknown(findings, key, &join(&path, name.escape_debug()), &meant);
@@ -185,6 +182,11 @@ impl<'a> Fields<'a> {
     pub(super) fn key(&self, field: &str) -> String {
         join(&self.path, field)
     }
+}
+
+/// Whether a key is `on`, which YAML 1.1 takes for a boolean where it is not quoted.
+fn is_on(key: &Node, field: &str) -> bool {
+    field == "on" && key.value == Content::Bool(true)
 }
 
 /// `drift.ignore`: keys with dots between, as messages name a place in the file.

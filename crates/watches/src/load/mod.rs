@@ -12,15 +12,18 @@ mod options;
 mod order;
 mod overrides;
 mod post_render;
+mod procedures;
 mod selector;
 mod sources;
+mod status;
 mod values;
 mod values_from;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use steersman_chart::Chart;
 use steersman_model::Environment;
 use steersman_yaml::{Content, Node};
 
@@ -47,8 +50,23 @@ impl Watches {
             path: path.to_owned(),
             source,
         })?;
+        Self::load_planned(path, &bytes, [], environment)
+    }
+
+    /// What [`load`](Self::load) would find where the file had this text, and there were these charts at their paths: for what is
+    /// going to be written.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_planned(
+        path: &Path,
+        text: &[u8],
+        charts: impl IntoIterator<Item = (PathBuf, Chart)>,
+        environment: &Environment,
+    ) -> Result<Self, WatchesError> {
         let folder = path.parent().unwrap_or(Path::new(""));
-        let watches = Self::read(&bytes, folder, environment);
+        let charts = charts.into_iter().map(|(path, chart)| (path, Ok(chart)));
+        let watches = Self::read(text, folder, charts.collect(), environment);
         watches.map_err(|problems| WatchesError::Invalid {
             path: path.to_owned(),
             problems,
@@ -56,7 +74,12 @@ impl Watches {
     }
 
     /// Reads the text of a watches.yaml in this folder. The list of problems is not empty.
-    fn read(bytes: &[u8], folder: &Path, environment: &Environment) -> Result<Self, Vec<Problem>> {
+    fn read(
+        bytes: &[u8],
+        folder: &Path,
+        charts: BTreeMap<PathBuf, Result<Chart, u32>>,
+        environment: &Environment,
+    ) -> Result<Self, Vec<Problem>> {
         let node = parse(bytes)?;
         let items = entries(&node).map_err(|problem| vec![*problem])?;
         let is_expanded = items.iter().any(is_ansible);
@@ -69,8 +92,9 @@ impl Watches {
             environment,
             folder,
             templates: Templates::new(environment),
-            charts: BTreeMap::new(),
+            charts,
             kinds: Vec::new(),
+            run_kinds: Vec::new(),
             findings: Findings::default(),
         };
         let (mut charts, mut ansible) = (Vec::new(), Vec::new());
@@ -81,6 +105,7 @@ impl Watches {
                 charts.extend(loader.entry(index, item));
             }
         }
+        loader.check_run_kinds();
         let Findings {
             mut problems,
             notices,

@@ -3,16 +3,23 @@
 //! A procedure is declared beside its chart. Each time that it is carried out there is an object for that, a run, of a kind of the
 //! project's own: so who may back up is said by ordinary permissions, and so is who may restore.
 
+mod declared;
+pub mod names;
+mod overlay;
 mod parameter;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod trigger;
 
 use serde_json::{Map, Value as Json};
 use steersman_chart::Values;
 
+pub use declared::{Concurrency, Cron, JobStep, Procedure, RunHistory, ScheduleSource, Step, Work};
+pub use overlay::Overlay;
 pub use parameter::{Parameter, ParameterError, ParameterType};
 pub use schedule::{Schedule, ScheduleError, delay};
+pub use trigger::{Before, Change, Trigger, value_at};
 
 use crate::text_template::{Subject, TextError, TextTemplate};
 
@@ -48,6 +55,19 @@ impl StepValues {
     pub fn parse(values: &Map<String, Json>) -> Result<Self, TextError> {
         let parse = |(key, value): (&String, &Json)| Ok((key.clone(), StepValue::parse(value)?));
         values.iter().map(parse).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The path of each value, such as `["backup", "enabled"]`.
+    pub fn paths(&self) -> Vec<Vec<String>> {
+        let paths = self.0.iter().flat_map(|(key, value)| {
+            let below = match value {
+                StepValue::Map(values) if !values.0.is_empty() => values.paths(),
+                _ => vec![Vec::new()],
+            };
+            let with_key = |path: Vec<String>| std::iter::once(key.clone()).chain(path).collect();
+            below.into_iter().map(with_key).collect::<Vec<_>>()
+        });
+        paths.collect()
     }
 
     /// The values for a resource and a run, which is `.Procedure`. What comes of a template is a whole number, `true` or `false`

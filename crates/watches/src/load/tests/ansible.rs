@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,7 @@ fn load(folder: &Path, text: &str, variables: &[(&str, &str)]) -> String {
         .chain(&fixed)
         .map(|(name, value)| ((*name).to_owned(), value.replace("DIR", place)))
         .collect();
-    let said = match Watches::read(text.as_bytes(), Path::new(""), &environment) {
+    let said = match Watches::read(text.as_bytes(), Path::new(""), BTreeMap::new(), &environment) {
         Ok(watches) => describe(&watches),
         Err(problems) => {
             let path = PathBuf::from("watches.yaml");

@@ -1,5 +1,7 @@
 mod ansible;
+mod procedures;
 mod schema;
+mod status;
 mod values;
 
 use std::fmt::Write as _;
@@ -28,6 +30,24 @@ fn check(text: &str, expect: &Expect) {
         Err(error) => format!("{error}\n"),
     };
     expect.assert_eq(&said.replace(folder.path().to_str().unwrap(), "DIR"));
+}
+
+/// The watches of a file with one entry that has these further lines, or what is wrong with it, without its folder.
+fn load_entry(further: &str) -> Result<Watches, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let chart = folder.path().join("web");
+    write_chart(&chart);
+    std::fs::write(chart.join("values.yaml"), "text: five\ncluster: {size: 3}\n").unwrap();
+    let file = folder.path().join("watches.yaml");
+    let chart = chart.display();
+    let entry = format!("- group: example.com\n  version: v1\n  kind: Web\n  chart: {chart}\n{further}");
+    std::fs::write(&file, entry).unwrap();
+    let loaded = Watches::load(&file, &Environment::default());
+    loaded.map_err(|error| {
+        error
+            .to_string()
+            .replace(&folder.path().display().to_string(), "DIR")
+    })
 }
 
 fn write_chart(folder: &Path) {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use steersman_model::Environment;
 
 use crate::load::{
-    ansible, confine, dependencies, drift, entry, health, options, order, post_render, selector, values_from,
+    ansible, confine, dependencies, drift, entry, health, options, order, post_render, procedures, selector,
+    status, values_from,
 };
 use crate::{SCHEMA, Watches};
 
@@ -34,6 +35,17 @@ const OBJECTS: &[(&str, &[&str])] = &[
     ("confine", confine::FIELDS),
     ("kinds", confine::KINDS_FIELDS),
     ("patch", post_render::FIELDS),
+    ("procedure", procedures::FIELDS),
+    ("parameter", procedures::parameters::FIELDS),
+    ("step", procedures::steps::FIELDS),
+    ("schedule", procedures::schedule::FIELDS),
+    ("trigger", procedures::triggers::ON_FIELDS),
+    ("before", procedures::triggers::BEFORE_FIELDS),
+    ("history", procedures::HISTORY_FIELDS),
+    ("status", status::FIELDS),
+    ("statusField", status::FIELD_FIELDS),
+    ("statusColumn", status::COLUMN_FIELDS),
+    ("scale", status::SCALE_FIELDS),
 ];
 
 /// Entries with every field. `DIR` is a folder with what they name.
@@ -75,6 +87,35 @@ const EVERYTHING: &str = r#"
   - {apiVersion: apps/v1, kind: Deployment, name: db, namespace: shared, readyExpr: status.up}
   healthChecks:
   - {apiVersion: a.com/v1, kind: Db, current: status.up, inProgress: status.down, failed: status.lost}
+  procedures:
+  - name: backup
+    job: procedures/job.yaml
+    idempotent: true
+    schedule: {cron: "0 3 * * *", timeZone: Europe/Berlin, jitter: 5m, deadline: 6h, concurrency: replace}
+    before: {upgrade: true, changed: [image.tag]}
+    retries: 2
+    timeout: 1h
+    history: {succeeded: 3, failed: 5}
+  - {name: vacuum, job: procedures/job.yaml, schedule: {value: vacuum.schedule}}
+  - name: restore
+    kind: WebRestore
+    confirm: true
+    exclusive: true
+    parameters:
+      snapshot: {type: string, required: true, description: which one}
+      mode: {enum: [fast, whole], default: fast}
+    steps:
+    - {name: restore, job: procedures/job.yaml, idempotent: false, timeout: 30m}
+    - values: {maintenance: true, members: "{{ .Procedure.parameters.mode }}"}
+    - {wait: ready}
+    finally: [{job: procedures/job.yaml}, {values: {maintenance: null}}]
+  - {name: resize, job: procedures/job.yaml, on: {changed: [size], by: 1}}
+  status:
+    fields:
+      endpoint: release.name
+      members: {type: integer, value: "object('v1', 'ConfigMap', 'a').data.size", description: how many}
+    columns: [members, {name: Where, field: endpoint, priority: 1}]
+  scale: {spec: size, status: members, selector: endpoint}
   conflicts: fail
   expandClaims: true
   test: {enable: true, timeout: 5m}
@@ -143,6 +184,8 @@ fn folder() -> tempfile::TempDir {
     fs::create_dir(folder.path().join("role")).unwrap();
     fs::write(folder.path().join("playbook.yml"), "- hosts: localhost\n").unwrap();
     fs::write(folder.path().join("values-production.yaml"), "a: b\n").unwrap();
+    fs::create_dir(folder.path().join("web/procedures")).unwrap();
+    fs::write(folder.path().join("web/procedures/job.yaml"), "kind: Job\n").unwrap();
     folder
 }
 
@@ -182,7 +225,7 @@ fn a_file_with_every_field_is_valid_and_read_without_a_notice() {
     let text = EVERYTHING.replace("DIR", folder.path().to_str().unwrap());
     let watches = load(folder.path(), &text).unwrap();
     assert!(watches.notices().is_empty(), "{:?}", watches.notices());
-    let value = steersman_yaml::to_json(&text).unwrap();
+    let value = read(&text);
     Schema::new().check(&value).unwrap();
     let all = value.to_string();
     for (name, fields) in OBJECTS {
@@ -202,10 +245,12 @@ fn a_file_with_every_field_is_valid_and_read_without_a_notice() {
 fn the_schema_refuses_the_fields_that_the_loader_does_not_know() {
     let folder = folder();
     let text = EVERYTHING.replace("DIR", folder.path().to_str().unwrap());
-    let whole = steersman_yaml::to_json(&text).unwrap();
+    let whole = read(&text);
     let schema = Schema::new();
     let (mut refused, mut free) = (0, 0);
-    for place in places_of_objects(&whole) {
+    // Each key there is a parameter, or a field of the status.
+    let is_fixed = |place: &String| !place.ends_with("/parameters") && !place.ends_with("/status/fields");
+    for place in places_of_objects(&whole).into_iter().filter(is_fixed) {
         let mut file = whole.clone();
         file.pointer_mut(&place).unwrap()["noSuchField"] = "x".into();
         let is_noticed = match load(folder.path(), &file.to_string()) {
@@ -219,6 +264,23 @@ fn the_schema_refuses_the_fields_that_the_loader_does_not_know() {
         if is_noticed { refused += 1 } else { free += 1 }
     }
     assert!(refused >= OBJECTS.len() && free > 3, "{refused} {free}");
+}
+
+/// What a text says to editors: they take `on` for what it is, as YAML 1.2 does.
+fn read(text: &str) -> Value {
+    fn with_on(value: Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let named = |key: String| if key == "true" { "on".to_owned() } else { key };
+                map.into_iter()
+                    .map(|(key, value)| (named(key), with_on(value)))
+                    .collect()
+            }
+            Value::Array(items) => items.into_iter().map(with_on).collect(),
+            value => value,
+        }
+    }
+    with_on(steersman_yaml::to_json(text).unwrap())
 }
 
 /// Pointers to all maps in a value.
@@ -276,6 +338,18 @@ fn what_the_loader_refuses_is_refused() {
         entry(json!({"valuesFrom": [{"kind": "Pod", "name": "a"}]})),
         entry(json!({"valuesFrom": {"fromResource": true}})),
         entry(json!({"healthChecks": [{"apiVersion": "v1", "kind": "A"}]})),
+        entry(json!({"procedures": [{"name": "a"}]})),
+        entry(json!({"procedures": [{"name": "a", "job": "b", "steps": [{"wait": "ready"}]}]})),
+        entry(json!({"procedures": [{"name": "A", "job": "b"}]})),
+        entry(json!({"procedures": [{"name": "a", "job": "b", "schedule": {}}]})),
+        entry(json!({"procedures": [{"name": "a", "job": "b", "parameters": {"resource": {}}}]})),
+        entry(json!({"procedures": [{"name": "a", "job": "b", "retries": 21}]})),
+        entry(json!({"procedures": [{"name": "a", "steps": [{"wait": true}]}]})),
+        entry(json!({"status": {"columns": ["a"]}})),
+        entry(json!({"status": {"fields": {"conditions": "a"}}})),
+        entry(json!({"status": {"fields": {"a": {"type": "list", "value": "b"}}}})),
+        entry(json!({"status": {"fields": {"a": {"type": "string"}}}})),
+        entry(json!({"scale": {"spec": "a[0]", "status": "b"}})),
         entry(json!({"crds": "keep"})),
     ] {
         assert!(schema.check(&file).is_err(), "{file}");
@@ -288,7 +362,7 @@ fn the_files_of_this_project_are_valid() {
     let schema = Schema::new();
     let mut count = 0;
     for (path, text) in texts(&root) {
-        let value = steersman_yaml::to_json(&text).unwrap();
+        let value = read(&text);
         // A file without an entry yet.
         if !value.is_null() {
             count += 1;

@@ -1,0 +1,23 @@
+//! The annotations and labels of runs, and those of resources that are about them.
+
+/// The finalizer of a run that has begun: its last steps are carried out before it goes. The Job of a step has it, too, until its
+/// end is noted.
+pub const RUN_FINALIZER: &str = "steersman.dev/procedure";
+/// The label of a run: the name of its procedure.
+pub const PROCEDURE_LABEL: &str = "steersman.dev/procedure";
+/// Lets a run begin that needs that: `true`.
+pub const CONFIRM: &str = "steersman.dev/confirm";
+/// Ends a run before its time: `true`.
+pub const CANCEL: &str = "steersman.dev/cancel";
+/// The UID of a run that was begun, which a copy of it does not have.
+pub const BEGUN: &str = "steersman.dev/begun";
+/// What has made a run: `schedule`, `annotation` or `command`. One without it is its author's, and is kept.
+pub const TRIGGER: &str = "steersman.dev/trigger";
+/// For which time a run was made.
+pub const SCHEDULED_AT: &str = "steersman.dev/scheduled-at";
+/// Which request of the resource a run follows.
+pub const REQUEST: &str = "steersman.dev/request";
+/// Of a resource: asks for a run of a procedure, `backup@ID`. Each other ID is another run.
+pub const RUN: &str = "steersman.dev/run";
+/// Of a resource: keeps schedules from making runs, `true` or the names of procedures with commas.
+pub const SUSPEND: &str = "steersman.dev/suspend-procedures";
