@@ -57,6 +57,7 @@ impl Resource {
 struct Names {
     singular: String,
     short: Vec<String>,
+    categories: Vec<String>,
 }
 
 /// What a server serves at one moment.
@@ -122,6 +123,7 @@ impl Served {
         static UNNAMED: Names = Names {
             singular: String::new(),
             short: Vec::new(),
+            categories: Vec::new(),
         };
         let mut found: Vec<(&ApiKind, &Resource)> = Vec::new();
         for (api, resource) in &self.kinds {
@@ -146,6 +148,21 @@ impl Served {
             .iter()
             .filter(move |(api, _)| seen.insert((&api.group, &api.kind)))
             .map(|(_, resource)| resource)
+    }
+
+    /// The kinds whose definition has this category, each with all that it has. One version of each, the first that the
+    /// server names.
+    pub fn in_category(&self, category: &str) -> Vec<(&ApiKind, &Resource, &[String])> {
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for (api, resource) in &self.kinds {
+            let categories = self.names.get(api).map_or(&[][..], |names| &names.categories);
+            let is_in = categories.iter().any(|one| one == category);
+            if is_in && seen.insert((&api.group, &api.kind)) {
+                found.push((api, resource, categories));
+            }
+        }
+        found
     }
 
     /// `.Capabilities` of templates.
@@ -359,6 +376,7 @@ async fn ask(client: &Client) -> Result<Served, DiscoveryError> {
                 let other_names = Names {
                     singular: resource.singular_resource.clone().unwrap_or_default(),
                     short: resource.short_names.clone(),
+                    categories: resource.categories.clone(),
                 };
                 names.insert(api.clone(), other_names);
                 kinds.insert(
@@ -421,6 +439,7 @@ mod tests {
             let names = Names {
                 singular: format!("{}-one", kind.to_lowercase()),
                 short: short.iter().map(|&name| name.to_owned()).collect(),
+                categories: vec![format!("of-{}", api.version)],
             };
             served.kinds.insert(api.clone(), resource);
             served.names.insert(api, names);
@@ -448,5 +467,24 @@ mod tests {
         check("w", &["a.com/Web", "b.com/Worker"]);
         check("web.b.com", &["b.com/Worker"]);
         check("other", &[]);
+    }
+
+    #[test]
+    fn a_kind_in_a_category_is_found_once() {
+        let served = served(&[
+            ("a.com/v1", "Web", "webs", &[]),
+            ("b.com/v1", "Web", "webs", &[]),
+            ("b.com/v2", "Web", "webs", &[]),
+        ]);
+        let found = |category| {
+            let found = served.in_category(category).into_iter();
+            let names: Vec<String> = found
+                .map(|(api, _, categories)| format!("{} {}", api.group, categories.join(",")))
+                .collect();
+            names
+        };
+        assert_eq!(found("of-v1"), ["a.com of-v1", "b.com of-v1"]);
+        assert_eq!(found("of-v2"), ["b.com of-v2"]);
+        assert!(found("of").is_empty());
     }
 }

@@ -14,8 +14,8 @@ use tower::{Layer, Service};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Gives a request up when its answer has not come, whole, in time. A watch goes on; only its beginning is waited for
-/// as long as this.
+/// Gives a request up when its answer has not come, whole, in time. A watch goes on, and so does the log of a container; only
+/// their beginning is waited for as long as this.
 ///
 /// Attempts that the client makes again by itself count together.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let timeout = self.timeout;
         let end = Instant::now() + timeout;
-        let is_watch = is_watch(&request);
+        let goes_on = is_watch(&request) || is_log(&request);
         let answer = self.inner.call(request);
         async move {
             let answer = timeout_at(end, answer)
@@ -71,7 +71,7 @@ where
             Ok(answer.map(|inner| DeadlineBody {
                 inner: Box::pin(inner),
                 timeout,
-                end: (!is_watch).then(|| Box::pin(tokio::time::sleep_until(end))),
+                end: (!goes_on).then(|| Box::pin(tokio::time::sleep_until(end))),
             }))
         }
         .boxed()
@@ -83,6 +83,13 @@ pub(super) fn is_watch(request: &Request<Body>) -> bool {
     query
         .split('&')
         .any(|part| matches!(part, "watch=true" | "watch=1"))
+}
+
+/// Whether what a container has written is asked for, which may be long, or followed.
+fn is_log(request: &Request<Body>) -> bool {
+    let path = request.uri().path().trim_matches('/');
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts.as_slice(), ["api", "v1", "namespaces", _, "pods", _, "log"])
 }
 
 /// A body that must have come by then.
@@ -165,11 +172,18 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_watch_goes_on_when_it_has_begun() {
-        let uri = "/api/v1/secrets?watch=true";
-        let day = Duration::from_hours(24);
-        let watched = tokio::time::timeout(day, answer(uri, Duration::from_secs(1))).await;
-        assert!(watched.is_err(), "{watched:?}");
-        answer(uri, Duration::from_hours(1)).await.unwrap_err();
+    async fn a_watch_and_a_log_go_on_when_they_have_begun() {
+        for uri in [
+            "/api/v1/secrets?watch=true",
+            "/api/v1/namespaces/a/pods/b/log?&follow=true",
+        ] {
+            let day = Duration::from_hours(24);
+            let watched = tokio::time::timeout(day, answer(uri, Duration::from_secs(1))).await;
+            assert!(watched.is_err(), "{watched:?}");
+            answer(uri, Duration::from_hours(1)).await.unwrap_err();
+        }
+        answer("/api/v1/namespaces/pods/secrets/log", Duration::from_secs(1))
+            .await
+            .unwrap_err();
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview, SelfSubjectRulesReviewSpec};
 use kube::Client;
 use kube::api::{Api, PostParams};
-pub use needs::{custom_kind, known_to, options, references};
+pub use needs::{added_status, custom_kind, known_to, options, procedures, references};
 use steersman_project::rbac::{Granted, Rule};
 use tokio::sync::Mutex;
 use tokio::time::Instant;

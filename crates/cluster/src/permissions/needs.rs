@@ -1,7 +1,10 @@
 //! What the releases of a watch need.
 
 use steersman_project::rbac::{ActsAs, Known, Options, Referred, ReferredPlace, ResourceName};
-use steersman_project::{CustomKind, Scope};
+use steersman_project::{
+    AddedColumn, AddedField, AddedStatus, CustomKind, Parameter, Procedure, ScalePaths, Scope,
+};
+use steersman_watches::procedure::{self, Work};
 use steersman_watches::{NameTemplate, SourceKind, Watch};
 
 use crate::discovery::{Resource, Served};
@@ -32,7 +35,61 @@ pub fn options(watch: &Watch, known: Known, allow_escalation: bool) -> Options {
         runs_tests: watch.tests.is_some(),
         acts_as: watch.service_account.clone().map(ActsAs::Account),
         references: references(watch),
+        procedures: procedures(watch, &custom_kind(watch, &known), &known),
         known,
+    }
+}
+
+/// The procedures of a watch, whose own kind is `of`. Their runs are as its resources: in namespaces, or of the whole cluster.
+pub fn procedures(watch: &Watch, of: &CustomKind, known: &Known) -> Vec<Procedure> {
+    let procedure = |procedure: &procedure::Procedure| {
+        let mut runs = CustomKind::new(&of.group, &of.version, &procedure.run_kind);
+        runs.scope = of.scope;
+        if let Some(name) = known.get(&runs.group, &runs.kind) {
+            runs.plural.clone_from(&name.plural);
+        }
+        let mut steps = procedure.steps.iter().chain(&procedure.finally);
+        Procedure {
+            name: procedure.name.clone(),
+            runs,
+            parameters: procedure.parameters.iter().map(parameter).collect(),
+            makes_jobs: steps.any(|step| matches!(step.work, Work::Job(_))),
+        }
+    };
+    watch.procedures.iter().map(procedure).collect()
+}
+
+fn parameter(parameter: &procedure::Parameter) -> Parameter {
+    Parameter {
+        name: parameter.name.clone(),
+        type_name: parameter.r#type.as_str(),
+        required: parameter.required,
+        default: parameter.default.clone(),
+        description: parameter.description.clone(),
+        allowed: parameter.allowed.clone(),
+    }
+}
+
+/// What a watch adds to the status of its resources.
+pub fn added_status(watch: &Watch) -> AddedStatus {
+    let fields = watch.status.fields.iter().map(|field| AddedField {
+        name: field.name.clone(),
+        type_name: field.r#type.as_str(),
+        description: field.description.clone(),
+    });
+    let columns = watch.status.columns.iter().map(|column| AddedColumn {
+        name: column.name.clone(),
+        field: column.field.clone(),
+        priority: column.priority,
+    });
+    AddedStatus {
+        fields: fields.collect(),
+        columns: columns.collect(),
+        scale: watch.scale.as_ref().map(|scale| ScalePaths {
+            spec: scale.spec.clone(),
+            status: scale.status.clone(),
+            selector: scale.selector.clone(),
+        }),
     }
 }
 
