@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
-use crate::controller::{self, Claim, RunClaim, SharedOfRuns, Versions};
+use crate::controller::{self, Claim, RunClaim, SharedOfRuns, Versions, kind_of_runs};
 use crate::dependents::{Dependents, Interests};
 use crate::follow::Updates;
 use crate::namespaces::Namespaces;
@@ -82,6 +82,17 @@ impl Entry {
             Self::Chart(watch) => &watch.gvk,
             Self::Ansible(watch) => &watch.gvk,
         }
+    }
+
+    /// Its kind, and those of the runs of its procedures.
+    fn kinds(&self) -> Vec<GroupVersionKind> {
+        let own = self.gvk();
+        let procedures = match self {
+            Self::Chart(watch) => watch.procedures.as_slice(),
+            Self::Ansible(_) => &[],
+        };
+        let of_runs = procedures.iter().map(|procedure| kind_of_runs(own, procedure));
+        std::iter::once(own.clone()).chain(of_runs).collect()
     }
 
     fn limit(&self) -> Option<usize> {
@@ -216,7 +227,8 @@ impl Supervisor {
         let entries = Entry::of(&watches);
         let select_anew = !interests.charts.is_subset(&self.interests.charts)
             || interests.ignore != self.interests.ignore
-            || interests.checks != self.interests.checks;
+            || interests.checks != self.interests.checks
+            || interests.excerpts != self.interests.excerpts;
         let mut stopping = Vec::new();
         for running in std::mem::take(&mut self.running) {
             let gvk = running.entry.gvk();
@@ -252,7 +264,9 @@ impl Supervisor {
             {
                 running.task.abort();
             }
-            self.context.readiness.forget(running.entry.gvk());
+            for kind in running.entry.kinds() {
+                self.context.readiness.forget(&kind);
+            }
         }
         if select_anew {
             // The watches of dependents select by the names of charts.
@@ -313,6 +327,7 @@ fn interests(watches: &Watches) -> Interests {
         let ignore = watch.drift.ignore.iter().cloned();
         interests.ignore.entry(kind).or_default().extend(ignore);
         interests.checks.add(&watch.gvk, &watch.health_checks);
+        interests.excerpts.add(&watch.gvk, watch.reads());
     }
     interests
 }

@@ -23,7 +23,8 @@ pub use error::ApplyError;
 pub use hook::{
     HookError, HookRun, HookWait, HooksLeft, LeftOut, event_name, has_an_end, hooks_in_order, is_ours_to_run,
 };
+pub(crate) use hook::{end_of_job, last_words};
 pub use ownership::{Deletion, Handover, ObjectsOwned, PruneError, take_over_fields};
 pub use repair::claims::{ClaimNotes, ClaimPolicy, ClaimsError};
 pub use repair::interrupted::SetState;
-pub(crate) use request::{delete, find};
+pub(crate) use request::{apply_new, delete, find};

@@ -40,7 +40,7 @@ impl Existing<'_> {
 
 /// Applies `value` as a new object. Should there be one of this name, it stays as it is and the
 /// request is refused as a conflict.
-pub(super) async fn apply_new(
+pub(crate) async fn apply_new(
     api: &Api<DynamicObject>,
     name: &str,
     value: &Value,

@@ -73,6 +73,17 @@ pub(super) trait Adapter: Clone + Send + Sync + 'static {
     /// A resource that is followed is as `object` says.
     fn know(&self, _object: &DynamicObject) {}
 
+    /// Shows what the status of a resource says.
+    fn show_conditions(metrics: &Metrics, gvk: &GroupVersionKind, object: &DynamicObject) {
+        metrics.resource_conditions(gvk, object);
+    }
+
+    /// All resources are known: a list of each scope was whole. It comes once.
+    fn listed(&self) {}
+
+    /// Not all are known, for this reason.
+    fn unlisted(&self, _why: &str) {}
+
     /// The resource with this UID is followed no longer.
     fn forget(&self, _uid: &str) {}
 
@@ -102,8 +113,8 @@ pub(super) trait Cache: fmt::Debug + Default + Send + 'static {
     fn note_failure(&mut self);
 
     /// Shows what has become of the resource.
-    fn show(&self, metrics: &Metrics, gvk: &GroupVersionKind, key: &Key);
+    fn show(&self, _metrics: &Metrics, _gvk: &GroupVersionKind, _key: &Key) {}
 
     /// Gives up what there is no room for.
-    fn fit(&mut self, budget: &Budget);
+    fn fit(&mut self, _budget: &Budget) {}
 }

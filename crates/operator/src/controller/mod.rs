@@ -5,6 +5,7 @@ mod cached;
 mod kind;
 mod missing_permissions;
 mod period;
+mod procedures;
 mod reconciles;
 mod releases;
 mod resources;
@@ -24,7 +25,10 @@ use kind::wait_for_kind;
 use kube::core::GroupVersionKind;
 use missing_permissions::warn_of_missing;
 use period::default_period;
+pub(crate) use procedures::kind_of_runs;
+use procedures::{control_procedures, procedures_of};
 use reconciles::Finished;
+use releases::Releases;
 use resources::KnownResource;
 use steersman_cluster::discovery::{Discovery, Resource};
 use steersman_model::{Digest, digest_of_json};
@@ -100,8 +104,24 @@ pub(crate) async fn control(context: Context, shared: Shared, claim: Claim) {
         limit: watch.max_concurrent_reconciles,
         expected,
     };
-    let reconciler = Reconciler::new(shared, Arc::new(settings), resource);
-    Controller::control(context, reconciler, subject).await;
+    let procedures = procedures_of(&watch, &settings.procedures, &shared.dependents, &context.metrics);
+    let coordination = procedures
+        .as_ref()
+        .map(|procedures| Arc::clone(procedures.coordination()));
+    let reconciler = Reconciler::new(shared, Arc::new(settings), resource.clone());
+    let reconciler = reconciler.with_coordination(coordination);
+    let releases = Releases {
+        reconciler: reconciler.clone(),
+        procedures: procedures.clone(),
+    };
+    let controlling = Controller::control(context.clone(), releases, subject);
+    match procedures {
+        None => controlling.await,
+        Some(procedures) => {
+            let runs = control_procedures(context, reconciler, resource, procedures, watch.gvk);
+            futures::join!(controlling, runs);
+        }
+    }
 }
 
 /// Waits until the kind is served, and says that it is watched. `None` when the process is to stop before.
@@ -238,6 +258,8 @@ struct Controller<A: Adapter> {
     expected: Option<ExpectedResources>,
     /// The scopes that are not listed yet.
     listing: BTreeSet<Option<String>>,
+    /// Those of which no list was whole yet.
+    unknown: BTreeSet<Option<String>>,
     queue: Queue<Key>,
     tasks: JoinSet<Finished<A::Cache>>,
 }
@@ -267,6 +289,7 @@ impl<A: Adapter> Controller<A> {
             known: BTreeMap::new(),
             expected: subject.expected,
             listing: BTreeSet::new(),
+            unknown: BTreeSet::new(),
             queue: Queue::default(),
             tasks: JoinSet::new(),
         };

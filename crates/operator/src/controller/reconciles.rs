@@ -187,6 +187,7 @@ impl<A: Adapter> Controller<A> {
             && object.metadata.uid == uid
             && !known.cached.is_newer_than(&object)
         {
+            A::show_conditions(&self.context.metrics, &self.followed.gvk, &object);
             known.cached = CachedResource::new(object, &self.followed, &self.context.budget);
         }
         if is_unselected && outcome.next == Next::Never {

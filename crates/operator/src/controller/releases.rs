@@ -1,5 +1,7 @@
 //! Resources for each of which a chart is released.
 
+use std::sync::Arc;
+
 use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use steersman_watches::Watch;
@@ -8,6 +10,7 @@ use super::Key;
 use super::adapter::{Adapter, Cache, Followed, Lent};
 use crate::budget::Budget;
 use crate::metrics::Metrics;
+use crate::procedures::Procedures;
 use crate::reconcile::{FINALIZER, LEGACY_FINALIZER, ReconcileOutcome, Reconciler, ReleaseCache};
 
 const PERIOD_ANNOTATION: &str = "helm.sdk.operatorframework.io/reconcile-period";
@@ -25,15 +28,29 @@ pub(super) fn followed(watch: &Watch) -> Followed {
     }
 }
 
-impl Adapter for Reconciler {
+/// Makes releases, and lets the procedures of the entry know of their resources.
+#[derive(Clone)]
+pub(super) struct Releases {
+    pub(super) reconciler: Reconciler,
+    /// `None` where the entry has none.
+    pub(super) procedures: Option<Arc<Procedures>>,
+}
+
+impl Adapter for Releases {
     type Cache = ReleaseCache;
 
     fn know(&self, object: &DynamicObject) {
-        self.know(object);
+        self.reconciler.know(object);
+        if let Some(procedures) = &self.procedures {
+            procedures.know(object);
+        }
     }
 
     fn forget(&self, uid: &str) {
-        self.forget(uid);
+        self.reconciler.forget(uid);
+        if let Some(procedures) = &self.procedures {
+            procedures.forget(uid);
+        }
     }
 
     async fn reconcile(
@@ -42,7 +59,7 @@ impl Adapter for Reconciler {
         lent: Lent,
         cache: &mut ReleaseCache,
     ) -> ReconcileOutcome {
-        self.reconcile(object, lent.share, cache).await
+        self.reconciler.reconcile(object, lent.share, cache).await
     }
 
     async fn release_unselected(
@@ -51,7 +68,8 @@ impl Adapter for Reconciler {
         lent: Lent,
         cache: &mut ReleaseCache,
     ) -> ReconcileOutcome {
-        self.release_unselected(object, lent.share, cache).await
+        let reconciler = &self.reconciler;
+        reconciler.release_unselected(object, lent.share, cache).await
     }
 }
 

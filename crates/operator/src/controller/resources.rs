@@ -64,6 +64,7 @@ impl<A: Adapter> Controller<A> {
     /// The events of all namespaces that are watched, each with the namespace of its watch.
     pub(super) fn events(&mut self) -> SelectAll<futures::stream::BoxStream<'static, ScopedEvent>> {
         self.listing = self.scopes().into_iter().map(|(scope, _)| scope).collect();
+        self.unknown.clone_from(&self.listing);
         let streams = self.scopes().into_iter().map(|(scope, api)| {
             let config = watcher::Config::default()
                 .labels_from(&self.followed.selector)
@@ -127,10 +128,16 @@ impl<A: Adapter> Controller<A> {
                 for key in gone {
                     self.withdraw(&key);
                 }
+                if self.unknown.remove(&scope.cloned()) && self.unknown.is_empty() {
+                    self.adapter.listed();
+                }
             }
             Err(error) => {
                 self.note_listed(scope);
                 let error = watch_error(&error);
+                if self.unknown.contains(&scope.cloned()) {
+                    self.adapter.unlisted(&error);
+                }
                 tracing::warn!(kind = %self.resource.api.kind, error, "watch failed, trying again");
             }
         }
@@ -180,6 +187,7 @@ impl<A: Adapter> Controller<A> {
         self.adapter.know(&object);
         let is_selected_again = std::mem::take(&mut known.is_unselected);
         let uid = object.metadata.uid.clone();
+        A::show_conditions(&self.context.metrics, &self.followed.gvk, &object);
         let cached = CachedResource::new(object, &self.followed, &self.context.budget);
         let matters = is_selected_again || cached.differs_from(&known.cached);
         if cached.is_deleting() && !known.cached.is_deleting() {
@@ -207,6 +215,7 @@ impl<A: Adapter> Controller<A> {
         self.context
             .metrics
             .resource_created(&self.followed.gvk, namespace, &key.name, created as f64);
+        A::show_conditions(&self.context.metrics, &self.followed.gvk, &object);
         self.adapter.know(&object);
         let known = KnownResource {
             route: self.route(&key, object.metadata.uid.clone()),

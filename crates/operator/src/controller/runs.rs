@@ -1,13 +1,9 @@
 //! Resources for each of which a role or playbook is run.
 
 use kube::api::DynamicObject;
-use kube::core::GroupVersionKind;
 use steersman_watches::AnsibleWatch;
 
-use super::Key;
 use super::adapter::{Adapter, Cache, Followed, Lent};
-use crate::budget::Budget;
-use crate::metrics::Metrics;
 use crate::reconcile::ReconcileOutcome;
 use crate::runs::{DEPENDENTS_FINALIZER, RECONCILE_PERIOD, RunCache, RunReconciler};
 
@@ -54,8 +50,4 @@ impl Cache for RunCache {
     fn note_failure(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
-
-    fn show(&self, _: &Metrics, _: &GroupVersionKind, _: &Key) {}
-
-    fn fit(&mut self, _: &Budget) {}
 }

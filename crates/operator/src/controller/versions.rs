@@ -19,6 +19,14 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
+    /// All resources of the kind are released under it.
+    pub(crate) fn alone(own: &GroupVersionKind) -> Self {
+        Self {
+            own: own.clone(),
+            all: Vec::new(),
+        }
+    }
+
     /// What the entry of a kind has to heed among all of `watches`, those with charts and those with roles.
     pub(crate) fn of(own: &GroupVersionKind, watches: &Watches) -> Self {
         let charts = watches.iter().map(|watch| (&watch.gvk, &watch.selector));

@@ -133,6 +133,7 @@ mod tests {
             end: End::Open,
             deleting: false,
             kept: false,
+            excerpt: None,
             version: Some(version),
         }
     }

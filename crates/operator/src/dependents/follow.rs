@@ -123,6 +123,9 @@ impl Dependents {
         let known = &mut state.known;
         let mut new = LiveObject {
             end: said.end,
+            excerpt: said
+                .excerpt
+                .map(|excerpt| excerpt.within(known.excerpts_beside(&owner, &id))),
             ..self.reduce(&id, metadata, said.health)
         };
         if !said.names_generation {
@@ -211,9 +214,9 @@ fn age_of_status(metadata: &ObjectMeta, new: &LiveObject, before: Option<&LiveOb
     }
 }
 
-/// Whether both are as well, and as far.
+/// Whether both are as well, and as far, and the same to expressions.
 fn says_the_same(old: &LiveObject, new: &LiveObject) -> bool {
-    (&old.health, old.end, old.age) == (&new.health, new.end, new.age)
+    (&old.health, old.end, old.age, &old.excerpt) == (&new.health, new.end, new.age, &new.excerpt)
 }
 
 /// Whether nothing but the health may differ.

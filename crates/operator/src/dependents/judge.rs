@@ -12,16 +12,10 @@ use kube::api::{ApiResource, DynamicObject};
 use kube::core::GroupVersionKind;
 use steersman_watches::HealthCheck;
 
+use super::excerpt::Excerpt;
+use super::watched_kind::WatchedKind;
 use super::{Dependents, End, Scope, State};
 use crate::status::{Health, checked, has_ended, has_health, health};
-
-/// The kind of custom resources that a watch is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct WatchedKind {
-    group: String,
-    version: String,
-    kind: String,
-}
 
 /// How the watches judge kinds in other ways than kstatus.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,24 +28,16 @@ pub(super) struct Said {
     pub(super) end: End,
     /// Whether it tells of which state of the object it is.
     pub(super) names_generation: bool,
+    /// What expressions of the owner's watch look at.
+    pub(super) excerpt: Option<Arc<Excerpt>>,
 }
 
 /// An object as it has arrived.
 pub(super) enum Arrived {
-    /// What is of interest of it: nobody has a check for its kind.
+    /// What is of interest of it: nobody has a check or an expression for its kind.
     Reduced(Box<ObjectMeta>, Said),
     /// All of it, until it is known whose it is.
     Whole(Arc<ApiResource>, Box<DynamicObject>),
-}
-
-impl WatchedKind {
-    pub(super) fn of(watch: &GroupVersionKind) -> Self {
-        Self {
-            group: watch.group.clone(),
-            version: watch.version.clone(),
-            kind: watch.kind.clone(),
-        }
-    }
 }
 
 impl HealthChecks {
@@ -89,14 +75,19 @@ impl Arrived {
 }
 
 impl Dependents {
-    /// Whether objects of a kind are judged by anybody, so that all of them is to be read.
+    /// Whether objects of a kind are judged or looked at by anybody, so that all of them is to be read.
     pub(super) fn judges(&self, scope: &Scope) -> bool {
-        has_health(&scope.group, &scope.kind) || self.checks.has(&scope.group, &scope.kind)
+        has_health(&scope.group, &scope.kind) || self.is_of_watch(&scope.group, &scope.kind)
+    }
+
+    /// Whether what is kept of objects of a kind depends on the watch of their owner.
+    pub(super) fn is_of_watch(&self, group: &str, kind: &str) -> bool {
+        self.checks.has(group, kind) || self.excerpts.has(group, kind)
     }
 
     /// What is kept of an object until it is looked at.
     pub(super) fn arrived(&self, scope: &Scope, api: &Arc<ApiResource>, object: DynamicObject) -> Arrived {
-        if self.checks.has(&scope.group, &scope.kind) {
+        if self.is_of_watch(&scope.group, &scope.kind) {
             return Arrived::Whole(Arc::clone(api), Box::new(object));
         }
         let said = by_kstatus(scope, &object);
@@ -120,6 +111,9 @@ impl Dependents {
             if let Some(check) = self.checks.get(watch.as_ref(), &scope.group, &scope.kind) {
                 said.health = Some(checked(check, api, object));
             }
+            if let Some(reads) = self.excerpts.get(watch.as_ref(), &scope.group, &scope.kind) {
+                said.excerpt = Some(Arc::new(self.room.excerpt(reads, api, object)));
+            }
             let state = self.lock();
             // The owner may have become known meanwhile, or be another watch's.
             if state.known.watch_of(owner) == watch.as_ref() {
@@ -137,6 +131,7 @@ fn by_kstatus(scope: &Scope, object: &DynamicObject) -> Said {
         end: end_of(scope, object, health.as_ref()),
         health,
         names_generation: object.data.pointer("/status/observedGeneration").is_some(),
+        excerpt: None,
     }
 }
 

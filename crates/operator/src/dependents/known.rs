@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use super::awaited::Awaited;
 use super::expired::{End, Expired};
-use super::judge::WatchedKind;
 use super::missed::Missed;
+use super::watched_kind::WatchedKind;
 use super::{LiveObject, Scope, StatusAge, Wake};
 
 /// So long what is live of an owner stays known when nobody asks for it any longer: a controller that is replaced comes
@@ -215,6 +215,15 @@ impl Known {
         Some(&self.owners.get(owner)?.objects.get(id)?.live)
     }
 
+    /// How many bytes are kept of the owner's other objects for expressions.
+    pub(super) fn excerpts_beside(&self, owner: &str, id: &ObjectId) -> usize {
+        let known = self.owners.get(owner);
+        let others = known.into_iter().flat_map(|known| &known.objects);
+        let others = others.filter(|(other, _)| *other != id);
+        let excerpts = others.filter_map(|(_, entry)| entry.live.excerpt.as_ref());
+        excerpts.map(|excerpt| excerpt.len()).sum()
+    }
+
     /// The same, with nothing of its health where that is of a state before our last apply.
     pub(super) fn judged(&self, owner: &str, id: &ObjectId) -> Option<LiveObject> {
         let entry = self.owners.get(owner)?.objects.get(id)?;
@@ -309,10 +318,13 @@ impl Known {
                 let health = before.and_then(|entry| entry.live.health.clone());
                 let age = before.map_or(StatusAge::Current, |entry| entry.live.age);
                 let end = before.map_or(End::Open, |entry| entry.live.end);
+                let same = before.filter(|entry| entry.live.uid == live.uid);
+                let excerpt = same.and_then(|entry| entry.live.excerpt.clone());
                 let live = LiveObject {
                     health,
                     age,
                     end,
+                    excerpt,
                     ..live
                 };
                 let goes = false;
@@ -407,6 +419,7 @@ impl Known {
             if !is_older(new.version, entry.judged) {
                 entry.live.health.clone_from(&new.health);
                 entry.live.end = new.end;
+                entry.live.excerpt.clone_from(&new.excerpt);
                 entry.judged = new.version;
             }
             return Before::Newer;
@@ -555,6 +568,7 @@ mod tests {
             end: End::Open,
             deleting: false,
             kept: false,
+            excerpt: None,
             version: Some(version),
         }
     }

@@ -1,6 +1,6 @@
 //! What is live of our releases, learnt from watches that select our label.
 //!
-//! Of each object only a UID, a version, a digest and a verdict are kept. Objects that do not
+//! Of each object only a UID, a version, a digest and a verdict are kept, and what expressions of the owner's watch look at (`excerpt`). Objects that do not
 //! carry our label are never sent by the server, and those on which a controller has copied it count as not there
 //! ([`owner_uid`]). Kinds without a readiness are watched by their
 //! metadata alone; the others are reduced as they arrive, by kstatus' rules or by the health checks of the owner's watch (`judge`).
@@ -10,22 +10,25 @@
 //! listed by its UID then ([`Dependents::find_unseen`]).
 
 mod awaited;
+mod excerpt;
 mod expired;
 mod find;
 mod follow;
 mod judge;
 mod known;
 mod missed;
+mod watched_kind;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use awaited::Until;
+use excerpt::Room;
+pub use excerpt::{Excerpt, Excerpts};
 pub use expired::End;
 pub use find::FindError;
 pub use judge::HealthChecks;
-use judge::WatchedKind;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use known::Known;
 use kube::Client;
@@ -40,6 +43,7 @@ use steersman_watches::drift::{Candidate, IgnoreRule};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use watched_kind::WatchedKind;
 
 use crate::status::Health;
 
@@ -66,6 +70,8 @@ pub struct LiveObject {
     pub deleting: bool,
     /// Whether it says itself that it is to outlive the release.
     pub kept: bool,
+    /// What expressions of the owner's watch look at; `None` where that is nothing.
+    pub excerpt: Option<Arc<Excerpt>>,
     version: Option<u64>,
 }
 
@@ -89,6 +95,7 @@ impl LiveObject {
             end: End::Expires,
             deleting: false,
             kept: false,
+            excerpt: None,
             version: None,
         }
     }
@@ -129,6 +136,8 @@ pub struct Interests {
     pub ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
     /// How some kinds of them are judged.
     pub checks: HealthChecks,
+    /// What expressions look at in them.
+    pub excerpts: Excerpts,
 }
 
 /// All watches on dependents, shared by all controllers.
@@ -136,6 +145,9 @@ pub struct Dependents {
     client: Client,
     ignore: BTreeMap<(String, String), Vec<IgnoreRule>>,
     checks: HealthChecks,
+    excerpts: Excerpts,
+    /// What is kept for these.
+    room: Room,
     selector: String,
     charts: BTreeSet<String>,
     /// Whether what any manager has in an object counts, and objects are of no chart.
@@ -237,6 +249,8 @@ impl Dependents {
             client,
             ignore: interests.ignore,
             checks: interests.checks,
+            excerpts: interests.excerpts,
+            room: Room::default(),
             selector,
             charts: interests.charts,
             heeds_all: false,
@@ -280,8 +294,8 @@ impl Dependents {
         let mut state = self.lock();
         let State { known, watches, .. } = &mut *state;
         let number = known.route(owner, by_all, wake, watches.keys(), Instant::now());
-        let is_checked = |scope: &&Scope| self.checks.has(&scope.group, &scope.kind);
-        known.note_watch(owner, watch, watches.keys().filter(is_checked));
+        let is_of_watch = |scope: &&Scope| self.is_of_watch(&scope.group, &scope.kind);
+        known.note_watch(owner, watch, watches.keys().filter(is_of_watch));
         Route {
             owner: owner.to_owned(),
             number,
@@ -319,6 +333,15 @@ impl Dependents {
             }
         }
         Some(live)
+    }
+
+    /// Whether it is a Job that has done its work and goes by itself, or is gone already.
+    pub fn expires(&self, owner: &str, id: &ObjectId) -> bool {
+        let state = self.lock();
+        match state.known.judged(owner, id) {
+            Some(live) => live.end == End::Expires,
+            None => state.known.has_expired(owner, id),
+        }
     }
 
     /// Whether an object is gone that is not missing: a Job with `ttlSecondsAfterFinished` that had done its work. One that was
@@ -380,6 +403,7 @@ impl Dependents {
             end: End::Open,
             deleting: false,
             kept: false,
+            excerpt: None,
             version: left.version,
         };
         let mut state = self.lock();
@@ -503,6 +527,7 @@ impl Dependents {
             end: End::Open,
             deleting: metadata.deletion_timestamp.is_some(),
             kept: is_kept(metadata),
+            excerpt: None,
             version: follow::version(metadata),
         }
     }
@@ -524,6 +549,7 @@ impl LiveObject {
             end,
             deleting,
             kept: false,
+            excerpt: None,
             version: Some(1),
         }
     }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
-use prometheus::{Gauge, HistogramOpts, HistogramVec, IntGaugeVec, Opts, Registry};
+use prometheus::{Gauge, HistogramVec, IntGaugeVec, Opts, Registry};
+
+use super::registering::Registering;
 
 /// The bounds of ansible-operator, which are the library's own, and longer ones: a run takes seconds to minutes.
 const RUN_SECONDS: [f64; 18] = [
@@ -22,19 +24,20 @@ pub(super) struct AnsibleFamilies {
 impl AnsibleFamilies {
     pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
         register_build_info(registry)?;
-        let options = Opts::new(
-            "ansible_operator_reconcile_result",
-            "Gauge of reconciles and their results.",
-        );
-        let results = IntGaugeVec::new(options, &["GVK", "result"])?;
-        registry.register(Box::new(results.clone()))?;
-        let options = HistogramOpts::new(
-            "ansible_operator_reconciles",
-            "How long in seconds a reconcile takes.",
-        );
-        let durations = HistogramVec::new(options.buckets(RUN_SECONDS.to_vec()), &["GVK"])?;
-        registry.register(Box::new(durations.clone()))?;
-        Ok(Self { results, durations })
+        let families = Registering(registry);
+        Ok(Self {
+            results: families.gauge(
+                "ansible_operator_reconcile_result",
+                "Gauge of reconciles and their results.",
+                &["GVK", "result"],
+            )?,
+            durations: families.histogram(
+                "ansible_operator_reconciles",
+                "How long in seconds a reconcile takes.",
+                &["GVK"],
+                &RUN_SECONDS,
+            )?,
+        })
     }
 
     /// Shows a kind with zeros before anything is run for it.

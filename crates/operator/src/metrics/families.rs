@@ -1,9 +1,11 @@
 //! Which families there are: names, labels and help, as of helm-operator and controller-runtime.
 
-use prometheus::{Gauge, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{Gauge, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
 use super::names::ControllerNames;
+use super::procedures::ProcedureFamilies;
 use super::process::ProcessMetrics;
+use super::registering::Registering;
 use super::resources::Resources;
 use super::work_queue::WorkQueues;
 
@@ -35,6 +37,7 @@ pub(super) struct Families {
     pub(super) resources: Resources,
     pub(super) drift_corrections: IntCounterVec,
     pub(super) stage_time: HistogramVec,
+    pub(super) procedures: ProcedureFamilies,
     pub(super) leader: IntGaugeVec,
     pub(super) process: ProcessMetrics,
 }
@@ -45,82 +48,66 @@ impl Families {
         registry: &Registry,
         controllers: ControllerNames,
     ) -> Result<Self, prometheus::Error> {
-        let counter = |name: &str, help: &str, labels: &[&str]| {
-            let family = IntCounterVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let gauge = |name: &str, help: &str, labels: &[&str]| {
-            let family = IntGaugeVec::new(Opts::new(name, help), labels)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let reconcile_time = HistogramVec::new(
-            HistogramOpts::new(
-                "controller_runtime_reconcile_time_seconds",
-                "Length of time per reconciliation per controller",
-            )
-            .buckets(RECONCILE_SECONDS.to_vec()),
-            &["controller"],
-        )?;
-        registry.register(Box::new(reconcile_time.clone()))?;
-        let stage_time = HistogramVec::new(
-            HistogramOpts::new(
-                "steersman_stage_duration_seconds",
-                "Length of time from the apply of a stage until it was ready or passed over",
-            )
-            .buckets(STAGE_SECONDS.to_vec()),
-            &["controller", "stage"],
-        )?;
-        registry.register(Box::new(stage_time.clone()))?;
+        let families = Registering(registry);
         register_build_info(registry)?;
         Ok(Self {
             controllers,
-            reconcile_total: counter(
+            reconcile_total: families.counter(
                 "controller_runtime_reconcile_total",
                 "Total number of reconciliations per controller",
                 &["controller", "result"],
             )?,
-            reconcile_errors: counter(
+            reconcile_errors: families.counter(
                 "controller_runtime_reconcile_errors_total",
                 "Total number of reconciliation errors per controller",
                 &["controller"],
             )?,
-            reconcile_panics: counter(
+            reconcile_panics: families.counter(
                 "controller_runtime_reconcile_panics_total",
                 "Total number of reconciliation panics per controller",
                 &["controller"],
             )?,
-            terminal_errors: counter(
+            terminal_errors: families.counter(
                 "controller_runtime_terminal_reconcile_errors_total",
                 "Total number of terminal reconciliation errors per controller",
                 &["controller"],
             )?,
-            reconcile_time,
-            stage_time,
+            reconcile_time: families.histogram(
+                "controller_runtime_reconcile_time_seconds",
+                "Length of time per reconciliation per controller",
+                &["controller"],
+                &RECONCILE_SECONDS,
+            )?,
+            stage_time: families.histogram(
+                "steersman_stage_duration_seconds",
+                "Length of time from the apply of a stage until it was ready or passed over",
+                &["controller", "stage"],
+                &STAGE_SECONDS,
+            )?,
             work_queues: WorkQueues::register(registry)?,
-            requests: counter(
+            requests: families.counter(
                 "rest_client_requests_total",
                 "Number of HTTP requests, partitioned by status code, method, and host.",
                 &["code", "host", "method"],
             )?,
-            active_workers: gauge(
+            active_workers: families.gauge(
                 "controller_runtime_active_workers",
                 "Number of currently used workers per controller",
                 &["controller"],
             )?,
-            max_concurrent: gauge(
+            max_concurrent: families.gauge(
                 "controller_runtime_max_concurrent_reconciles",
                 "Maximum number of concurrent reconciles per controller",
                 &["controller"],
             )?,
             resources: Resources::register(registry)?,
-            drift_corrections: counter(
+            drift_corrections: families.counter(
                 "steersman_drift_corrections_total",
                 "Total number of objects set right after somebody changed or deleted them",
                 &["controller"],
             )?,
-            leader: gauge(
+            procedures: ProcedureFamilies::register(registry)?,
+            leader: families.gauge(
                 "leader_election_master_status",
                 "Whether this process holds the lease (1) or waits for it (0)",
                 &["name"],

@@ -1,9 +1,12 @@
 //! The numbers that `/metrics` shows, under the names of helm-operator, ansible-operator and controller-runtime.
 
 mod ansible;
+mod conditions;
 mod families;
 mod names;
+mod procedures;
 mod process;
+mod registering;
 mod resources;
 mod roles;
 mod work_queue;
@@ -13,6 +16,7 @@ use std::time::Duration;
 
 use ansible::AnsibleFamilies;
 use families::Families;
+use kube::api::DynamicObject;
 use kube::core::GroupVersionKind;
 use names::ControllerNames;
 use prometheus::{Encoder, IntCounterVec, Registry, TextEncoder};
@@ -225,6 +229,18 @@ impl Metrics {
         resources.note(gvk, namespace, name, |numbers| numbers.created = Some(created));
     }
 
+    /// Notes what the status of a custom resource says of its conditions.
+    pub fn resource_conditions(&self, gvk: &GroupVersionKind, object: &DynamicObject) {
+        let metadata = &object.metadata;
+        let Some(name) = &metadata.name else {
+            return;
+        };
+        let namespace = metadata.namespace.as_deref().unwrap_or_default();
+        let conditions = conditions::conditions_of(object);
+        let resources = &self.families.resources;
+        resources.note(gvk, namespace, name, |numbers| numbers.conditions = conditions);
+    }
+
     /// Forgets a custom resource that is gone.
     pub fn resource_deleted(&self, gvk: &GroupVersionKind, namespace: &str, name: &str) {
         self.families.resources.forget(gvk, namespace, name);
@@ -269,6 +285,38 @@ impl Metrics {
     pub fn release_waits(&self, gvk: &GroupVersionKind, namespace: &str, name: &str, since: Option<f64>) {
         let resources = &self.families.resources;
         resources.note(gvk, namespace, name, |numbers| numbers.waits_since = since);
+    }
+
+    /// Counts a run of a procedure that has come to this end, after so long.
+    pub fn procedure_ended(&self, gvk: &GroupVersionKind, procedure: &str, result: &str, took: Duration) {
+        let (families, controller) = (&self.families.procedures, self.controller(gvk));
+        let labels = [controller.as_str(), procedure];
+        let counted = [controller.as_str(), procedure, result];
+        families.runs.with_label_values(&counted).inc();
+        families
+            .time
+            .with_label_values(&labels)
+            .observe(took.as_secs_f64());
+    }
+
+    /// Notes when a procedure has succeeded last for a resource, by its namespace, its name and the procedure: in seconds since
+    /// 1970.
+    pub fn procedure_succeeded(&self, gvk: &GroupVersionKind, of: (&str, &str, &str), at: i64) {
+        let family = &self.families.procedures.last_success;
+        let (namespace, name, procedure) = of;
+        let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
+        let [group, version, kind] = labels;
+        let labels = [group, kind, name, namespace, procedure, version];
+        family.with_label_values(&labels).set(at);
+    }
+
+    /// Forgets that of a resource that is gone.
+    pub fn forget_procedure(&self, gvk: &GroupVersionKind, (namespace, name): (&str, &str), procedure: &str) {
+        let family = &self.families.procedures.last_success;
+        let labels = [&gvk.group, &gvk.version, &gvk.kind].map(String::as_str);
+        let [group, version, kind] = labels;
+        // It need not have succeeded.
+        let _ = family.remove_label_values(&[group, kind, name, namespace, procedure, version]);
     }
 
     /// Notes whether this replica holds the lease.
@@ -379,6 +427,33 @@ mod tests {
         .assert_eq(&lines(&metrics, "steersman_"));
         metrics.release_waits(&gvk, "default", "memcached-sample", None);
         assert_eq!(lines(&metrics, "steersman_release_waiting"), "");
+    }
+
+    #[test]
+    fn conditions_are_told_with_their_reasons_and_nothing_that_is_no_condition_of_ours() {
+        let gvk = memcached("v1");
+        let metrics = Metrics::new([(&gvk, 1)]).unwrap();
+        let say = |conditions: serde_json::Value| {
+            let object = serde_json::json!({"apiVersion": "cache.example.com/v1", "kind": "Memcached",
+                "metadata": {"name": "a", "namespace": "default"}, "status": {"conditions": conditions}});
+            metrics.resource_conditions(&gvk, &serde_json::from_value(object).unwrap());
+            lines(&metrics, "steersman_resource_condition")
+        };
+        let told = say(serde_json::json!([
+            {"type": "Stalled", "status": "True", "reason": "RenderFailed"},
+            {"type": "Ready", "status": "False", "reason": "RenderFailed"},
+            {"type": "Ready", "status": "True", "reason": "Twice"},
+            {"type": "Irreconcilable", "status": "False", "reason": "\"} 1"},
+            {"type": "TestSuccess", "status": "Unknown", "reason": "TestsRun"},
+            {"type": "Others", "status": "True"}, 7,
+        ]));
+        expect![[r#"
+            steersman_resource_condition{condition="Irreconcilable",group="cache.example.com",kind="Memcached",name="a",namespace="default",reason="",version="v1"} 0
+            steersman_resource_condition{condition="Ready",group="cache.example.com",kind="Memcached",name="a",namespace="default",reason="RenderFailed",version="v1"} 0
+            steersman_resource_condition{condition="Stalled",group="cache.example.com",kind="Memcached",name="a",namespace="default",reason="RenderFailed",version="v1"} 1
+        "#]]
+        .assert_eq(&told);
+        assert_eq!(say(serde_json::json!("none")), "");
     }
 
     #[test]

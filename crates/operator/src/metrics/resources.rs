@@ -1,6 +1,6 @@
 //! The numbers of each custom resource and its release.
 //!
-//! The library keeps name, help and all labels with every value; here there are four values for each resource, which
+//! The library keeps name, help and all labels with every value; here there are a few values for each resource, which
 //! are all that is kept, and become families when somebody asks.
 
 use std::collections::BTreeMap;
@@ -10,6 +10,8 @@ use kube::core::GroupVersionKind;
 use prometheus::core::{Collector, Desc, Describer as _};
 use prometheus::proto::{Gauge, LabelPair, Metric, MetricFamily, MetricType};
 use prometheus::{Opts, Registry};
+
+use super::conditions::{self, Condition, FAMILY};
 
 const LABELS: [&str; 5] = ["group", "kind", "name", "namespace", "version"];
 
@@ -40,7 +42,7 @@ const FAMILIES: [(&str, &str, Value); 4] = [
 type Value = fn(&Numbers) -> Option<f64>;
 
 /// What is known of one custom resource.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Numbers {
     /// When it was created, in seconds since 1970.
     pub(super) created: Option<f64>,
@@ -48,6 +50,7 @@ pub(super) struct Numbers {
     pub(super) release: Option<(u32, u32)>,
     /// Since when its newest revision waits at a gate, in seconds since 1970.
     pub(super) waits_since: Option<f64>,
+    pub(super) conditions: Box<[Condition]>,
 }
 
 /// The custom resources of all kinds.
@@ -66,7 +69,10 @@ impl Resources {
         let describe = |(name, help, _): &(&str, &str, Value)| {
             Opts::new(*name, *help).variable_labels(labels.clone()).describe()
         };
-        let descriptions = FAMILIES.iter().map(describe).collect::<Result<Arc<[_]>, _>>()?;
+        let conditions =
+            Opts::new(FAMILY.0, FAMILY.1).variable_labels(conditions::LABELS.map(str::to_owned).to_vec());
+        let all = FAMILIES.iter().map(describe).chain([conditions.describe()]);
+        let descriptions = all.collect::<Result<Arc<[_]>, _>>()?;
         let resources = Self {
             descriptions,
             kinds: Arc::default(),
@@ -107,17 +113,27 @@ impl Collector for Resources {
 
     fn collect(&self) -> Vec<MetricFamily> {
         let kinds = self.lock();
+        let resources = || {
+            kinds.iter().flat_map(|([group, kind, version], resources)| {
+                resources.iter().map(move |((namespace, name), numbers)| {
+                    let labels = [group, kind, name, namespace, version].map(|label| &**label);
+                    (labels, numbers)
+                })
+            })
+        };
         let families = FAMILIES.iter().map(|(name, help, value)| {
-            let resources = kinds.iter().flat_map(|(kind, resources)| {
-                resources.iter().map(move |(key, numbers)| (kind, key, numbers))
-            });
-            let metrics = resources.filter_map(|([group, kind, version], (namespace, name), numbers)| {
-                let labels = [group, kind, name, namespace, version].map(|label| &**label);
-                Some(metric(labels, value(numbers)?))
+            let metrics = resources().filter_map(|(labels, numbers)| {
+                let labels: Vec<_> = LABELS.into_iter().zip(labels).collect();
+                Some(metric(&labels, value(numbers)?))
             });
             family(name, help, metrics.collect())
         });
+        let conditions = resources().flat_map(|(labels, numbers)| {
+            let conditions = numbers.conditions.iter();
+            conditions.map(move |condition| condition.metric(labels))
+        });
         families
+            .chain([family(FAMILY.0, FAMILY.1, conditions.collect())])
             .filter(|family| !family.get_metric().is_empty())
             .collect()
     }
@@ -127,11 +143,11 @@ fn kind(gvk: &GroupVersionKind) -> [Box<str>; 3] {
     [&gvk.group, &gvk.kind, &gvk.version].map(|word| word.as_str().into())
 }
 
-fn metric(values: [&str; 5], value: f64) -> Metric {
-    let labels = LABELS.iter().zip(values).map(|(name, value)| {
+pub(super) fn metric(labels: &[(&str, &str)], value: f64) -> Metric {
+    let labels = labels.iter().map(|(name, value)| {
         let mut label = LabelPair::default();
         label.set_name((*name).to_owned());
-        label.set_value(value.to_owned());
+        label.set_value((*value).to_owned());
         label
     });
     let mut metric = Metric::from_label(labels.collect());

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets,
-};
+use prometheus::{GaugeVec, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, exponential_buckets};
+
+use super::registering::Registering;
 
 /// controller-runtime names the queue and its controller alike.
 const LABELS: [&str; 2] = ["controller", "name"];
@@ -34,29 +34,13 @@ struct Running {
 
 impl WorkQueues {
     pub(super) fn register(registry: &Registry) -> Result<Self, prometheus::Error> {
-        let gauge = |name: &str, help: &str| {
-            let family = GaugeVec::new(Opts::new(name, help), &LABELS)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let counter = |name: &str, help: &str| {
-            let family = IntCounterVec::new(Opts::new(name, help), &LABELS)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let histogram = |name: &str, help: &str| {
-            let options = HistogramOpts::new(name, help).buckets(exponential_buckets(10e-9, 10.0, 12)?);
-            let family = HistogramVec::new(options, &LABELS)?;
-            registry.register(Box::new(family.clone()))?;
-            Ok::<_, prometheus::Error>(family)
-        };
-        let depth = IntGaugeVec::new(
-            Opts::new("workqueue_depth", "Current depth of workqueue"),
-            &LABELS,
-        )?;
-        registry.register(Box::new(depth.clone()))?;
+        let families = Registering(registry);
+        let buckets = exponential_buckets(10e-9, 10.0, 12)?;
+        let gauge = |name: &str, help: &str| families.add(GaugeVec::new(Opts::new(name, help), &LABELS)?);
+        let counter = |name: &str, help: &str| families.counter(name, help, &LABELS);
+        let histogram = |name: &str, help: &str| families.histogram(name, help, &LABELS, &buckets);
         Ok(Self {
-            depth,
+            depth: families.gauge("workqueue_depth", "Current depth of workqueue", &LABELS)?,
             adds: counter(
                 "workqueue_adds_total",
                 "Total number of adds handled by workqueue",

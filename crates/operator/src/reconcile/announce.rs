@@ -13,7 +13,7 @@ use steersman_watches::controls::Controls;
 use super::error::ReconcileError;
 use super::release_cache::ReleaseCache;
 use super::session::{Freshness, Session, Written, changed_by_others};
-use crate::status::{ReleaseReport, StatusError, next_status, write_status};
+use crate::status::{Projection, ReleaseReport, StatusError, next_status, write_status};
 
 /// The status field that says which `reconcile-at` annotation was acted on; the name is Flux'.
 const HANDLED_FIELD: &str = "lastHandledReconcileAt";
@@ -75,7 +75,7 @@ impl Session {
     /// Says in the status what is being done, which what follows goes on from.
     pub(super) async fn say(&self, report: &ReleaseReport, now: Timestamp) -> Result<(), ReconcileError> {
         self.progress.note_said(report.clone());
-        match self.report(report, now).await {
+        match self.report(report, None, now).await {
             Ok(Some(object)) => {
                 self.progress.note_written(object);
                 Ok(())
@@ -95,6 +95,7 @@ impl Session {
     pub(super) async fn report(
         &self,
         report: &ReleaseReport,
+        projection: Option<&Projection>,
         now: Timestamp,
     ) -> Result<Option<DynamicObject>, StatusError> {
         let written = self.progress.written();
@@ -103,6 +104,9 @@ impl Session {
         let going = self.going(report);
         let report = going.as_ref().unwrap_or(report);
         let mut next = next_status(&current, report, self.generation, now);
+        if let Some(projection) = projection {
+            projection.put_into(&mut next, now);
+        }
         if let (Some(handled), Some(next)) = (&self.controls.reconcile_at, next.as_object_mut()) {
             next.insert(HANDLED_FIELD.to_owned(), handled.as_str().into());
         }

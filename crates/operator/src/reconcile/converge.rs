@@ -11,8 +11,8 @@ use steersman_watches::controls::DeletionPolicy;
 use tokio::time::Instant;
 
 use super::action::{
-    CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, OrphanObjects, Recover, RollBack, RunTests,
-    TakeOver, Uninstall, Upgrade,
+    CorrectDrift, Deploy, GiveUp, Install, LeavingRelease, NoteCompleted, OrphanObjects, Recover, RollBack,
+    RunTests, TakeOver, Uninstall, Upgrade,
 };
 use super::dependencies::{Dependencies, own_id, told_needed};
 use super::deployed::DeployedReport;
@@ -53,7 +53,7 @@ pub(super) struct Converged {
 
 /// What a reconcile reports, and when to look again; `None` where the resource is gone, so that there is nothing to report
 /// to.
-type End = Option<(ReleaseReport, Next)>;
+pub(super) type End = Option<(ReleaseReport, Next)>;
 
 /// Whether the resource is still there. The session is about it as it is now.
 async fn is_still_there(
@@ -324,6 +324,9 @@ impl Reconciler {
                 };
                 step("give_up").of(give_up.run(session, prepared, cache)).await?;
             }
+            (Action::NoteCompleted(jobs), _) => {
+                NoteCompleted.run(session, cache, &jobs).await?;
+            }
             (Action::Test, _) => {
                 let tests = self.tests();
                 step("test").of(tests.run(session, cache)).await?;
@@ -491,6 +494,7 @@ impl Reconciler {
             sources: self.sources(),
             executor: &self.executor,
             lookups: self.lookups(),
+            coordination: self.coordination.as_deref(),
         }
     }
 

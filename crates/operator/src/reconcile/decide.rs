@@ -16,7 +16,7 @@ use super::unfinished::HookState;
 /// ended is brought to its end, whatever the resource says by then. A test that was started holds up everything but a deletion
 /// until what has come of it is written down, and none is started while there is anything else to do but to say that something
 /// has drifted. While inputs can't be rendered, or
-/// wait for what they depend on, drift of the deployed revision is still corrected. A revision that has begun waits for nothing
+/// wait for what they depend on, drift of the deployed revision is still corrected, and that a Job of it has done its work is noted. A revision that has begun waits for nothing
 /// but its own stages, and a stage that is waited for holds up nothing but what comes after it. Nothing is written before the
 /// finalizer, and another revision goes before the correction of drift.
 pub fn release_state(observed: Observed) -> ReleaseState {
@@ -32,6 +32,7 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         lookups_changed,
         refused,
         drifted,
+        completed,
         drift_mode,
         others,
     } = observed;
@@ -56,44 +57,60 @@ pub fn release_state(observed: Observed) -> ReleaseState {
         (false, _) => {}
     }
     let refused = refused == Some(inputs);
-    if refused && drifted.is_empty() {
+    let kept = kept(drifted, completed);
+    if refused && kept.is_none() {
         return ReleaseState::Refused;
     }
     let difference = last.as_ref().and_then(|last| difference(last, inputs));
     let cause = difference.or(lookups_changed.then_some(Cause::Lookups));
     let waits = others == Others::NotReady && (last.is_none() || cause.is_some());
-    if waits && drifted.is_empty() {
+    if waits && kept.is_none() {
         return ReleaseState::DependencyNotReady;
     }
     if !has_finalizer {
         return ReleaseState::MissingFinalizer;
     }
-    if refused || waits {
-        return ReleaseState::Drifted(drifted);
+    match (kept, last, cause) {
+        (Some(kept), ..) if refused || waits => kept,
+        (_, None, _) => ReleaseState::Absent,
+        (_, _, Some(cause)) => ReleaseState::OutOfSync(cause),
+        (kept, Some(last), None) if last.status != ReleaseStatus::Deployed => at_gate(&last, gate, kept),
+        (Some(kept), ..) => kept,
+        (None, ..) => in_sync(tests, tolerated),
     }
-    let Some(last) = last else {
-        return ReleaseState::Absent;
-    };
-    match cause {
-        Some(cause) => ReleaseState::OutOfSync(cause),
-        None if last.status != ReleaseStatus::Deployed => at_gate(&last, gate, drifted),
-        None if !drifted.is_empty() => ReleaseState::Drifted(drifted),
-        None if tests == TestState::Due => ReleaseState::Untested,
-        None if !tolerated.is_empty() => ReleaseState::Tolerated(tolerated),
-        None => ReleaseState::InSync,
+}
+
+/// What was deployed before is healed, and what has come to its end is noted. `None` where there is neither.
+fn kept(drifted: Vec<ObjectId>, completed: Vec<ObjectId>) -> Option<ReleaseState> {
+    if !drifted.is_empty() {
+        Some(ReleaseState::Drifted(drifted))
+    } else if !completed.is_empty() {
+        Some(ReleaseState::Completed(completed))
+    } else {
+        None
+    }
+}
+
+/// Nothing is left to be done but tests.
+fn in_sync(tests: TestState, tolerated: Vec<ObjectId>) -> ReleaseState {
+    if tests == TestState::Due {
+        ReleaseState::Untested
+    } else if tolerated.is_empty() {
+        ReleaseState::InSync
+    } else {
+        ReleaseState::Tolerated(tolerated)
     }
 }
 
 /// A revision that is not deployed and still wanted is brought to its end, unless it waits for a stage. What was undone waits
 /// for nothing.
-fn at_gate(last: &LastRevision, gate: GateState, drifted: Vec<ObjectId>) -> ReleaseState {
+fn at_gate(last: &LastRevision, gate: GateState, kept: Option<ReleaseState>) -> ReleaseState {
     match gate {
         GateState::None | GateState::Open => ReleaseState::Interrupted,
         _ if last.is_being_undone => ReleaseState::Interrupted,
         GateState::Failed if last.status != ReleaseStatus::Failed => ReleaseState::Late,
-        _ if !drifted.is_empty() => ReleaseState::Drifted(drifted),
-        GateState::Failed => ReleaseState::Unready,
-        GateState::Shut | GateState::Unapproved => ReleaseState::AtGate,
+        GateState::Failed => kept.unwrap_or(ReleaseState::Unready),
+        GateState::Shut | GateState::Unapproved => kept.unwrap_or(ReleaseState::AtGate),
     }
 }
 
@@ -103,6 +120,7 @@ pub(super) fn begins_revision(observed: &Observed) -> bool {
         has_finalizer: true,
         others: Others::NotReady,
         drifted: Vec::new(),
+        completed: Vec::new(),
         ..observed.clone()
     };
     release_state(observed) == ReleaseState::DependencyNotReady
@@ -129,6 +147,7 @@ pub fn next_action(state: ReleaseState) -> Option<Action> {
         ReleaseState::OutOfSync(cause) => Some(Action::Upgrade(cause)),
         ReleaseState::Drifted(objects) => Some(Action::CorrectDrift(objects)),
         ReleaseState::Tolerated(objects) => Some(Action::WarnOfDrift(objects)),
+        ReleaseState::Completed(jobs) => Some(Action::NoteCompleted(jobs)),
         ReleaseState::Untested => Some(Action::Test),
     }
 }
@@ -191,6 +210,14 @@ mod tests {
         }
     }
 
+    fn job() -> ObjectId {
+        ObjectId {
+            group: "batch".to_owned(),
+            kind: "Job".to_owned(),
+            ..service()
+        }
+    }
+
     /// A settled release: it has the finalizer, and is deployed from the present inputs.
     fn settled() -> Observed {
         let last = LastRevision {
@@ -212,6 +239,7 @@ mod tests {
             lookups_changed: false,
             refused: None,
             drifted: vec![],
+            completed: vec![],
             drift_mode: DriftMode::Enabled,
             others: Others::Free,
         }
@@ -485,6 +513,16 @@ mod tests {
                 let action = Some(Action::CorrectDrift(vec![service()]));
                 check(drifted, ReleaseState::Drifted(vec![service()]), action);
             }
+            let completed = Observed {
+                completed: vec![job()],
+                ..at(gate, status)
+            };
+            if matches!(state, ReleaseState::AtGate | ReleaseState::Unready) {
+                let action = Some(Action::NoteCompleted(vec![job()]));
+                check(completed, ReleaseState::Completed(vec![job()]), action);
+            } else {
+                assert_eq!(release_state(completed), state);
+            }
             // Another spec is another revision, from its first stage on.
             let changed = Observed {
                 inputs: inputs("chart", "other", "identity"),
@@ -633,6 +671,44 @@ mod tests {
             ReleaseState::OutOfSync(Cause::Values),
             Some(Action::Upgrade(Cause::Values)),
         );
+    }
+
+    #[test]
+    fn that_a_job_has_done_its_work_is_noted_whatever_holds_up_another_revision() {
+        let completed = Observed {
+            completed: vec![job()],
+            ..settled()
+        };
+        let changed = Observed {
+            inputs: inputs("chart", "new", "identity"),
+            ..completed.clone()
+        };
+        for observed in [
+            completed.clone(),
+            Observed {
+                tests: TestState::Due,
+                ..completed.clone()
+            },
+            Observed {
+                refused: Some(now()),
+                ..completed.clone()
+            },
+            Observed {
+                others: Others::NotReady,
+                ..changed.clone()
+            },
+        ] {
+            let action = Some(Action::NoteCompleted(vec![job()]));
+            check(observed, ReleaseState::Completed(vec![job()]), action);
+        }
+        let drifted = Observed {
+            drifted: vec![service()],
+            ..completed
+        };
+        let healing = Some(Action::CorrectDrift(vec![service()]));
+        check(drifted, ReleaseState::Drifted(vec![service()]), healing);
+        let out_of_sync = ReleaseState::OutOfSync(Cause::Values);
+        check(changed, out_of_sync, Some(Action::Upgrade(Cause::Values)));
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct Waiting {
     what: Awaited,
     /// What to compare with at the next look; none where a look has to ask in any case.
     found: Option<Found>,
+    /// What steps have put over the values, where it waits for a run.
+    overlay: Option<Value>,
 }
 
 /// What dependencies were found to be: the same is found again until one of them, or the resource, changes.
@@ -81,6 +83,10 @@ enum Awaited {
     Values,
     /// Another content of these, or another resource.
     OtherValues,
+    /// A run of a procedure.
+    Procedure,
+    /// Another one, as this has failed.
+    OtherRun,
 }
 
 /// A dependency that is not ready.
@@ -109,27 +115,51 @@ impl Waiting {
                 Awaited::Values
             },
             found: None,
+            overlay: None,
         }
+    }
+
+    /// A run of a procedure is under way, or has failed.
+    pub(super) fn for_run(message: String, has_failed: bool) -> Self {
+        Self {
+            overlay: None,
+            message,
+            pause: None,
+            what: if has_failed {
+                Awaited::OtherRun
+            } else {
+                Awaited::Procedure
+            },
+            found: None,
+        }
+    }
+
+    /// The same, with what steps have put over the values.
+    pub(super) fn with_overlay(self, overlay: Option<Value>) -> Self {
+        Self { overlay, ..self }
     }
 
     /// What the status says.
     pub(super) fn report(&self) -> ReleaseReport {
-        let prospect = match self.what {
-            Awaited::Dependencies => {
-                return ReleaseReport::DependencyNotReady(Dependent {
-                    message: self.message.clone(),
-                    stages: None,
-                });
-            }
-            Awaited::OtherValues => Prospect::Stalled,
+        let dependent = || Dependent {
+            message: self.message.clone(),
+            stages: None,
+            overlay: self.overlay.clone(),
+        };
+        let (stage, prospect) = match self.what {
+            Awaited::Dependencies => return ReleaseReport::DependencyNotReady(dependent()),
+            Awaited::Procedure => return ReleaseReport::AwaitsProcedure(dependent()),
+            Awaited::OtherRun => (FailureStage::Procedure, Prospect::Stalled),
+            Awaited::OtherValues => (FailureStage::Values, Prospect::Stalled),
             // It is no try that fails now and then.
-            Awaited::Values => Prospect::Retry {
-                failures: u32::MAX,
-                pause: self.pause.unwrap_or_default(),
-            },
+            Awaited::Values => {
+                let pause = self.pause.unwrap_or_default();
+                let failures = u32::MAX;
+                (FailureStage::Values, Prospect::Retry { failures, pause })
+            }
         };
         ReleaseReport::Failed(Failure {
-            stage: FailureStage::Values,
+            stage,
             message: self.message.clone(),
             prospect,
             stages: None,
@@ -218,6 +248,7 @@ impl Dependencies<'_> {
             pause,
             what: Awaited::Dependencies,
             found,
+            overlay: None,
         }))
     }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 use steersman_model::{ObjectId, objects_of_manifest};
 
 use super::ReconcileSettings;
+use super::agreed::shown_overlay;
 use super::error::ReconcileError;
 use super::gate_report::stages_of_deployed;
 use super::release_cache::ReleaseCache;
@@ -77,6 +78,7 @@ impl DeployedReport<'_> {
                 .and_then(|known| known.tests.record.as_ref())
                 .map(tests_report),
             handled_test: known.and_then(|known| known.tests.handled.clone()),
+            overlay: known.and_then(|known| shown_overlay(session, known)),
             manifest: self.manifest(session, cache).await?,
         })))
     }

@@ -177,6 +177,17 @@ pub enum ReconcileError {
         /// With what holds each.
         objects: String,
     },
+    /// The chart does not make a Job of a file that a step of a procedure names.
+    #[error("failed to make the Job of {file}: {reason}")]
+    StepJob {
+        /// As watches.yaml has it.
+        file: String,
+        /// Why, without secrets.
+        reason: String,
+    },
+    /// The server serves no Jobs, or not yet.
+    #[error("failed to find the kind Job")]
+    NoJobs,
     /// The drifted objects can't be applied.
     #[error("failed to correct drift")]
     Drift(#[source] ApplyError),
@@ -260,6 +271,8 @@ impl ReconcileError {
             | Self::Prune(_)
             | Self::Undone { .. }
             | Self::StillThere { .. }
+            | Self::StepJob { .. }
+            | Self::NoJobs
             | Self::NotUndone { .. } => of_release,
         }
     }
@@ -341,7 +354,7 @@ impl ReconcileError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Hook(error) => error.is_unanswered(),
-            Self::StillThere { .. } => true,
+            Self::StillThere { .. } | Self::NoJobs => true,
             _ => self.request().is_some_and(RequestError::is_transient),
         }
     }

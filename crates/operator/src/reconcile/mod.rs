@@ -10,7 +10,9 @@
 //! release's Secrets and from what is live, without writing anything.
 
 mod action;
+mod agreed;
 mod announce;
+mod awaited_runs;
 mod comparable;
 mod converge;
 mod decide;
@@ -21,6 +23,7 @@ mod dry_run;
 mod error;
 mod event_recorder;
 mod executor;
+mod fields;
 mod finalizer;
 mod gate;
 mod gate_report;
@@ -41,6 +44,7 @@ mod settings;
 mod sources;
 mod staged;
 mod state;
+mod step_job;
 mod tests_due;
 mod unfinished;
 mod unsigned_objects;
@@ -58,6 +62,7 @@ use executor::Executor;
 pub(crate) use finalizer::patch_finalizers;
 pub use gate::GateState;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
 use kube::api::DynamicObject;
 pub use plan::Decision;
 pub use release_cache::ReleaseCache;
@@ -69,11 +74,14 @@ pub use settings::{ReconcileSettings, Shared};
 pub use state::{Action, Cause, LastRevision, Observed, Others, ReleaseState};
 use steersman_cluster::discovery::Resource;
 use steersman_model::{ObjectId, chain};
+pub use step_job::StepJobError;
+pub(crate) use step_job::{StepPlace, StepTemplate};
 pub use tests_due::TestState;
 pub use unfinished::HookState;
 
 use crate::budget::Share;
-use crate::status::StatusError;
+use crate::coordination::Coordination;
+use crate::status::{ReleaseReport, StatusError};
 use crate::telemetry::{masked, step};
 
 /// The finalizer on every custom resource with a release; helm-operator's.
@@ -108,6 +116,8 @@ pub struct Reconciler {
     renderer: Renderer,
     recorder: EventRecorder,
     executor: Executor,
+    /// With the runs of the entry's procedures.
+    coordination: Option<Arc<Coordination>>,
 }
 
 impl std::fmt::Debug for Reconciler {
@@ -198,7 +208,14 @@ impl Reconciler {
             shared,
             settings,
             resource,
+            coordination: None,
         }
+    }
+
+    /// The same, which heeds what is agreed on with runs of procedures.
+    #[must_use]
+    pub(crate) fn with_coordination(self, coordination: Option<Arc<Coordination>>) -> Self {
+        Self { coordination, ..self }
     }
 
     /// A resource is as `object` says: what it depends on is known from now on.
@@ -223,10 +240,15 @@ impl Reconciler {
         self.shared.references.forget(uid);
     }
 
+    /// With the rights of the account of a session's release, where it has one.
+    fn account_client(&self, session: &Session) -> Option<Client> {
+        Some(self.settings.account(&session.owner)?.client(&self.shared.client))
+    }
+
     /// The same as the account of a session's release, where it has one. What is the operator's own work stays its own:
     /// the resource's status and finalizer, revisions, events, watches.
     fn acting_for(&self, session: &Session) -> Option<Box<Self>> {
-        let client = self.settings.account(&session.owner)?.client(&self.shared.client);
+        let client = self.account_client(session)?;
         let mut acting = self.clone();
         acting.executor.applier = self.shared.applier.with_client(client.clone());
         acting.renderer.client = client;
@@ -258,6 +280,15 @@ impl Reconciler {
 
     async fn reconcile_in(&self, session: Session, cache: &mut ReleaseCache) -> ReconcileOutcome {
         cache.reset_if_requested(session.controls.reconcile_at.as_deref());
+        let key = session.key();
+        let coordination = self.coordination.as_deref();
+        let acting = coordination.map(|coordination| coordination.enter(&key, &session.owner.uid));
+        let outcome = Box::pin(self.converge_and_report(session, cache)).await;
+        drop(acting);
+        outcome
+    }
+
+    async fn converge_and_report(&self, session: Session, cache: &mut ReleaseCache) -> ReconcileOutcome {
         session.redactor.learn(cache.secrets.redactor());
         let acting = self.acting_for(&session);
         let Converged {
@@ -269,6 +300,7 @@ impl Reconciler {
         let (mut report, next, is_converged) = match result {
             Ok(Some((report, next))) => {
                 if let Some(pause) = cache.report_pause(&report) {
+                    self.settle(&session, cache, &report);
                     cache.failures = 0;
                     return ReconcileOutcome::unreported(session, Next::After(pause));
                 }
@@ -282,6 +314,8 @@ impl Reconciler {
             }
             Err(error) => {
                 if let Some(wait) = error.awaited() {
+                    let doing = "a hook of the release is waited for".to_owned();
+                    self.settle(&session, cache, &ReleaseReport::Progressing(doing));
                     session.accept_announced();
                     return ReconcileOutcome::unreported(session, Next::Awaits(wait.pause()));
                 }
@@ -292,8 +326,11 @@ impl Reconciler {
             }
         };
         self.add_stages(&session, cache, &mut report);
+        self.settle(&session, cache, &report);
+        let sources = (self.shared.dependents.as_ref(), self.settings.as_ref());
+        let projection = fields::projection(&session, cache, sources, &report);
         let reporting = self.reporter();
-        let reporting = reporting.report(&session, &report);
+        let reporting = reporting.report(&session, &report, projection.as_ref());
         let reported = step("report").around(reporting).await;
         let (written, next) = match reported {
             Ok(written) => {

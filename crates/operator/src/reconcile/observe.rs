@@ -8,6 +8,7 @@ use steersman_cluster::Owner;
 use steersman_cluster::client::weight_of_cut;
 use steersman_model::{Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, digest_of_json};
 use steersman_watches::controls::{DeletionPolicy, Mode};
+use steersman_watches::procedure::Overlay;
 use tokio::time::Instant;
 
 use super::ReconcileSettings;
@@ -19,7 +20,7 @@ use super::gate::{GateState, unready};
 use super::gate_report::GateView;
 use super::lookups::Lookups;
 use super::plan::in_effect;
-use super::release_cache::{KnownRelease, ReleaseCache, completed};
+use super::release_cache::{KnownRelease, ReleaseCache};
 use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session, identity};
 use super::sources::{Sources, Unusable};
@@ -27,6 +28,7 @@ use super::state::{Observed, Others};
 use super::tests_due::TestState;
 use super::unfinished::{HookState, UnfinishedRevision, unfinished_of};
 use crate::apply::PruneError;
+use crate::coordination::{Coordination, HeldValues};
 use crate::dependents::Dependents;
 use crate::references::{NeededBy, Purpose};
 use crate::release::{ReleaseIndex, Stored};
@@ -42,24 +44,28 @@ pub(super) struct Observer<'a> {
     pub(super) sources: Sources<'a>,
     pub(super) executor: &'a Executor,
     pub(super) lookups: Lookups<'a>,
+    /// With runs of procedures; `None` where nothing carries them out.
+    pub(super) coordination: Option<&'a Coordination>,
 }
 
 impl PreparedRelease {
     /// The values of the resource, and what follows from them. What is secret in them is masked from now on.
-    pub(super) fn new(session: &Session, settings: &ReconcileSettings) -> Result<Self, ReconcileError> {
-        if let Some(weight) = weight_of_cut(&session.object().data) {
-            return Err(ReconcileError::TooLarge { weight });
-        }
-        let values = settings.values.of(&session.object().data)?;
+    pub(super) fn new(
+        session: &Session,
+        settings: &ReconcileSettings,
+        held: HeldValues,
+    ) -> Result<Self, ReconcileError> {
+        let values = held.of(own_values(session, settings)?, Values::new());
         let secrets = Redactor::new([], &Value::Object(values.clone()));
         session.redactor.learn(secrets);
-        let inputs = inputs(settings, &session.owner, &values);
+        let inputs = inputs(settings, &session.owner, (&values, held.overlay()));
         let from = &settings.values_from;
         Ok(Self {
             inputs,
             own_inputs: inputs,
             own_values: values.clone(),
             values,
+            held,
             is_whole: from.sources.is_empty() && !from.from_resources,
             sources: Vec::new(),
             first: true,
@@ -72,6 +78,7 @@ impl PreparedRelease {
         Self {
             values: Values::new(),
             own_values: Values::new(),
+            held: HeldValues::default(),
             is_whole: false,
             sources: Vec::new(),
             inputs: unfinished.current.inputs,
@@ -79,6 +86,17 @@ impl PreparedRelease {
             first: unfinished.current.first,
             unproven: None,
         }
+    }
+}
+
+/// The values that a resource and its entry give.
+///
+/// # Errors
+/// They are too many, or can't be read.
+pub(super) fn own_values(session: &Session, settings: &ReconcileSettings) -> Result<Values, ReconcileError> {
+    match weight_of_cut(&session.object().data) {
+        Some(weight) => Err(ReconcileError::TooLarge { weight }),
+        None => Ok(settings.values.of(&session.object().data)?),
     }
 }
 
@@ -91,6 +109,7 @@ impl Observer<'_> {
         cache: &mut ReleaseCache,
     ) -> Result<Observed, ReconcileError> {
         let mode = self.mode(session);
+        cache.keeps_values = !self.settings.procedures.is_empty();
         let before = cache.waiting.take();
         let hook = self.hook_state(session, cache);
         // What is done for a deletion, a pause or a dry run does not depend on the revisions.
@@ -109,9 +128,11 @@ impl Observer<'_> {
         if tests != TestState::Settled {
             return Ok(self.observed_in_test(session, prepared, cache, tests));
         }
+        let directions = self.directions(session);
+        let mut held = self.settings.held(session, cache.known.as_ref(), &directions)?;
         let current = match prepared.take() {
-            Some(prepared) => prepared,
-            None => PreparedRelease::new(session, self.settings)?,
+            Some(prepared) if prepared.held == held.values => prepared,
+            _ => PreparedRelease::new(session, self.settings, held.values.clone())?,
         };
         let current = prepared.insert(current);
         let is_rendered = self.settings.chart.uses_lookup();
@@ -127,8 +148,12 @@ impl Observer<'_> {
             if tests != TestState::Settled {
                 return Ok(self.observed_in_test(session, prepared, cache, tests));
             }
+            held = self.settings.held(session, cache.known.as_ref(), &directions)?;
         }
-        if is_unread && self.sources.are_named(session) {
+        if held.values != current.held {
+            *current = PreparedRelease::new(session, self.settings, held.values.clone())?;
+            usable = self.sources.lay(session, current, cache, is_rendered).await;
+        } else if is_unread && self.sources.are_named(session) {
             // What was read a moment ago is compared with what the newest revision is made of.
             usable = self.sources.lay(session, current, cache, false).await;
         }
@@ -138,6 +163,7 @@ impl Observer<'_> {
         current.first = cache.is_first();
         let lookups_changed = usable.is_ok() && self.lookups.have_changed(session, current, cache).await?;
         let drifted = self.drifted(session, cache).await?;
+        let completed = self.completed(session, cache);
         let last = cache.known.as_ref().and_then(|known| known.last.clone());
         let gate = GateView::new(session, cache, (self.dependents.as_ref(), self.settings));
         let gate = gate.map_or(GateState::None, |gate| gate.state((self.executor.recorder.now)()));
@@ -151,6 +177,7 @@ impl Observer<'_> {
             lookups_changed,
             refused,
             drifted,
+            completed,
             ..self.observed(session, mode, has_finalizer)
         };
         if begins_revision(&observed) && !self.settings.depends_on.is_empty() {
@@ -169,6 +196,7 @@ impl Observer<'_> {
             }
             cache.waiting = usable.err().map(Waiting::for_values);
         }
+        self.agree(session, (current, cache), &mut observed, (&held, &directions))?;
         if cache.waiting.is_some() {
             observed.others = Others::NotReady;
         }
@@ -284,10 +312,15 @@ impl Observer<'_> {
             tests: TestState::Settled,
             last: None,
             gate: GateState::None,
-            inputs: inputs(self.settings, &session.owner, &Values::new()),
+            inputs: inputs(
+                self.settings,
+                &session.owner,
+                (&Values::new(), &Overlay::default()),
+            ),
             lookups_changed: false,
             refused: None,
             drifted: Vec::new(),
+            completed: Vec::new(),
             drift_mode: self.settings.drift.mode,
             others: Others::Free,
         }
@@ -316,12 +349,11 @@ impl Observer<'_> {
         let is_test_started = self.executor.has_started_test(session, &revisions).await?;
         let mut known = KnownRelease {
             may_be_lost: revisions.is_empty() && !session.is_new(),
-            ..KnownRelease::new(&revisions)
+            ..cache.told_by(&revisions)
         };
         known.tests.is_started = is_test_started;
-        let completed = completed(&known, &revisions);
         self.dependents
-            .note_expired(&session.owner.uid, completed.into_iter());
+            .note_expired(&session.owner.uid, known.completed.iter());
         cache.known = Some(known);
         let secrets = secrets_of(&revisions, &[]);
         cache.secrets.note_revisions(&revisions, &secrets);
@@ -365,6 +397,8 @@ impl Observer<'_> {
         let dependents = self.dependents;
         let unseen = dependents.find_unseen(&session.owner.uid);
         unseen.await.map_err(PruneError::from)?;
+        // A rollback deletes what a failed revision has made under the name of one that had done its work.
+        dependents.note_expired(&session.owner.uid, known.completed.iter());
         let mut drifted = Vec::new();
         for (id, expected) in &known.objects {
             let Some(resource) = served.any_version(&id.group, &id.kind) else {
@@ -389,6 +423,23 @@ impl Observer<'_> {
         }
         Ok(drifted)
     }
+
+    /// The Jobs that have done their work and go by themselves, of which that is not noted.
+    fn completed(&self, session: &Session, cache: &ReleaseCache) -> Vec<ObjectId> {
+        let Some(known) = &cache.known else {
+            return Vec::new();
+        };
+        let owner = &session.owner.uid;
+        let jobs = known.objects.keys().filter(|id| is_job(id));
+        let completed = jobs
+            .filter(|id| !known.completed.contains(id))
+            .filter(|id| self.dependents.expires(owner, id));
+        completed.cloned().collect()
+    }
+}
+
+fn is_job(id: &ObjectId) -> bool {
+    (id.group.as_str(), id.kind.as_str()) == ("batch", "Job")
 }
 
 /// Has the deployed revision reported if the status does not show it: the process may have ended in between.
@@ -419,11 +470,23 @@ fn has_finalizer_of_watch(session: &Session, cache: &mut ReleaseCache) -> bool {
     is_contested
 }
 
-/// What a release would be rendered from.
-pub(super) fn inputs(settings: &ReconcileSettings, owner: &Owner, values: &Values) -> Inputs {
+/// What a release would be rendered from. What steps of procedures have put over its values counts, though it changes nothing
+/// at the moment: it would be gone with the next change.
+pub(super) fn inputs(
+    settings: &ReconcileSettings,
+    owner: &Owner,
+    (values, overlay): (&Values, &Overlay),
+) -> Inputs {
+    let digest = digest_of_json(&Value::Object(values.clone()));
+    let values = if overlay.is_empty() {
+        digest
+    } else {
+        let over = digest_of_json(&Value::Object(overlay.values().clone()));
+        Digest::of(format!("{digest} under {over}").as_bytes())
+    };
     Inputs {
         chart: Digest::from_bytes(settings.chart.digest().0),
-        values: digest_of_json(&Value::Object(values.clone())),
+        values,
         identity: identity(owner),
         post_render: settings.post_render.digest(),
     }

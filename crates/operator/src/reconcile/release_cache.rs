@@ -1,17 +1,20 @@
 //! What is remembered of a custom resource between reconciles.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
-    ChangeSet, Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json,
+    Change, ChangeSet, Digest, Inputs, ObjectId, OwnedFields, ReleaseStatus, Revision, digest_of_json,
+    weight_of,
 };
 use steersman_watches::controls::Controls;
 use tokio::time::Instant;
 
+use super::agreed::Agreed;
 use super::announce::Attempt;
 use super::dependencies::Waiting;
 use super::drift_backoff::DriftBackoff;
@@ -22,6 +25,7 @@ use super::sources::KnownSources;
 use super::state::LastRevision;
 use super::tests_due::KnownTests;
 use super::unfinished::Unfinished;
+use crate::coordination::LastValues;
 use crate::release::{Position, Snapshot, StageRecord, Stored, StoredSource};
 use crate::status::{Failure, ReleaseReport};
 
@@ -77,6 +81,10 @@ pub struct ReleaseCache {
     pub(super) waiting: Option<Waiting>,
     /// What was left where there is something to wait for.
     pub(super) unfinished: Option<Unfinished>,
+    /// Whether procedures ask for the values of revisions.
+    pub(super) keeps_values: bool,
+    /// What was agreed on with runs of procedures when the release was observed last.
+    pub(super) agreed: Agreed,
 }
 
 /// A deployed revision that waits to be reported together with what its objects' controllers say first.
@@ -108,6 +116,8 @@ pub(super) struct KnownRelease {
     pub(super) objects: BTreeMap<ObjectId, Option<OwnedFields>>,
     /// Those among them that a later revision has applied last, and which one.
     pub(super) later: BTreeMap<ObjectId, Revision>,
+    /// The Jobs among them that are noted as having done their work, and that go by themselves.
+    pub(super) completed: BTreeSet<ObjectId>,
     /// The stages of the newest revision.
     pub(super) stages: Vec<StageRecord>,
     /// What was looked up for the newest revision.
@@ -116,6 +126,61 @@ pub(super) struct KnownRelease {
     pub(super) tests: KnownTests,
     /// Whether there is no revision although the resource has been dealt with.
     pub(super) may_be_lost: bool,
+    /// What the revisions say of values, for procedures.
+    pub(super) values: KnownValues,
+}
+
+/// What revisions say of values. Nothing is kept where no procedure asks for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct KnownValues {
+    newest: Option<Arc<LastValues>>,
+    deployed: Option<Arc<LastValues>>,
+    /// Whether what the newest one has done is undone.
+    is_undone: bool,
+}
+
+impl KnownValues {
+    fn of(revisions: &[Stored]) -> Self {
+        let newest = revisions.last();
+        let mut deployed = revisions.iter().rev();
+        let deployed = deployed.find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+        let is_undone = |stored: &Stored| {
+            let snapshot = &stored.snapshot;
+            let has_failed = stored.record.info.status == ReleaseStatus::Failed;
+            has_failed && snapshot.undone > 0 && snapshot.undoing.is_none()
+        };
+        Self {
+            newest: newest.and_then(values_of),
+            deployed: deployed.and_then(values_of),
+            is_undone: newest.is_some_and(is_undone),
+        }
+    }
+
+    /// How much memory they take, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        let both = self.newest.iter().chain(&self.deployed);
+        let maps = both.flat_map(|values| [&values.config, values.overlay.values()]);
+        maps.flat_map(|map| map.iter().map(|(key, value)| key.len() + weight_of(value)))
+            .sum()
+    }
+
+    /// Those of the revision in effect, or on its way.
+    pub(super) fn last(&self) -> Option<&Arc<LastValues>> {
+        let deployed = self.deployed.as_ref();
+        match &self.newest {
+            Some(newest) if !self.is_undone => Some(newest),
+            _ => deployed,
+        }
+    }
+}
+
+/// The values of a revision; nobody vouches for those of one that is not signed.
+fn values_of(stored: &Stored) -> Option<Arc<LastValues>> {
+    let values = || LastValues {
+        overlay: stored.snapshot.overlay.clone(),
+        config: stored.record.config.clone().unwrap_or_default(),
+    };
+    stored.is_signed().then(|| Arc::new(values()))
 }
 
 /// Inputs that are not tried again for [`REFUSAL_TIME`], as they would fail in the same way.
@@ -137,6 +202,7 @@ impl KnownRelease {
             .rev()
             .find(|stored| stored.record.info.status == ReleaseStatus::Deployed);
         let (applied, later) = applied_later(revisions);
+        let completed = completed(&later, revisions);
         let last = revisions.last().map(|stored| LastRevision {
             revision: stored.record.version,
             status: stored.record.info.status,
@@ -155,6 +221,7 @@ impl KnownRelease {
                 .chain(applied)
                 .collect(),
             later,
+            completed,
             stages: revisions.last().map(stages).unwrap_or_default(),
             lookups: revisions
                 .last()
@@ -162,7 +229,22 @@ impl KnownRelease {
                 .unwrap_or_default(),
             tests: deployed.map(KnownTests::of).unwrap_or_default(),
             may_be_lost: false,
+            values: KnownValues::default(),
         }
+    }
+
+    /// The same, with what they say of values.
+    pub(super) fn with_values(revisions: &[Stored]) -> Self {
+        Self {
+            values: KnownValues::of(revisions),
+            ..Self::new(revisions)
+        }
+    }
+
+    /// What was deployed, as far as values go; `None` where nothing ever was, or nobody vouches for it.
+    pub(super) fn last_values(&self) -> Option<&Arc<LastValues>> {
+        let last = self.last.as_ref().filter(|last| last.deployed_before)?;
+        self.values.last().filter(|_| last.inputs.is_some())
     }
 }
 
@@ -181,12 +263,13 @@ impl KnownRelease {
     fn note_stages(&mut self, stored: &Stored) {
         self.stages = stages(stored);
         let revision = stored.record.version;
-        let objects = &mut self.objects;
+        let (objects, completed) = (&mut self.objects, &mut self.completed);
         let has_gone_back = stored.snapshot.undone > 0;
         self.later.retain(|id, owning| {
             let stays = *owning != revision && !has_gone_back;
             if !stays {
                 objects.remove(id);
+                completed.remove(id);
             }
             stays
         });
@@ -194,6 +277,11 @@ impl KnownRelease {
             for object in &stored.snapshot.objects {
                 self.objects.insert(object.id.clone(), object.fields());
                 self.later.insert(object.id.clone(), revision);
+                if object.completed {
+                    self.completed.insert(object.id.clone());
+                } else {
+                    self.completed.remove(&object.id);
+                }
             }
         }
     }
@@ -238,19 +326,20 @@ fn applied_later(revisions: &[Stored]) -> AppliedLater {
     (applied, owning)
 }
 
-/// The Jobs that had done their work when a stage was over, of what is in effect of the revisions that `known` is of.
-pub(super) fn completed<'a>(known: &KnownRelease, revisions: &'a [Stored]) -> BTreeSet<&'a ObjectId> {
-    let mut completed = BTreeSet::new();
-    for stored in revisions.iter().filter(|stored| stored.is_signed()) {
-        let is_deployed = stored.record.info.status == ReleaseStatus::Deployed;
-        for id in stored.snapshot.stages.iter().flat_map(|stage| &stage.completed) {
-            let owning = known.later.get(id);
-            if owning.map_or(is_deployed, |owning| *owning == stored.record.version) {
-                completed.insert(id);
-            }
-        }
-    }
-    completed
+/// The Jobs that are noted as having done their work, of what is in effect of these revisions. `later` is which of them has
+/// applied an object after the deployed one.
+fn completed(later: &BTreeMap<ObjectId, Revision>, revisions: &[Stored]) -> BTreeSet<ObjectId> {
+    let deployed = revisions
+        .iter()
+        .rfind(|stored| stored.record.info.status == ReleaseStatus::Deployed);
+    let deployed = deployed.map(|stored| stored.record.version);
+    let signed = revisions.iter().filter(|stored| stored.is_signed());
+    let completed = signed.flat_map(|stored| {
+        let is_in_effect =
+            move |id: &&ObjectId| later.get(*id).copied().or(deployed) == Some(stored.record.version);
+        stored.snapshot.completed().filter(is_in_effect)
+    });
+    completed.cloned().collect()
 }
 
 /// The revisions among these that have applied an object last, besides the deployed one: it is healed from them.
@@ -314,6 +403,15 @@ impl ReleaseCache {
         Self {
             known: Some(known),
             ..Self::default()
+        }
+    }
+
+    /// What these revisions, the oldest first, say, as far as it is kept.
+    pub(super) fn told_by(&self, revisions: &[Stored]) -> KnownRelease {
+        if self.keeps_values {
+            KnownRelease::with_values(revisions)
+        } else {
+            KnownRelease::new(revisions)
         }
     }
 
@@ -431,6 +529,7 @@ impl ReleaseCache {
                 unreported: self.unreported.take(),
                 unfinished: self.unfinished.take(),
                 secrets: std::mem::take(&mut self.secrets),
+                keeps_values: self.keeps_values,
                 ..Self::default()
             };
         }
@@ -473,6 +572,10 @@ impl ReleaseCache {
             is_being_undone: stored.snapshot.undoing.is_some(),
         });
         known.lookups.clone_from(&stored.snapshot.lookups);
+        if self.keeps_values {
+            known.values.newest = values_of(stored);
+            known.values.is_undone = false;
+        }
         known.note_stages(stored);
     }
 
@@ -484,7 +587,11 @@ impl ReleaseCache {
 
     /// What the newest revision has done is undone.
     pub(super) fn note_undone(&mut self) {
-        if let Some(last) = self.known.as_mut().and_then(|known| known.last.as_mut()) {
+        let Some(known) = &mut self.known else {
+            return;
+        };
+        known.values.is_undone = true;
+        if let Some(last) = &mut known.last {
             last.is_being_undone = false;
         }
     }
@@ -492,6 +599,7 @@ impl ReleaseCache {
     /// A revision was deployed, with these notes, in which secrets are masked.
     pub(super) fn note_deployed(&mut self, stored: &Stored, inputs: Option<Inputs>, notes: String) {
         let revision = stored.record.version;
+        let values = values_of(stored).filter(|_| self.keeps_values);
         self.known = Some(KnownRelease {
             last: Some(LastRevision {
                 revision,
@@ -505,10 +613,16 @@ impl ReleaseCache {
             deployed_at: stored.record.info.last_deployed,
             objects: objects(&stored.snapshot),
             later: BTreeMap::new(),
+            completed: stored.snapshot.completed().cloned().collect(),
             stages: stages(stored),
             lookups: stored.snapshot.lookups.clone(),
             tests: KnownTests::of(stored),
             may_be_lost: false,
+            values: KnownValues {
+                newest: values.clone(),
+                deployed: values,
+                is_undone: false,
+            },
         });
         self.unreported = Some(Unreported {
             notes,
@@ -547,7 +661,17 @@ impl ReleaseCache {
         if let Some(known) = &mut self.known {
             for (id, applied) in changes {
                 known.objects.insert(id.clone(), applied.fields);
+                if applied.change != Change::Configured {
+                    known.completed.remove(id);
+                }
             }
+        }
+    }
+
+    /// It is noted that these Jobs have done their work.
+    pub(super) fn note_completed(&mut self, jobs: BTreeSet<ObjectId>) {
+        if let Some(known) = &mut self.known {
+            known.completed.extend(jobs);
         }
     }
 

@@ -86,13 +86,17 @@ impl Unfinished {
 
 impl KnownRelease {
     fn weight(&self) -> usize {
-        let objects = self.objects.keys().chain(self.later.keys());
+        let objects = self
+            .objects
+            .keys()
+            .chain(self.later.keys())
+            .chain(&self.completed);
         let objects = objects.map(weight_of_id).sum::<usize>();
-        let stages = self.stages.iter().map(|stage| {
-            let named = stage.passed.iter().chain(&stage.completed);
-            ENTRY + stage.name.len() + named.map(weight_of_id).sum::<usize>()
-        });
-        objects + stages.sum::<usize>() + weight_of_lookups(&self.lookups)
+        let stages = self
+            .stages
+            .iter()
+            .map(|stage| ENTRY + stage.name.len() + stage.passed.iter().map(weight_of_id).sum::<usize>());
+        objects + stages.sum::<usize>() + weight_of_lookups(&self.lookups) + self.values.weight()
     }
 }
 

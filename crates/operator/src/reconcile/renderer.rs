@@ -73,6 +73,24 @@ impl Renderer {
             .await
     }
 
+    /// Renders a file of the chart that is none of its templates as one of them, with `more` beside what others see. What is
+    /// secret in what it looks up is masked from now on.
+    pub(super) async fn render_file(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+        revision: Revision,
+        (path, more): (String, (&'static str, Value)),
+    ) -> Result<String, ReconcileError> {
+        let of = (revision, Operation::Upgrade, false);
+        let more = [more];
+        let rendering = self.in_background(session, prepared, of, move |work| {
+            let rendered = work.chart.render_file(&path, &more, work.input);
+            rendered.map_err(|error| work.explained(error))
+        });
+        rendering.await
+    }
+
     async fn render_once_or_twice(
         &self,
         session: &Session,
@@ -81,11 +99,43 @@ impl Renderer {
         operation: Operation,
         twice: bool,
     ) -> Result<(Rendered, Option<Rendered>), ReconcileError> {
+        let post_render = Arc::clone(&self.post_render);
+        let of = (revision, operation, twice);
+        let rendering = self.in_background(session, prepared, of, move |work| {
+            let Work { chart, input, .. } = *work;
+            let rendered = chart.render(input).map_err(|error| work.explained(error))?;
+            let patched = |rendered: Rendered| post_render.apply(rendered, &input.release.namespace);
+            let rendered = patched(rendered)?.rendered;
+            let later = ShiftedClock(work.world);
+            let again = RenderInput {
+                world: &later,
+                ..*input
+            };
+            let again = || Some(patched(chart.render(&again).ok()?).ok()?.rendered);
+            Ok((rendered, twice.then(again).flatten()))
+        });
+        let rendered = rendering.await?;
+        let mut secrets = Redactor::default();
+        for hook in &rendered.0.hooks {
+            secrets.add_manifest(&hook.manifest.text);
+        }
+        session.redactor.learn(secrets);
+        Ok(rendered)
+    }
+
+    /// Does `work` with what a rendering is made of, on a thread that may block. What is secret in what is looked up is masked
+    /// from now on.
+    async fn in_background<T: Send + 'static>(
+        &self,
+        session: &Session,
+        prepared: &PreparedRelease,
+        (revision, operation, twice): (Revision, Operation, bool),
+        work: impl FnOnce(&Work<'_>) -> Result<T, ReconcileError> + Send + 'static,
+    ) -> Result<T, ReconcileError> {
         if !prepared.is_whole {
             return Err(ReconcileError::Values(ValuesError::Incomplete));
         }
-        let (chart, post_render) = (self.chart.clone(), Arc::clone(&self.post_render));
-        let values = prepared.values.clone();
+        let (chart, values) = (self.chart.clone(), prepared.values.clone());
         let release = ReleaseInfo {
             name: session.release.to_string(),
             namespace: session.owner.release_namespace.clone(),
@@ -121,33 +171,35 @@ impl Renderer {
                 skip_schema_validation: false,
                 subchart_notes: false,
             };
-            let rendered = chart.render(&input);
-            let rendered =
-                rendered.map_err(|error| explained(error, &chart, &input, &world, redactor, &found));
-            let patched = |rendered: Rendered| post_render.apply(rendered, &release.namespace);
-            let rendered: Result<_, ReconcileError> = rendered.and_then(|rendered| {
-                let rendered = patched(rendered)?.rendered;
-                let later = ShiftedClock(&world);
-                let again = RenderInput {
-                    world: &later,
-                    ..input
-                };
-                let again = || Some(patched(chart.render(&again).ok()?).ok()?.rendered);
-                Ok((rendered, twice.then(again).flatten()))
+            let done = work(&Work {
+                chart: &chart,
+                input: &input,
+                world: &world,
+                redactor: &redactor,
+                found: &found,
             });
-            let looked_up = found.take();
-            let mut secrets = looked_up.clone();
-            let hooks = rendered.iter().flat_map(|(rendered, _)| &rendered.hooks);
-            for hook in hooks {
-                secrets.add_manifest(&hook.manifest.text);
-            }
-            (rendered, world.answers(), looked_up, secrets)
+            (done, world.answers(), found.take())
         });
-        let (rendered, answers, looked_up, secrets) =
-            rendering.await.map_err(|_| ReconcileError::Renderer)?;
-        session.redactor.learn(secrets);
+        let (done, answers, looked_up) = rendering.await.map_err(|_| ReconcileError::Renderer)?;
+        session.redactor.learn(looked_up.clone());
         session.progress.note_lookups(answers, looked_up);
-        rendered
+        done
+    }
+}
+
+/// What a rendering is made of, and what explains its failure.
+struct Work<'a> {
+    chart: &'a Chart,
+    input: &'a RenderInput<'a>,
+    world: &'a ClusterWorld,
+    redactor: &'a Redactor,
+    found: &'a LookedUp,
+}
+
+impl Work<'_> {
+    fn explained(&self, error: RenderError) -> ReconcileError {
+        let redactor = self.redactor.clone();
+        explained(error, self.chart, self.input, self.world, redactor, self.found)
     }
 }
 

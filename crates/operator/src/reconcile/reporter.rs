@@ -17,7 +17,8 @@ use super::session::{PreparedRelease, Session};
 use super::{Next, ReconcileOutcome};
 use crate::schedule::backoff;
 use crate::status::{
-    EventReason, Failure, Prospect, ReleaseReport, StatusError, next_status, reference, write_status,
+    EventReason, Failure, Projection, Prospect, ReleaseReport, StatusError, next_status, reference,
+    write_status,
 };
 
 /// How soon to try again to say that a name can't be a release's.
@@ -98,8 +99,9 @@ impl Reporter<'_> {
         &self,
         session: &Session,
         report: &ReleaseReport,
+        projection: Option<&Projection>,
     ) -> Result<Option<DynamicObject>, StatusError> {
-        let written = session.report(report, (self.recorder.now)()).await;
+        let written = session.report(report, projection, (self.recorder.now)()).await;
         if let Err(error) = &written {
             session.log_error("failed to report", &session.redactor.mask(&chain(error)));
         }

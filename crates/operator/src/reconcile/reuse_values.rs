@@ -39,7 +39,7 @@ impl PreparedRelease {
                 let secrets = Redactor::new([], &Value::Object(values.clone()));
                 session.redactor.learn(secrets);
                 Self {
-                    inputs: inputs(settings, &session.owner, &values),
+                    inputs: inputs(settings, &session.owner, (&values, self.held.overlay())),
                     own_values: values.clone(),
                     values,
                     unproven: unproven.map(|stored| stored.record.version),

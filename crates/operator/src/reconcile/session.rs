@@ -19,6 +19,7 @@ use super::progress::ReconcileProgress;
 use super::unfinished::{Unfinished, UnfinishedRevision, spec_of};
 use super::{ReconcileSettings, SELECTOR_ANNOTATION, Shared, has_finalizer, is_finalizer};
 use crate::budget::Share;
+use crate::coordination::{HeldValues, Key};
 use crate::release::{History, RecordOwner, Stored, StoredSource};
 use crate::status::{LearningRedactor, Redactor, reference};
 
@@ -98,6 +99,8 @@ pub(super) struct PreparedRelease {
     pub(super) values: Values,
     /// The same without what other objects have, which is what a revision has stored.
     pub(super) own_values: Values,
+    /// What procedures make of all of them.
+    pub(super) held: HeldValues,
     /// Whether `values` have what other objects have. Nothing is rendered without.
     pub(super) is_whole: bool,
     /// What a revision says of other objects that have values.
@@ -389,6 +392,11 @@ impl Session {
     /// As [`Session::log`], at the level `error`; the caller has masked what is secret in `error`.
     pub(super) fn log_error(&self, message: &'static str, error: &str) {
         log!(self, error, message, error);
+    }
+
+    /// By which procedures know the resource.
+    pub(super) fn key(&self) -> Key {
+        (self.owner.namespace.clone(), self.owner.name.clone())
     }
 
     pub(super) fn namespace(&self) -> &str {

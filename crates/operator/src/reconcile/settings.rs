@@ -15,10 +15,11 @@ use steersman_model::ObjectId;
 use steersman_watches::drift::DriftDetection;
 use steersman_watches::order::Order;
 use steersman_watches::post_render::PostRender;
+use steersman_watches::procedure::Procedure;
 use steersman_watches::values::EntryValues;
 use steersman_watches::{
-    Confinement, ConflictPolicy, CrdPolicy, Dependency, HealthCheck, HelmOperatorCompat, TestPolicy,
-    ValuesFrom, Watch,
+    Confinement, ConflictPolicy, CrdPolicy, Dependency, HealthCheck, HelmOperatorCompat, StatusFields,
+    TestPolicy, ValuesFrom, Watch,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -148,6 +149,10 @@ pub struct ReconcileSettings {
     pub depends_on: Vec<Dependency>,
     /// Where values come from besides the spec.
     pub values_from: ValuesFrom,
+    /// What can be done with a release besides.
+    pub procedures: Vec<Arc<Procedure>>,
+    /// What is added to the status.
+    pub status: StatusFields,
     /// Whether what would be done is only said.
     pub dry_run: bool,
     /// Whether events hide the override values.
@@ -235,6 +240,8 @@ impl ReconcileSettings {
             confinement: watch.confinement.clone(),
             depends_on: watch.depends_on.clone(),
             values_from: watch.values_from.clone(),
+            procedures: watch.procedures.iter().cloned().map(Arc::new).collect(),
+            status: watch.status.clone(),
             dry_run: false,
             suppress_override_values: false,
         }

@@ -12,7 +12,6 @@ use super::gate::{Gate, GateState, Unready, unready};
 use super::plan::{Decision, Plan, parts};
 use super::session::Session;
 use crate::apply::{ApplyOptions, ClaimNotes};
-use crate::dependents::End;
 use crate::release::{Journal, StageRecord, has_begun, passed_over};
 use crate::status::EventReason;
 use crate::telemetry::step;
@@ -146,10 +145,9 @@ impl<'a> Staged<'a> {
         }
         self.say_that_it_is_over(&stage, journal, &unready);
         self.note_how_long(place, now);
-        let completed = self.completed(changes.keys());
+        journal.note_completed(&self.completed(changes.keys()));
         self.change(place, |stage| {
             stage.ready = Some(now);
-            stage.completed = completed;
             stage.passed = unready.into_iter().map(|object| object.id).collect();
         });
         self.has_passed = true;
@@ -159,6 +157,7 @@ impl<'a> Staged<'a> {
     }
 
     async fn apply_part(&self, objects: Vec<RenderedObject>) -> Result<ChangeSet, ReconcileError> {
+        let objects = self.without_completed(objects).await?;
         let notes = ClaimNotes::default();
         let options = ApplyOptions {
             claim_notes: Some(&notes),
@@ -169,6 +168,21 @@ impl<'a> Staged<'a> {
         let changes = self.executor.applier.apply_with(owner, objects, options).await;
         self.executor.tell_of_claims(self.session, notes);
         Ok(changes?)
+    }
+
+    /// `objects` without the Jobs that the plan does not have run once more.
+    async fn without_completed(
+        &self,
+        objects: Vec<RenderedObject>,
+    ) -> Result<Vec<RenderedObject>, ReconcileError> {
+        if self.plan.completed.is_empty() {
+            return Ok(objects);
+        }
+        let named = self.executor.identities(self.session, objects).await?;
+        let left = named
+            .into_iter()
+            .filter(|(id, _)| !self.plan.completed.contains(id));
+        Ok(left.map(|(_, object)| object).collect())
     }
 
     fn change(&mut self, place: usize, change: impl FnOnce(&mut StageRecord)) {
@@ -196,19 +210,11 @@ impl<'a> Staged<'a> {
         Ok(unready(objects, |id| dependents.judged(owner, id), jobs))
     }
 
-    /// The Jobs among these objects that have done their work and go by themselves, but for those that an earlier stage names.
-    fn completed<'b>(&self, objects: impl Iterator<Item = &'b ObjectId>) -> Vec<ObjectId> {
+    /// The Jobs among these objects that have done their work and go by themselves.
+    fn completed<'b>(&self, objects: impl Iterator<Item = &'b ObjectId>) -> BTreeSet<ObjectId> {
         let (dependents, owner) = (self.executor.applier.dependents(), &self.session.owner.uid);
-        let named: BTreeSet<&ObjectId> = self.stages.iter().flat_map(|stage| &stage.completed).collect();
-        let expires = |id: &&ObjectId| {
-            let live = dependents.judged(owner, id);
-            live.is_some_and(|live| live.end == End::Expires)
-        };
-        objects
-            .filter(|id| !named.contains(id))
-            .filter(expires)
-            .cloned()
-            .collect()
+        let completed = objects.filter(|id| dependents.expires(owner, id));
+        completed.cloned().collect()
     }
 
     fn gate(&self, journal: &Journal<'_>) -> Gate<'_> {

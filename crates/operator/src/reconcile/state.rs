@@ -40,6 +40,7 @@ use super::unfinished::HookState;
 ///     lookups_changed: false,
 ///     refused: None,
 ///     drifted: Vec::new(),
+///     completed: Vec::new(),
 ///     drift_mode: DriftMode::Enabled,
 ///     others: Others::Free,
 /// };
@@ -88,7 +89,9 @@ pub struct Observed {
     pub refused: Option<Inputs>,
     /// Objects of the deployed revision that others have changed or deleted.
     pub drifted: Vec<ObjectId>,
-    /// Whether that is corrected, reported or ignored.
+    /// Jobs of it that have done their work and go by themselves, of which that is not noted.
+    pub completed: Vec<ObjectId>,
+    /// Whether drift is corrected, reported or ignored.
     pub drift_mode: DriftMode,
     /// Whether others are waited for.
     pub others: Others,
@@ -160,6 +163,8 @@ pub enum ReleaseState {
     Drifted(Vec<ObjectId>),
     /// Others have changed or deleted these objects, and `driftDetection.mode: warn` leaves them so.
     Tolerated(Vec<ObjectId>),
+    /// These Jobs have done their work and go by themselves, and that is not noted.
+    Completed(Vec<ObjectId>),
     /// The tests of the deployed revision are due, and it is made of these inputs, or one of them was started.
     Untested,
     /// The deployed revision is made of these inputs, and its objects are as it left them.
@@ -202,6 +207,8 @@ pub enum Action {
     CorrectDrift(Vec<ObjectId>),
     /// Say that these objects are not as the manifest of the deployed revision wants them.
     WarnOfDrift(Vec<ObjectId>),
+    /// Note with the revisions that have applied them that these Jobs have done their work.
+    NoteCompleted(Vec<ObjectId>),
     /// Run the tests of the deployed revision.
     Test,
     /// Delete everything, or orphan it where the resource says so, and remove the finalizer.

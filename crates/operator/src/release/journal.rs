@@ -1,5 +1,6 @@
 //! How far a revision has come, written down as soon as it has: which hooks have run, which stages are applied.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -103,6 +104,11 @@ impl<'a> Journal<'a> {
             snapshot.objects.extend(noted);
         }
         self.write().await
+    }
+
+    /// These Jobs of the revision have done their work, and go by themselves: what is written next says so.
+    pub fn note_completed(&self, jobs: &BTreeSet<ObjectId>) {
+        self.lock().note_completed(jobs);
     }
 
     /// What was applied of the revision before this process went on with it.

@@ -41,9 +41,6 @@ pub struct StageRecord {
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub passed: Vec<ObjectId>,
-    /// Jobs that had done their work when it was over, and go by themselves: that they are gone is no drift.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub completed: Vec<ObjectId>,
     /// Which request to apply it once more was followed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried: Option<String>,
@@ -110,7 +107,6 @@ impl StageRecord {
             applied: None,
             ready: None,
             passed: Vec::new(),
-            completed: Vec::new(),
             ..self
         }
     }

@@ -1,12 +1,16 @@
 //! A revision as it is stored: Helm's record, and what we know besides.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use steersman_cluster::lookup::Answer;
 use steersman_model::{
-    Applied, ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus,
+    Applied, Change, ChangeSet, Digest, FIELD_MANAGER, Inputs, ObjectId, OwnedFields, ReleaseStatus,
     objects_of_manifest,
 };
+
+use steersman_watches::procedure::Overlay;
 
 use super::parts::Parts;
 use super::record::{HookRecord, ReleaseRecord};
@@ -66,6 +70,9 @@ pub struct Snapshot {
     /// Other objects that its values come from: they are no part of what Helm has for values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values_from: Vec<StoredSource>,
+    /// Values that steps of procedures have put over those of the resource; they are in Helm's record as well.
+    #[serde(default, skip_serializing_if = "Overlay::is_empty")]
+    pub overlay: Overlay,
     /// Whether no revision had been deployed before it, so that it was rendered as an installation; absent where that was
     /// not noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -152,6 +159,9 @@ pub struct SnapshotObject {
     /// Which object it is, whatever it is called; noted while a stage is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
+    /// Whether it is a Job that has done its work since, and goes by itself: that it is gone is no drift.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub completed: bool,
 }
 
 impl SnapshotObject {
@@ -163,6 +173,7 @@ impl SnapshotObject {
             digest: applied.fields.map(|fields| fields.digest),
             changed_at: applied.fields.and_then(|fields| fields.changed_at),
             uid: None,
+            completed: false,
         }
     }
 
@@ -172,10 +183,14 @@ impl SnapshotObject {
         self.digest.map(|digest| OwnedFields { digest, changed_at })
     }
 
-    /// An apply has left it like this.
-    pub(crate) fn set_fields(&mut self, fields: Option<OwnedFields>) {
-        self.digest = fields.map(|fields| fields.digest);
-        self.changed_at = fields.and_then(|fields| fields.changed_at);
+    /// Another apply has done this. Gives whether anything is to be noted of that.
+    pub(crate) fn note(&mut self, applied: &Applied) -> bool {
+        let is_new = applied.change != Change::Configured;
+        let differs = applied.fields != self.fields() || (is_new && self.completed);
+        self.digest = applied.fields.map(|fields| fields.digest);
+        self.changed_at = applied.fields.and_then(|fields| fields.changed_at);
+        self.completed &= !is_new;
+        differs
     }
 }
 
@@ -242,6 +257,19 @@ impl Snapshot {
         let is_open = |tests: &TestRecord| tests.requested && tests.outcome.is_none();
         let is_settled = !self.tests.as_ref().is_some_and(is_open);
         self.handled_test.as_deref().filter(|_| is_settled)
+    }
+
+    /// The Jobs among its objects that have done their work, and go by themselves.
+    pub fn completed(&self) -> impl Iterator<Item = &ObjectId> {
+        let completed = self.objects.iter().filter(|object| object.completed);
+        completed.map(|object| &object.id)
+    }
+
+    /// These of its objects are Jobs that have done their work, and go by themselves.
+    pub(crate) fn note_completed(&mut self, jobs: &BTreeSet<ObjectId>) {
+        for object in &mut self.objects {
+            object.completed |= jobs.contains(&object.id);
+        }
     }
 
     /// What an application has done, from inputs that are yet to be named.

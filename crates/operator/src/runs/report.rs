@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::state::Cause;
+use crate::status::second;
 
 /// What is said of a resource. Secrets are masked in all of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,11 +116,10 @@ struct Conditions {
 impl Conditions {
     fn of(status: &Map<String, Value>, generation: Option<i64>, now: Timestamp) -> Self {
         let all = status.get("conditions").and_then(Value::as_array);
-        let seconds = Timestamp::from_second(now.as_second()).unwrap_or(now);
         Self {
             all: all.cloned().unwrap_or_default(),
             generation,
-            now: seconds.to_string(),
+            now: second(now),
         }
     }
 

@@ -24,11 +24,13 @@ pub enum ConditionType {
     Paused,
     /// The tests of the deployed revision have succeeded. Flux'; absent where none were begun.
     TestSuccess,
+    /// A field that the watch adds to the status can't be told; absent otherwise.
+    FieldsIncomplete,
 }
 
 impl ConditionType {
     /// All types that the operator writes; conditions of other types are left to others.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Initialized,
         Self::Deployed,
         Self::ReleaseFailed,
@@ -38,6 +40,7 @@ impl ConditionType {
         Self::Stalled,
         Self::Paused,
         Self::TestSuccess,
+        Self::FieldsIncomplete,
     ];
 
     /// As it stands in the status.
@@ -52,6 +55,7 @@ impl ConditionType {
             Self::Stalled => "Stalled",
             Self::Paused => "Paused",
             Self::TestSuccess => "TestSuccess",
+            Self::FieldsIncomplete => "FieldsIncomplete",
         }
     }
 
@@ -103,6 +107,10 @@ pub enum Reason {
     Progressing,
     /// Another revision waits for what the release depends on.
     DependencyNotReady,
+    /// Another revision waits for a run of a procedure.
+    ProcedureNotFinished,
+    /// Another revision waits for a run of a procedure, and that has failed.
+    ProcedureFailed,
     /// The last attempt failed; another one follows.
     ProgressingWithRetry,
     /// The chart can't be rendered with these values.
@@ -117,6 +125,8 @@ pub enum Reason {
     TestSucceeded,
     /// One has not, and those behind it were not run.
     TestFailed,
+    /// An expression has no result that can be told.
+    NoResult,
 }
 
 impl Reason {
@@ -141,6 +151,8 @@ impl Reason {
             Self::StageFailed => "StageFailed",
             Self::Progressing => "Progressing",
             Self::DependencyNotReady => "DependencyNotReady",
+            Self::ProcedureNotFinished => "ProcedureNotFinished",
+            Self::ProcedureFailed => "ProcedureFailed",
             Self::ProgressingWithRetry => "ProgressingWithRetry",
             Self::RenderFailed => "RenderFailed",
             Self::Uninstalling => "Uninstalling",
@@ -148,6 +160,7 @@ impl Reason {
             Self::DryRun => "DryRun",
             Self::TestSucceeded => "TestSucceeded",
             Self::TestFailed => "TestFailed",
+            Self::NoResult => "NoResult",
         }
     }
 }
@@ -280,6 +293,11 @@ pub(super) fn merge(
                 merged.extend(before.cloned());
                 continue;
             }
+            // No report says anything of it: what is projected does.
+            None if kind == ConditionType::FieldsIncomplete => {
+                merged.extend(before.cloned());
+                continue;
+            }
             None => continue,
         };
         let since = before
@@ -308,7 +326,7 @@ pub(super) fn merge(
 }
 
 /// Kubernetes' times have no fractions of a second.
-pub(super) fn second(now: Timestamp) -> String {
+pub(crate) fn second(now: Timestamp) -> String {
     Timestamp::from_second(now.as_second()).unwrap_or(now).to_string()
 }
 

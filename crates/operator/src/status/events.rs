@@ -97,11 +97,19 @@ pub enum EventReason {
     RunSucceeded,
     /// A run of a role or playbook has failed, and another one follows.
     RunFailed,
+    /// A run of a procedure begins its first step.
+    ProcedureBegun,
+    /// All steps of it have succeeded.
+    ProcedureSucceeded,
+    /// It has failed, was refused or cancelled.
+    ProcedureFailed,
+    /// A procedure can't run by itself as the resource asks for it.
+    ProcedureUnusable,
 }
 
 impl EventReason {
     /// All events that the operator writes.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 31] = [
         Self::ReleaseInstalled,
         Self::ReleaseUpgraded,
         Self::ReleaseTakenOver,
@@ -129,6 +137,10 @@ impl EventReason {
         Self::ApprovalRequired,
         Self::RunSucceeded,
         Self::RunFailed,
+        Self::ProcedureBegun,
+        Self::ProcedureSucceeded,
+        Self::ProcedureFailed,
+        Self::ProcedureUnusable,
     ];
 
     /// In the field `reason` of an event.
@@ -161,6 +173,10 @@ impl EventReason {
             Self::ApprovalRequired => "ApprovalRequired",
             Self::RunSucceeded => "RunSucceeded",
             Self::RunFailed => "RunFailed",
+            Self::ProcedureBegun => "ProcedureBegun",
+            Self::ProcedureSucceeded => "ProcedureSucceeded",
+            Self::ProcedureFailed => "ProcedureFailed",
+            Self::ProcedureUnusable => "ProcedureUnusable",
         }
     }
 
@@ -180,7 +196,9 @@ impl EventReason {
             | Self::ClaimExpanded
             | Self::ClaimKept
             | Self::TestSucceeded
-            | Self::RunSucceeded => EventKind::Normal,
+            | Self::RunSucceeded
+            | Self::ProcedureBegun
+            | Self::ProcedureSucceeded => EventKind::Normal,
             Self::ReleaseFailed
             | Self::ReleaseStalled
             | Self::DriftDetected
@@ -193,7 +211,9 @@ impl EventReason {
             | Self::HookLeftOut
             | Self::HistoryUnreadable
             | Self::HistoryUnsigned
-            | Self::RunFailed => EventKind::Warning,
+            | Self::RunFailed
+            | Self::ProcedureFailed
+            | Self::ProcedureUnusable => EventKind::Warning,
         }
     }
 }

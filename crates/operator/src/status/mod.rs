@@ -12,11 +12,13 @@ mod health;
 mod manifest;
 mod next_status;
 mod patch;
+mod projection;
 mod recent_events;
 mod redact;
 mod release_report;
 mod report_conditions;
 
+pub(crate) use conditions::second;
 pub use conditions::{Condition, ConditionStatus, ConditionType, Reason};
 pub use dry_run::{DryRunChange, DryRunEntry, DryRunStatus, differing_fields};
 pub(crate) use events::reference;
@@ -27,6 +29,7 @@ pub use health::{
 pub use manifest::shown_manifest;
 pub use next_status::next_status;
 pub use patch::{StatusError, write_status};
+pub use projection::Projection;
 pub use redact::{CompactSecrets, LearningRedactor, MOST_COMPACT_BYTES, Redactor, is_secret_key};
 pub use release_report::{
     AtGate, Awaits, Dependent, Deployed, Failure, FailureStage, ManifestInStatus, Prospect, ReleaseReport,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::Value;
 use steersman_model::{ReleaseName, Revision};
 
 use super::dry_run::DryRunStatus;
@@ -17,6 +18,8 @@ pub enum ReleaseReport {
     AtGate(AtGate),
     /// Another revision waits for what the release depends on.
     DependencyNotReady(Dependent),
+    /// Another revision waits for a run of a procedure.
+    AwaitsProcedure(Dependent),
     /// A revision is deployed, now or since long.
     Deployed(Box<Deployed>),
     /// Something failed.
@@ -42,13 +45,15 @@ pub struct AtGate {
     pub stages: Vec<StageStatus>,
 }
 
-/// A revision that is not begun yet, as something that it depends on is not ready.
+/// A revision that is not begun yet, as something comes before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependent {
     /// For what, for people.
     pub message: String,
     /// How far the stages of the newest revision are; `None` leaves what the status says.
     pub stages: Option<Vec<StageStatus>>,
+    /// In `status.overlay`, secrets masked: values that procedures have put over those of the resource.
+    pub overlay: Option<Value>,
 }
 
 /// For what a revision waits.
@@ -130,6 +135,8 @@ pub struct Deployed {
     pub tests: Option<TestsReport>,
     /// The last request for tests that was seen, in `status.lastHandledTest`.
     pub handled_test: Option<String>,
+    /// In `status.overlay`, secrets masked: values that procedures have put over those of the resource.
+    pub overlay: Option<Value>,
     /// In `status.deployedRelease.manifest`, where the watch says `manifestInStatus: true`.
     pub manifest: ManifestInStatus,
 }
@@ -175,8 +182,26 @@ impl ReleaseReport {
     pub(crate) fn stages_beside(&mut self) -> Option<&mut Option<Vec<StageStatus>>> {
         match self {
             Self::Failed(failure) => Some(&mut failure.stages),
-            Self::DependencyNotReady(dependent) => Some(&mut dependent.stages),
+            Self::DependencyNotReady(dependent) | Self::AwaitsProcedure(dependent) => {
+                Some(&mut dependent.stages)
+            }
             _ => None,
+        }
+    }
+
+    /// Whether it tells how the release is now: what is done with the resource goes on, and it does not go.
+    pub(crate) fn is_of_present_release(&self) -> bool {
+        match self {
+            Self::AtGate(_)
+            | Self::DependencyNotReady(_)
+            | Self::AwaitsProcedure(_)
+            | Self::Deployed(_)
+            | Self::Failed(_) => true,
+            Self::Progressing(_)
+            | Self::Uninstalling(_)
+            | Self::UninstallingAfter(_)
+            | Self::Paused
+            | Self::DryRun(_) => false,
         }
     }
 
@@ -229,6 +254,8 @@ pub enum FailureStage {
     Reconcile,
     /// The release can't be removed.
     Uninstall,
+    /// A run of a procedure that has to succeed before has not.
+    Procedure,
     /// The server did not answer, or asks for patience.
     Transient,
 }

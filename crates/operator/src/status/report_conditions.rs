@@ -167,6 +167,7 @@ fn lasting_failure(stage: FailureStage, message: &str) -> (Vec<ConditionChange>,
     let (irreconcilable, release_failed) = match stage {
         FailureStage::State => (Reason::ErrorGettingReleaseState, None),
         FailureStage::Values => (Reason::ErrorGettingValues, None),
+        FailureStage::Procedure => (Reason::ProcedureFailed, None),
         FailureStage::Reconcile | FailureStage::Transient => (Reason::ReconcileError, None),
         FailureStage::RenderInstall | FailureStage::Install => {
             (Reason::ReconcileError, Some(Reason::InstallError))

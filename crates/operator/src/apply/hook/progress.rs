@@ -7,7 +7,7 @@ use steersman_model::{CUT, one_line};
 
 /// How the first container of a pod that failed has ended. Nothing is cut here, as no secret is masked yet; but the kubelet keeps
 /// the end of what was printed, and so may the container itself.
-pub(in crate::apply) fn last_words(pod: &Pod) -> Option<String> {
+pub(crate) fn last_words(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let init = status.init_container_statuses.iter().flatten();
     let containers = init.chain(status.container_statuses.iter().flatten());
@@ -55,16 +55,10 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
             phase => Progress::Running(phase.to_owned()),
         };
     }
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    for condition in conditions.into_iter().flatten() {
-        let field = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
-        match (field("type"), field("status")) {
-            ("Complete", "True") => return Progress::Done,
-            ("Failed", "True") => {
-                return Progress::Failed(said([field("reason"), field("message")], ": "));
-            }
-            _ => {}
-        }
+    match end_of_job(object) {
+        Some(Ok(())) => return Progress::Done,
+        Some(Err(reason)) => return Progress::Failed(reason),
+        None => {}
     }
     if metadata.deletion_timestamp.is_some() {
         return Progress::Failed("it is being deleted".to_owned());
@@ -74,6 +68,19 @@ pub(in crate::apply) fn progress(kind: &str, metadata: &ObjectMeta, object: &Val
         .and_then(Value::as_i64)
         .unwrap_or_default();
     Progress::Running(format!("{active} pods active"))
+}
+
+/// How a Job has ended, as its conditions say: with success, or why not. `None` before that.
+pub(crate) fn end_of_job(job: &Value) -> Option<Result<(), String>> {
+    let conditions = job.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().find_map(|condition| {
+        let field = |key: &str| condition.get(key).and_then(Value::as_str).unwrap_or_default();
+        match (field("type"), field("status")) {
+            ("Complete", "True") => Some(Ok(())),
+            ("Failed", "True") => Some(Err(said([field("reason"), field("message")], ": "))),
+            _ => None,
+        }
+    })
 }
 
 /// Those of these words that say something.

@@ -166,11 +166,8 @@ fn shown<'a>(session: &Session, objects: impl IntoIterator<Item = &'a ObjectId>)
 pub(super) fn update_fields(stored: &mut Stored, changes: &ChangeSet) -> bool {
     let mut differs = false;
     for object in &mut stored.snapshot.objects {
-        if let Some(applied) = changes.get(&object.id)
-            && applied.fields != object.fields()
-        {
-            object.set_fields(applied.fields);
-            differs = true;
+        if let Some(applied) = changes.get(&object.id) {
+            differs |= object.note(applied);
         }
     }
     differs

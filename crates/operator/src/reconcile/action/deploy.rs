@@ -15,7 +15,7 @@ use crate::reconcile::executor::{Carried, Executor};
 use crate::reconcile::lookups::Lookups;
 use crate::reconcile::new_record::{pending_status, record};
 use crate::reconcile::plan::{NewRevision, Plan, in_effect};
-use crate::reconcile::release_cache::{KnownRelease, ReleaseCache};
+use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::secrets::secrets_of;
 use crate::reconcile::session::{PreparedRelease, Session};
 use crate::reconcile::unfinished::{CurrentRevision, Stage, Unfinished, UnfinishedRevision, spec_of};
@@ -112,6 +112,7 @@ impl Deploy<'_> {
                 inputs: Some(prepared.inputs),
                 lookups: session.progress.lookups().unwrap_or_default(),
                 values_from: prepared.sources.clone(),
+                overlay: prepared.held.overlay().clone(),
                 first: Some(new.first),
                 written: Some((self.now)()),
                 adopted: new.adopts,
@@ -226,7 +227,8 @@ impl Deploy<'_> {
         let mut revisions = session.history.load().await?;
         let in_question = in_effect(&revisions);
         self.lookups.learn_secrets(session, cache, in_question).await?;
-        let known = cache.known.get_or_insert_with(|| KnownRelease::new(&revisions));
+        let told = cache.known.is_none().then(|| cache.told_by(&revisions));
+        let known = cache.known.get_or_insert_with(|| told.unwrap_or_default());
         let wanted = wanted.or(known.last.as_ref().map(|last| last.revision));
         let last = revisions
             .pop()
@@ -409,6 +411,7 @@ impl Deploy<'_> {
         } else {
             (&session.controls.upgrade, "Upgrade complete")
         };
+        let completed = stored.snapshot.completed().cloned().collect();
         let mut finished_hooks = stored.snapshot.finished_hooks;
         finished_hooks.retain(|hook| !is_of_end(&hook.event));
         let description = operation.description.as_deref().unwrap_or(complete);
@@ -417,6 +420,7 @@ impl Deploy<'_> {
             inputs: Some(inputs),
             lookups: stored.snapshot.lookups,
             values_from: stored.snapshot.values_from,
+            overlay: stored.snapshot.overlay,
             first: stored.snapshot.first,
             written: stored.snapshot.written,
             // What hooks of an undoing have left is not taken for those of a later end.
@@ -426,6 +430,7 @@ impl Deploy<'_> {
             stages: stored.snapshot.stages,
             ..Snapshot::new(changes)
         };
+        stored.snapshot.note_completed(&completed);
         let keep = self.settings.releases.history_max;
         let surplus = make_room(self.executor, session, keep, earlier, &mut stored).await?;
         session.history.update(&mut stored, now).await?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use steersman_chart::HookEvent;
-use steersman_model::{ReleaseStatus, chain};
+use steersman_model::{ObjectId, ReleaseStatus, chain};
 
 use super::correct_drift::update_fields;
 use super::uninstall::Uninstall;
@@ -19,7 +19,7 @@ use crate::reconcile::progress::Remedy;
 use crate::reconcile::release_cache::ReleaseCache;
 use crate::reconcile::session::Session;
 use crate::reconcile::unfinished::Stage;
-use crate::release::{Journal, Stored};
+use crate::release::{Journal, SnapshotObject, Stored};
 use crate::status::EventReason;
 
 /// Goes back to what was in effect before a revision failed.
@@ -119,7 +119,8 @@ impl RollBack<'_> {
     ) -> Result<(), ReconcileError> {
         let target = std::slice::from_ref(good);
         self.lookups.learn_secrets(session, cache, target).await?;
-        let plan = Plan::roll_back(self.settings, &stage.controls(session), good, failed, earlier)?;
+        let mut plan = Plan::roll_back(self.settings, &stage.controls(session), good, failed, earlier)?;
+        plan.completed = self.completed(session, good);
         if stage.wait.is_none()
             && let Some(doing) = plan.decision.underway(session.release.as_str())
         {
@@ -136,6 +137,23 @@ impl RollBack<'_> {
         }
         cache.note_applied(&changes);
         Ok(())
+    }
+
+    /// The Jobs of `good` that have done their work, unless one is there as that revision has left it. What the failed
+    /// revision has under their names is pruned.
+    fn completed(&self, session: &Session, good: &Stored) -> BTreeSet<ObjectId> {
+        let dependents = self.executor.applier.dependents();
+        let is_left = |object: &&SnapshotObject| {
+            let live = dependents.live(&session.owner.uid, &object.id);
+            let live = live.and_then(|live| live.fields);
+            live.zip(object.fields())
+                .is_some_and(|(live, left)| left.are_those_of(live))
+        };
+        let completed = good.snapshot.objects.iter().filter(|object| object.completed);
+        completed
+            .filter(|object| !is_left(object))
+            .map(|object| object.id.clone())
+            .collect()
     }
 
     async fn remove(

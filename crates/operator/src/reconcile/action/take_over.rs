@@ -116,6 +116,7 @@ impl TakeOver<'_> {
                     digest: claimed.digest,
                     changed_at: claimed.changed_at,
                     uid: None,
+                    completed: false,
                 }),
                 _ => return Ok(None),
             }

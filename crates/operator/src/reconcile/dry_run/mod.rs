@@ -13,6 +13,7 @@ use steersman_model::{ObjectId, Revision, weight_of};
 use steersman_watches::controls::{DeletionPolicy, Mode};
 use steersman_watches::drift::DriftMode;
 
+use super::awaited_runs::would_wait;
 use super::error::ReconcileError;
 use super::plan::{Decision, Plan, PlannedUpgrade, in_effect, told_stages};
 use super::release_cache::{KnownRelease, ReleaseCache, was_ever_deployed};
@@ -20,6 +21,7 @@ use super::secrets::secrets_of;
 use super::session::{PreparedRelease, Session};
 use super::state::{Action, Observed, Others};
 use super::{GateState, HookState, Reconciler, TestState, next_action, release_state};
+use crate::coordination::Directions;
 use crate::release::Stored;
 use crate::status::Redactor;
 
@@ -54,7 +56,10 @@ impl DryRun {
     /// Whether anything would be done: an object becomes another one, a hook runs, or a revision is made or goes.
     pub fn differs(&self) -> bool {
         let is_kept = matches!(self.decision, Decision::Keep(_) | Decision::TakeOver(_));
-        !is_kept || !self.hooks.is_empty() || self.objects.iter().any(ObjectDryRun::differs)
+        !is_kept
+            || self.waits.is_some()
+            || !self.hooks.is_empty()
+            || self.objects.iter().any(ObjectDryRun::differs)
     }
 }
 
@@ -84,10 +89,13 @@ impl Reconciler {
     async fn dry_run_of(&self, session: &Session) -> Result<DryRun, ReconcileError> {
         let revisions = session.history.load().await?;
         session.redactor.learn(secrets_of(in_effect(&revisions), &[]));
-        let prepared = PreparedRelease::new(session, &self.settings)?;
+        let known = KnownRelease::with_values(&revisions);
+        let held = self
+            .settings
+            .held(session, Some(&known), &Directions::default())?;
+        let prepared = PreparedRelease::new(session, &self.settings, held.values.clone())?;
         let mut prepared = prepared.with_reused_values(session, &self.settings, &revisions);
         prepared.first = !was_ever_deployed(&revisions);
-        let known = KnownRelease::new(&revisions);
         let mut cache = ReleaseCache::of(known.clone());
         if !session.deleting() {
             let sources = self.sources();
@@ -110,6 +118,14 @@ impl Reconciler {
                 self.dependencies().would_wait(session, &prepared, &cache).await?
             }
             _ => None,
+        };
+        let begins = matches!(decision, Decision::Upgrade(..));
+        let changes = (held.changes.as_slice(), begins);
+        let waits = match waits {
+            None if begins || matches!(decision, Decision::Keep(_)) => {
+                would_wait(session, &self.settings, (&prepared, &known), changes)?
+            }
+            waits => waits,
         };
         let has_unknown_secrets = session.redactor.hides_words_of_others();
         if has_unknown_secrets && matches!(decision, Decision::Recover(_) | Decision::Keep(_)) {
@@ -170,6 +186,7 @@ impl Reconciler {
             lookups_changed,
             refused: None,
             drifted: Vec::new(),
+            completed: Vec::new(),
             drift_mode: self.settings.drift.mode,
             // It shows what is done once nothing is waited for.
             others: Others::Free,

@@ -63,7 +63,8 @@ impl<'a> Bounds<'a> {
         objects.iter().try_for_each(|object| self.object(object))
     }
 
-    fn object(&self, object: &RenderedObject) -> Result<(), ReconcileError> {
+    /// The same of a single one.
+    pub(crate) fn object(&self, object: &RenderedObject) -> Result<(), ReconcileError> {
         let is_namespaced = self.is_namespaced(&object.api);
         let id = ObjectId {
             group: object.api.group.clone(),
@@ -111,6 +112,8 @@ impl<'a> Bounds<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use expect_test::{Expect, expect};
     use serde_json::json;
     use steersman_chart::{CrdFile, HookEvent};
@@ -148,6 +151,7 @@ mod tests {
             },
             objects: objects_of_manifest(manifest).unwrap(),
             stages: Vec::new(),
+            completed: BTreeSet::new(),
             replaced: Vec::new(),
             former_managers: None,
             recreate: false,

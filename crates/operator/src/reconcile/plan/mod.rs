@@ -48,6 +48,8 @@ pub(crate) struct Plan {
     pub(crate) objects: Vec<RenderedObject>,
     /// The stages in which that is done, with the places of their objects; without any, all is applied at once.
     pub(crate) stages: Vec<StageRecord>,
+    /// Jobs among the objects that had done their work, and are gone by themselves: they are not run once more.
+    pub(crate) completed: BTreeSet<ObjectId>,
     /// What was sent of the objects before, by any revision that may have been in effect: values at ignored paths stay
     /// where all of these are rendered like them.
     pub(crate) replaced: Vec<RenderedObject>,
@@ -181,6 +183,7 @@ impl Plan {
             replaced: replaced(earlier),
             objects,
             stages: stored.snapshot.stages.clone(),
+            completed: BTreeSet::new(),
             former_managers: Some(former_managers(earlier)),
             recreate: controls.upgrade_force,
             claims: settings.claims_of_new(),
@@ -200,6 +203,7 @@ impl Plan {
             replaced: objects.clone(),
             objects,
             stages: Vec::new(),
+            completed: BTreeSet::new(),
             former_managers: None,
             recreate: false,
             claims: settings.claims_of_former(),
@@ -234,6 +238,7 @@ impl Plan {
             replaced,
             objects,
             stages: good.snapshot.stages.clone(),
+            completed: BTreeSet::new(),
             former_managers: None,
             recreate: controls.rollback_force,
             claims: settings.claims_of_former(),
@@ -261,6 +266,7 @@ impl Plan {
             },
             objects: Vec::new(),
             stages: Vec::new(),
+            completed: BTreeSet::new(),
             replaced: Vec::new(),
             former_managers: None,
             recreate: false,
@@ -285,6 +291,7 @@ impl Plan {
             replaced: objects.clone(),
             objects,
             stages: Vec::new(),
+            completed: BTreeSet::new(),
             former_managers: Some(stored.former_managers()),
             recreate: false,
             claims: settings.claims_of_new(),

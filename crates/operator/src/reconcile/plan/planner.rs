@@ -100,6 +100,7 @@ impl Planner<'_> {
             definitions: Definitions::all(&rendered.crds, settings.crds)?,
             hooks: Hooks::of_revision(first, hook_records(&rendered), controls),
             stages,
+            completed: BTreeSet::new(),
             objects,
             replaced: Vec::new(),
             former_managers: Some(Vec::new()),

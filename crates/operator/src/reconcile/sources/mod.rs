@@ -225,8 +225,10 @@ impl Sources<'_> {
         if let Some(values) = sourced.values {
             let mut below = self.settings.values.below();
             overlay(&mut below, values);
-            let values = self.settings.values.over(below, &session.object().data);
-            current.values = values.map_err(|error| Unusable::of(session, &error.into()))?;
+            let object = &session.object().data;
+            let own = self.settings.values.over(below.clone(), object);
+            let own = own.map_err(|error| Unusable::of(session, &error.into()))?;
+            current.values = current.held.of(own, below);
             current.is_whole = true;
         }
         current.sources = sourced.stored;

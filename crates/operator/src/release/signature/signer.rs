@@ -198,7 +198,7 @@ impl Signer {
     }
 
     /// Reads the Secret again, if that was not done lately; whether it was.
-    async fn read_again(&self) -> bool {
+    pub async fn read_again(&self) -> bool {
         let KeySource::Secret { secrets, namespace } = &self.source else {
             return false;
         };

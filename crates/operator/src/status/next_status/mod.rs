@@ -15,6 +15,9 @@ use crate::status::report_conditions::{
     uninstalling_after_conditions, uninstalling_conditions,
 };
 
+/// The key of what procedures have put over the values.
+const OVERLAY_FIELD: &str = "overlay";
+
 /// The status field that says which request for tests was acted on last.
 const TEST_FIELD: &str = "lastHandledTest";
 
@@ -60,6 +63,9 @@ pub fn next_status(
         ReleaseReport::DependencyNotReady(dependent) => {
             progressing_conditions(Reason::DependencyNotReady, &dependent.message)
         }
+        ReleaseReport::AwaitsProcedure(dependent) => {
+            progressing_conditions(Reason::ProcedureNotFinished, &dependent.message)
+        }
         ReleaseReport::Deployed(deployed) => deployed_conditions(deployed, before),
         ReleaseReport::Failed(failure) => failed_conditions(failure, before),
         ReleaseReport::Uninstalling(blockers) => uninstalling_conditions(blockers),
@@ -80,6 +86,11 @@ pub fn next_status(
     match next_stages(current, report, now) {
         Some(Value::Null) => drop(remove(&mut next, "stages")),
         Some(stages) => drop(next.insert("stages".to_owned(), stages)),
+        None => {}
+    }
+    match next_overlay(report) {
+        Some(Value::Null) => drop(remove(&mut next, OVERLAY_FIELD)),
+        Some(overlay) => drop(next.insert(OVERLAY_FIELD.to_owned(), overlay)),
         None => {}
     }
     if let ReleaseReport::Deployed(deployed) = report {
@@ -113,8 +124,17 @@ fn drop_condition(status: &mut Value, kind: ConditionType) {
 }
 
 /// Takes a field away: the patch has a null in its place.
-fn remove(status: &mut Map<String, Value>, field: &str) -> Option<Value> {
+pub(super) fn remove(status: &mut Map<String, Value>, field: &str) -> Option<Value> {
     status.get_mut(field).map(Value::take)
+}
+
+/// What the status says of values by procedures after a report; `None` where that says nothing of them. Null takes them away.
+fn next_overlay(report: &ReleaseReport) -> Option<Value> {
+    match report {
+        ReleaseReport::Deployed(deployed) => Some(deployed.overlay.clone().unwrap_or_default()),
+        ReleaseReport::AwaitsProcedure(dependent) => Some(dependent.overlay.clone().unwrap_or_default()),
+        _ => None,
+    }
 }
 
 /// What the status says of stages after a report; `None` where that says nothing of them. Null takes them away.
@@ -124,7 +144,9 @@ fn next_stages(current: &Value, report: &ReleaseReport, now: Timestamp) -> Optio
         ReleaseReport::AtGate(gate) => &gate.stages,
         ReleaseReport::Deployed(deployed) => &deployed.stages,
         ReleaseReport::Failed(failure) => failure.stages.as_ref()?,
-        ReleaseReport::DependencyNotReady(dependent) => dependent.stages.as_ref()?,
+        ReleaseReport::DependencyNotReady(dependent) | ReleaseReport::AwaitsProcedure(dependent) => {
+            dependent.stages.as_ref()?
+        }
         // None begins any longer.
         ReleaseReport::Uninstalling(_) | ReleaseReport::UninstallingAfter(_) => return Some(Value::Null),
         _ => return None,

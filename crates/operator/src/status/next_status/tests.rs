@@ -49,6 +49,7 @@ fn deployed(revision: u32, health: Option<Health>) -> ReleaseReport {
         stages: Vec::new(),
         tests: None,
         handled_test: None,
+        overlay: None,
         manifest: ManifestInStatus::LeftOut,
     }))
 }

@@ -1,0 +1,228 @@
+//! One release and its runs. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value as Json;
+use steersman_chart::Values;
+use steersman_watches::ReleaseExpression;
+use steersman_watches::procedure::Change;
+
+/// A try of a step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepId {
+    /// The UID of the run.
+    pub(crate) run: String,
+    pub(crate) step: String,
+    pub(crate) attempt: u32,
+}
+
+/// Values that a step gives a release.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asked {
+    pub(crate) by: StepId,
+    /// The kind and the name of the run, for people.
+    pub(crate) run: String,
+    pub(crate) values: Values,
+}
+
+/// A run that was begun, and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Its kind and its name, for people.
+    pub(crate) run: String,
+    /// Whether nothing else is done meanwhile.
+    pub(crate) is_exclusive: bool,
+    /// The UID of the resource that it was begun for, once that is known.
+    pub(crate) resource: Option<String>,
+}
+
+/// How a run has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) procedure: String,
+    pub(crate) name: String,
+    /// That of the resource when the run began: what was asked for later was not meant.
+    pub(crate) generation: Option<i64>,
+    /// Whether it has nothing but defaults for parameters, as the one that the operator makes.
+    pub(crate) is_plain: bool,
+    /// Why it has not succeeded, without secrets.
+    pub(crate) failure: Option<String>,
+}
+
+/// What has become of the values of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// A revision with them is deployed.
+    Done,
+    /// Not yet; why, without secrets.
+    UnderWay(String),
+    /// They will not be; why, without secrets.
+    Failed(String),
+}
+
+/// Where a release is, after it was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Standing {
+    /// What the next run of each procedure changes.
+    pub(crate) changes: Vec<(usize, Change)>,
+    /// What has become of the values of a step.
+    pub(crate) answer: Option<(StepId, Answer)>,
+    /// What is being done with it, if anything is, and a revision has begun.
+    pub(crate) busy: Option<String>,
+    /// What is not ready of what is deployed.
+    pub(crate) unready: Option<String>,
+    /// What has become of the conditions that steps wait for: why one does not hold, without secrets.
+    pub(crate) conditions: Vec<(StepId, Result<(), String>)>,
+    /// Of the resource, when it was looked at.
+    pub(crate) generation: Option<i64>,
+}
+
+/// What a run is wanted for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// A revision waits for it, which this text stands for.
+    Gate(String),
+    /// A value changes by it, as this state of the resource has it.
+    Change(Change, i64),
+}
+
+/// A run that a release wants: which procedure of the entry, and what for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Want {
+    pub(crate) procedure: usize,
+    pub(crate) what: Wanted,
+}
+
+/// What has become of a run that a revision waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// It has succeeded.
+    Passed,
+    /// It is under way, or will be made.
+    Waits,
+    /// It has ended in another way; why, without secrets.
+    Failed(String),
+}
+
+/// What a step waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Condition {
+    pub(crate) by: StepId,
+    pub(crate) holds: ReleaseExpression,
+}
+
+/// What a release and its runs agree on.
+#[derive(Default)]
+pub(super) struct Agreement {
+    /// The UID of the resource, once its release was looked at.
+    pub(super) resource: Option<String>,
+    /// Runs by their UIDs.
+    pub(super) holders: BTreeMap<String, Holder>,
+    /// Runs that wait until the release stands in another way.
+    pub(super) waiting: BTreeSet<String>,
+    /// Runs that may not begin yet.
+    pub(super) barred: BTreeSet<String>,
+    pub(super) asked: Option<Asked>,
+    /// What steps wait for, by the UIDs of their runs.
+    pub(super) conditions: BTreeMap<String, Condition>,
+    /// Whether the release is being looked at, and may be acted on.
+    pub(super) acts: bool,
+    pub(super) standing: Option<Standing>,
+    pub(super) wants: Vec<Want>,
+    /// The ends of runs, by their UIDs.
+    pub(super) ends: BTreeMap<String, End>,
+}
+
+impl Agreement {
+    /// Why a run may not begin now.
+    pub(super) fn in_the_way(&self, run: &str, is_exclusive: bool) -> Option<String> {
+        let others = self.holders.iter().filter(|(uid, _)| *uid != run);
+        let mut others = others.filter(|(_, other)| self.is_of_this(other));
+        if let Some((_, other)) = others.find(|(_, other)| is_exclusive || other.is_exclusive) {
+            return Some(format!("{} is under way", other.run));
+        }
+        if !is_exclusive {
+            return None;
+        }
+        if self.acts {
+            return Some("the release is being looked at".to_owned());
+        }
+        match &self.standing {
+            None => Some("the release was not looked at yet".to_owned()),
+            Some(standing) => standing.busy.clone(),
+        }
+    }
+
+    /// The run that nothing else goes on beside.
+    pub(super) fn exclusive(&self) -> Option<&Holder> {
+        let mut holders = self.holders.values().filter(|holder| holder.is_exclusive);
+        holders.find(|holder| self.is_of_this(holder))
+    }
+
+    /// Whether a run is for the resource that is there, and not for an earlier one of its name.
+    fn is_of_this(&self, holder: &Holder) -> bool {
+        holder.resource.is_none() || self.resource.is_none() || holder.resource == self.resource
+    }
+
+    /// What has become of a run of this procedure and name, which is wanted for a generation of the resource. Its name can be
+    /// reckoned before, so that one counts that began since.
+    pub(super) fn gate(&self, (procedure, name): (&str, &str), generation: Option<i64>) -> Gate {
+        let mut ends = self.ends.values();
+        let found = ends.find(|end| end.procedure == procedure && end.name == name);
+        let Some(end) = found else {
+            return Gate::Waits;
+        };
+        match &end.failure {
+            Some(why) => Gate::Failed(why.clone()),
+            None if end.generation < generation => {
+                Gate::Failed("it began before that was asked for".to_owned())
+            }
+            None if !end.is_plain => Gate::Failed("somebody has made it with other parameters".to_owned()),
+            None => Gate::Passed,
+        }
+    }
+
+    /// What has become of the values of a step, as far as the release has said so.
+    pub(super) fn answer(&self, by: &StepId) -> Option<Answer> {
+        let (answered, answer) = self.standing.as_ref()?.answer.as_ref()?;
+        (answered == by).then(|| answer.clone())
+    }
+
+    /// A run has ended, or is gone: it holds up nobody.
+    pub(super) fn leave(&mut self, run: &str) -> bool {
+        let asks = self.asked.as_ref().is_some_and(|asked| asked.by.run == run);
+        if asks {
+            self.asked = None;
+        }
+        self.waiting.remove(run);
+        self.barred.remove(run);
+        self.conditions.remove(run);
+        self.holders.remove(run).is_some() || asks
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        let runs = [&self.waiting, &self.barred].map(BTreeSet::len);
+        self.resource.is_none() && self.holders.is_empty() && self.ends.is_empty() && runs == [0, 0]
+    }
+}
+
+impl Want {
+    /// What has led to it, in the word of its annotation.
+    pub(crate) fn trigger(&self) -> &'static str {
+        match self.what {
+            Wanted::Gate(_) => "before",
+            Wanted::Change(..) => "on",
+        }
+    }
+
+    /// What tells it from others of its procedure.
+    pub(crate) fn text(&self) -> String {
+        match &self.what {
+            Wanted::Gate(text) => format!("before {text}"),
+            Wanted::Change(Change { from, to }, generation) => {
+                let [from, to] = [from, to].map(Json::to_string);
+                format!("on {from} {to} {generation}")
+            }
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! What is known of the resources and the runs of an entry, without a request: which runs are due by themselves, and which may go.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use kube::api::DynamicObject;
+use kube::core::GroupVersionKind;
+use serde_json::{Map, Value};
+use steersman_watches::controls::LONGEST_LIST;
+use steersman_watches::procedure::names::{REQUEST, RUN, SUSPEND, TRIGGER};
+use steersman_watches::procedure::{Cron, Procedure, value_at};
+use steersman_watches::values::EntryValues;
+use tokio::sync::Notify;
+
+use super::known::{Key, Known, KnownResource, KnownRun, Marks, Plan};
+use super::report::Phase;
+use super::subject::{LONGEST_REQUEST, Run};
+use super::work::{Making, Work};
+use crate::coordination::Coordination;
+use crate::dependents::Dependents;
+use crate::metrics::Metrics;
+
+/// So many owners of a run are looked at.
+const MOST_OWNERS: usize = 10;
+/// How soon a run is tried again that could not be made, and how long that takes at most.
+const RETRY: (i64, i64) = (5, 600);
+
+/// The procedures of an entry, its resources and their runs.
+pub(crate) struct Procedures {
+    gvk: GroupVersionKind,
+    all: Vec<Arc<Procedure>>,
+    values: EntryValues,
+    defaults: Map<String, Value>,
+    dependents: Arc<Dependents>,
+    coordination: Arc<Coordination>,
+    metrics: Metrics,
+    state: Mutex<State>,
+    changed: Notify,
+}
+
+/// What is looked at costs as much as has changed, however many resources there are.
+#[derive(Default)]
+struct State {
+    known: BTreeMap<Key, Known>,
+    /// By UID.
+    resources: BTreeMap<String, Key>,
+    /// By UID.
+    runs: BTreeMap<String, Key>,
+    /// What was not looked at since it has changed.
+    changed: BTreeSet<Key>,
+    /// When there is something to be done without a change.
+    due: BTreeSet<(Timestamp, Key)>,
+    /// How many kinds of runs are listed.
+    listed: usize,
+}
+
+impl State {
+    /// What is known below a key, which is looked at next.
+    fn change(&mut self, key: &Key) -> &mut Known {
+        self.changed.insert(key.clone());
+        self.known.entry(key.clone()).or_default()
+    }
+
+    /// Forgets a key of which nothing is left.
+    fn tidy(&mut self, key: &Key) {
+        let is_empty = |known: &Known| known.resource.is_none() && known.runs.is_empty();
+        if self.known.get(key).is_some_and(is_empty)
+            && let Some(known) = self.known.remove(key)
+            && let Some(next) = known.next
+        {
+            self.due.remove(&(next, key.clone()));
+        }
+    }
+}
+
+impl std::fmt::Debug for Procedures {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Procedures")
+            .field("all", &self.all)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Procedures {
+    pub(crate) fn new(
+        (gvk, all): (GroupVersionKind, Vec<Arc<Procedure>>),
+        (values, defaults): (EntryValues, Map<String, Value>),
+        (dependents, coordination): (Arc<Dependents>, Arc<Coordination>),
+        metrics: Metrics,
+    ) -> Self {
+        Self {
+            gvk,
+            all,
+            values,
+            defaults,
+            dependents,
+            coordination,
+            metrics,
+            state: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// With the releases of the entry.
+    pub(crate) fn coordination(&self) -> &Arc<Coordination> {
+        &self.coordination
+    }
+
+    pub(crate) fn all(&self) -> &[Arc<Procedure>] {
+        &self.all
+    }
+
+    /// A resource is as `object` says.
+    pub(crate) fn know(&self, object: &DynamicObject) {
+        let metadata = &object.metadata;
+        let (Some(uid), Some(name)) = (metadata.uid.clone(), metadata.name.clone()) else {
+            return;
+        };
+        let annotation = |name: &str| metadata.annotations.as_ref()?.get(name).cloned();
+        let created = metadata.creation_timestamp.as_ref();
+        let values = self.values.of(&object.data).ok();
+        let key = (metadata.namespace.clone(), name);
+        let mut state = self.lock();
+        state.resources.insert(uid.clone(), key.clone());
+        let known = state.change(&key);
+        let before = known.resource.take().filter(|before| before.uid == uid);
+        let marks = Marks::of(metadata);
+        let is_news = before.as_ref().is_none_or(|before| before.marks != marks);
+        let plans = self.all.iter().enumerate().map(|(place, procedure)| {
+            let plan = before
+                .as_ref()
+                .and_then(|before| before.plans.get(place).cloned());
+            self.learnt(plan.unwrap_or_default(), procedure, object, values.as_ref())
+        });
+        known.resource = Some(KnownResource {
+            plans: plans.collect(),
+            marks,
+            uid,
+            created: created.map_or(Timestamp::UNIX_EPOCH, |time| time.0),
+            is_deleting: metadata.deletion_timestamp.is_some(),
+            suspended: annotation(SUSPEND)
+                .filter(|list| list.len() <= LONGEST_LIST)
+                .unwrap_or_default(),
+            request: annotation(RUN).and_then(|text| request_of(&text)),
+        });
+        let active = known
+            .runs
+            .iter()
+            .filter(|(_, run)| is_news && run.ended.is_none());
+        let active: Vec<String> = active.map(|(uid, _)| uid.clone()).collect();
+        drop(state);
+        for run in active {
+            self.dependents.rouse(&run, Duration::ZERO);
+        }
+        self.changed.notify_one();
+    }
+
+    /// What is known of a procedure for a resource that is as `object` says.
+    fn learnt(
+        &self,
+        mut plan: Plan,
+        procedure: &Procedure,
+        object: &DynamicObject,
+        values: Option<&Map<String, Value>>,
+    ) -> Plan {
+        let at = |path: &str| {
+            let given = values.and_then(|values| value_at(values, path));
+            given
+                .or_else(|| value_at(&self.defaults, path))
+                .and_then(Value::as_str)
+        };
+        plan.cron = match procedure.schedule.as_ref().map(|source| &source.cron) {
+            Some(Cron::Value(path)) => at(path).map(str::to_owned),
+            _ => None,
+        };
+        let status = object.data.pointer("/status/procedures");
+        let said = status.and_then(|status| status.get(&procedure.name));
+        let said = |key: &str| said.and_then(|said| said.get(key)).and_then(Value::as_str);
+        let last = said("lastSchedule").and_then(|time| time.parse::<Timestamp>().ok());
+        // A time that is to come would keep all before it from being followed.
+        plan.last = plan.last.max(last.filter(|last| *last <= Timestamp::now()));
+        if let Some(request) = said("lastRequest") {
+            plan.request = Some(request.to_owned());
+        }
+        let success = said("lastSuccess").and_then(|time| time.parse::<Timestamp>().ok());
+        if let (Some(success), Some(name)) = (success, &object.metadata.name) {
+            let namespace = object.metadata.namespace.as_deref();
+            self.show_success(procedure, namespace, name, success);
+        }
+        plan
+    }
+
+    fn show_success(&self, procedure: &Procedure, namespace: Option<&str>, name: &str, at: Timestamp) {
+        let of = (namespace.unwrap_or_default(), name, procedure.name.as_str());
+        self.metrics.procedure_succeeded(&self.gvk, of, at.as_second());
+    }
+
+    /// The resource with this UID is gone, or another's.
+    pub(crate) fn forget(&self, uid: &str) {
+        let mut state = self.lock();
+        let Some(key) = state.resources.remove(uid) else {
+            return;
+        };
+        let known = state.change(&key);
+        if known.resource.take_if(|resource| resource.uid == uid).is_none() {
+            return;
+        }
+        state.tidy(&key);
+        drop(state);
+        self.coordination.forget(&key, uid);
+        let (namespace, name) = &key;
+        let of = (namespace.as_deref().unwrap_or_default(), name.as_str());
+        for procedure in &self.all {
+            self.metrics.forget_procedure(&self.gvk, of, &procedure.name);
+        }
+    }
+
+    /// A run of a procedure is as `object` says.
+    pub(crate) fn know_run(&self, procedure: &Procedure, object: &DynamicObject) {
+        let place = self.all.iter().position(|one| one.name == procedure.name);
+        let (Some(place), Some(run)) = (place, Run::new(object.clone())) else {
+            return;
+        };
+        let text = |pointer: &str| object.data.pointer(pointer).and_then(Value::as_str);
+        let phase = text("/status/phase").and_then(Phase::parse);
+        let phase = phase.filter(|phase| phase.is_end());
+        let ended = text("/status/endedAt").and_then(|time| time.parse().ok());
+        let owners = object
+            .metadata
+            .owner_references
+            .iter()
+            .flatten()
+            .take(MOST_OWNERS);
+        let request = run.annotation(REQUEST).filter(|id| id.len() <= LONGEST_REQUEST);
+        let known = KnownRun {
+            procedure: place,
+            owners: owners.map(|owner| owner.uid.clone()).collect(),
+            is_ours: run.annotation(TRIGGER).is_some(),
+            scheduled_at: run.scheduled_at(),
+            request: request.map(str::to_owned),
+            ended: phase.map(|phase| (phase == Phase::Succeeded, ended.unwrap_or(Timestamp::UNIX_EPOCH))),
+            name: run.name.clone(),
+        };
+        let key = run.key();
+        let mut state = self.lock();
+        let is_new = state.runs.insert(run.uid.clone(), key.clone()).is_none();
+        // Until it is looked at, which tells by its record, it may have begun.
+        if is_new && run.has_finalizer() {
+            self.coordination
+                .hold(&key, &run.uid, run.holder(procedure, None));
+        }
+        state.change(&key).runs.insert(run.uid, known);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// The run with this UID is gone.
+    pub(crate) fn forget_run(&self, uid: &str) {
+        let mut state = self.lock();
+        let Some(key) = state.runs.remove(uid) else {
+            return;
+        };
+        let known = state.change(&key);
+        let run = known.runs.remove(uid);
+        known.note_gone(run.as_ref());
+        state.tidy(&key);
+        drop(state);
+        self.coordination.forget_run(&key, uid);
+        self.changed.notify_one();
+    }
+
+    /// All runs of a procedure are known.
+    pub(crate) fn note_listed(&self, procedure: &Procedure) {
+        self.lock().listed += 1;
+        self.coordination.note_listed(&procedure.name);
+        self.changed.notify_one();
+    }
+
+    /// A run has come to its end.
+    pub(super) fn note_end(
+        &self,
+        procedure: &Procedure,
+        phase: Phase,
+        took: Duration,
+        (namespace, resource): (Option<&str>, &str),
+    ) {
+        self.metrics
+            .procedure_ended(&self.gvk, &procedure.name, phase.as_str(), took);
+        if phase == Phase::Succeeded {
+            self.show_success(procedure, namespace, resource, Timestamp::now());
+        }
+    }
+
+    /// Waits until something has changed.
+    pub(super) async fn changed(&self) {
+        tokio::select! {
+            () = self.changed.notified() => {}
+            () = self.coordination.changed() => {}
+        }
+    }
+
+    /// What is to be done now without anybody's word, and when to look again.
+    pub(super) fn work(&self, now: Timestamp) -> (Vec<Work>, Option<Timestamp>) {
+        let mut state = self.lock();
+        let state = &mut *state;
+        if state.listed < self.all.len() {
+            return (Vec::new(), None);
+        }
+        let mut changed = std::mem::take(&mut state.changed);
+        changed.extend(self.coordination.take_changed());
+        let is_due = |(at, _): &&(Timestamp, Key)| *at <= now;
+        changed.extend(state.due.iter().take_while(is_due).map(|(_, key)| key.clone()));
+        let mut work = Vec::new();
+        for key in changed {
+            let Some(known) = state.known.get_mut(&key) else {
+                continue;
+            };
+            if let Some(before) = known.next {
+                state.due.remove(&(before, key.clone()));
+            }
+            let wants = self.coordination.wants(&key);
+            work.extend(known.work(&key, (&self.all, &wants), now));
+            state.due.extend(known.next.map(|next| (next, key)));
+        }
+        (work, state.due.first().map(|(at, _)| *at))
+    }
+
+    /// The namespace and the name of the resource with this UID.
+    pub(super) fn named(&self, uid: &str) -> Option<Key> {
+        self.lock().resources.get(uid).cloned()
+    }
+
+    /// A run was made, or was there.
+    pub(super) fn note_made(&self, making: &Making) {
+        self.change_plan(making, |plan| (plan.failures, plan.retry) = (0, None));
+    }
+
+    /// A run could not be made: it is tried again, more slowly each time.
+    pub(super) fn note_unmade(&self, making: &Making, now: Timestamp) {
+        self.change_plan(making, |plan| {
+            if making.scheduled_at.is_some() {
+                plan.last = making.before;
+            } else if making.wanted.is_some() {
+                plan.wanted = None;
+            } else {
+                plan.request = None;
+            }
+            let (first, most) = RETRY;
+            let pause = first.saturating_mul(1 << plan.failures.min(10)).min(most);
+            plan.failures = plan.failures.saturating_add(1);
+            plan.retry = now.checked_add(SignedDuration::from_secs(pause)).ok();
+        });
+    }
+
+    fn change_plan(&self, making: &Making, change: impl FnOnce(&mut Plan)) {
+        let place = self.all.iter().position(|one| one.name == making.procedure.name);
+        let key = (making.namespace.clone(), making.resource.clone());
+        let mut state = self.lock();
+        let resource = state.change(&key).resource.as_mut();
+        let resource = resource.filter(|resource| resource.uid == making.uid);
+        let plan = resource
+            .zip(place)
+            .and_then(|(resource, place)| resource.plans.get_mut(place));
+        if let Some(plan) = plan {
+            change(plan);
+        }
+        state.tidy(&key);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `backup@ID`: the name of the procedure, and the request.
+fn request_of(text: &str) -> Option<(String, String)> {
+    let (name, id) = text.split_once('@')?;
+    let is_id = !id.is_empty() && id.len() <= LONGEST_REQUEST;
+    is_id.then(|| (name.to_owned(), id.to_owned()))
+}

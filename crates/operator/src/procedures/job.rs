@@ -1,0 +1,151 @@
+//! The Job of a step: its name and marks, how far it is, and what it has said.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Client;
+use kube::api::{Api, DynamicObject, ListParams};
+use serde_json::{Value, json};
+use steersman_cluster::{Owner, RequestError};
+use steersman_model::{Digest, RenderedObject};
+use steersman_watches::procedure::names::RUN_FINALIZER;
+
+use super::record::Outcome;
+use super::state::Seen;
+use crate::apply::{end_of_job, last_words};
+use crate::status::Redactor;
+
+/// How many pods of a Job are asked for what they said.
+const PODS: u32 = 20;
+/// So many Secrets are read that a Job names, to mask what is in them.
+const MOST_SECRETS: usize = 20;
+/// A name has at most so many letters, as pods are called by it.
+const MAX_NAME: usize = 52;
+
+/// The name of the Job of a try. It is the same whenever it is asked for, and another one for each try.
+pub(super) fn job_name(run: &str, run_uid: &str, step: &str, attempt: u32) -> String {
+    let digest = Digest::of(format!("{run_uid}/{step}/{attempt}").as_bytes()).to_string();
+    let digest = digest.get(..8).unwrap_or_default();
+    let whole = format!("{run}-{step}");
+    let start: String = whole.chars().take(MAX_NAME).collect();
+    format!("{}-{digest}", start.trim_end_matches(['-', '.']))
+}
+
+/// A Job as it is made: by its own name, with the marks of its run, and a finalizer, so that it does not go before its end is
+/// read.
+pub(super) fn marked(object: &RenderedObject, owner: &Owner, name: &str) -> Value {
+    let mut value = object.value.clone();
+    if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("name".to_owned(), name.into());
+        metadata.remove("generateName");
+        metadata.insert("finalizers".to_owned(), json!([RUN_FINALIZER]));
+    }
+    owner.mark(&value, Some(&owner.release_namespace), false)
+}
+
+/// How far a Job is.
+pub(super) fn seen(job: &DynamicObject) -> Seen {
+    match end_of_job(&job.data) {
+        Some(Ok(())) => return Seen::Ended(Outcome::Succeeded),
+        Some(Err(reason)) => return Seen::Ended(Outcome::Failed(reason)),
+        None => {}
+    }
+    let finalizers = job.metadata.finalizers.iter().flatten();
+    let is_in_foreground = finalizers.clone().any(|name| name == "foregroundDeletion");
+    let active = job.data.pointer("/status/active").and_then(Value::as_i64);
+    match (&job.metadata.deletion_timestamp, active.unwrap_or_default()) {
+        (Some(_), _) if is_in_foreground => Seen::Stopping,
+        (Some(_), 0) => Seen::Gone { idempotent: false },
+        (_, 1) => Seen::Running("1 pod active".to_owned()),
+        (_, active) => Seen::Running(format!("{active} pods active")),
+    }
+}
+
+/// What the last container of a pod of a Job has said at its end, the one that has succeeded if there is one.
+pub(super) async fn words_of(
+    client: &Client,
+    job: &ObjectMeta,
+    has_succeeded: bool,
+) -> Result<Option<String>, RequestError> {
+    let (Some(uid), Some(namespace)) = (&job.uid, &job.namespace) else {
+        return Ok(None);
+    };
+    let selector = format!("batch.kubernetes.io/controller-uid={uid}");
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let found = pods
+        .list(&ListParams::default().labels(&selector).limit(PODS))
+        .await?;
+    let mut words = found.items.iter().rev().filter_map(|pod| {
+        if has_succeeded {
+            said_at_end(pod)
+        } else {
+            last_words(pod)
+        }
+    });
+    Ok(words.next())
+}
+
+/// The message of the last container that has one, of a pod that has succeeded.
+fn said_at_end(pod: &Pod) -> Option<String> {
+    let status = pod.status.as_ref()?;
+    if status.phase.as_deref() != Some("Succeeded") {
+        return None;
+    }
+    let containers = status.container_statuses.iter().flatten().rev();
+    let mut messages =
+        containers.filter_map(|container| container.state.as_ref()?.terminated.as_ref()?.message.clone());
+    messages.find(|message| !message.trim().is_empty())
+}
+
+/// The Secrets that the pods of a Job get something of.
+fn secrets_named(job: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let Some(pod) = job.pointer("/spec/template/spec") else {
+        return found;
+    };
+    let mut open = vec![pod];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(map) => {
+                for (key, inner) in map {
+                    let field = match key.as_str() {
+                        "secretKeyRef" | "secretRef" => "name",
+                        "secret" => "secretName",
+                        _ => "",
+                    };
+                    // A projected volume names it as others do.
+                    let names = [field, "name"].into_iter().filter(|_| !field.is_empty());
+                    found.extend(names.filter_map(|name| inner.get(name)?.as_str().map(str::to_owned)));
+                    open.push(inner);
+                }
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What is secret in the words of a Job: what it has in its own manifest, and what is in the Secrets that it names. `None` where
+/// that can't be known.
+pub(super) async fn secrets_of(client: &Client, job: &DynamicObject) -> Option<Redactor> {
+    let named = secrets_named(&job.data);
+    if named.len() > MOST_SECRETS {
+        return None;
+    }
+    let mut redactor = Redactor::default();
+    let mut own = job.data.clone();
+    own["apiVersion"] = "batch/v1".into();
+    own["kind"] = "Job".into();
+    redactor.add_object(&own);
+    redactor.add_values(&own);
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), job.metadata.namespace.as_deref()?);
+    for name in named {
+        // What was in one that is gone is not known.
+        let secret = secrets.get_opt(&name).await.ok()??;
+        let data = serde_json::to_value(&secret.data).ok()?;
+        redactor.add_object(&json!({ "apiVersion": "v1", "kind": "Secret", "data": data }));
+    }
+    Some(redactor)
+}

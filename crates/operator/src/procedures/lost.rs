@@ -1,0 +1,161 @@
+//! Runs that were begun, and of which nobody knows how far they are: whoever may write their status has taken the record away, or
+//! put an older one back.
+//!
+//! What goes on of them is stopped, and the steps are carried out that follow in any case.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use kube::api::{DynamicObject, ListParams, Preconditions, PropagationPolicy};
+use steersman_cluster::{OWNER_UID_LABEL, Ownership};
+use steersman_watches::procedure::names::RUN_FINALIZER;
+
+use super::decide::UNKNOWN;
+use super::error::StepError;
+use super::job::seen;
+use super::reconciler::ProcedureReconciler;
+use super::record::{ProcedureRecord, StepRecord};
+use super::session::Session;
+use super::state::Seen;
+
+impl ProcedureReconciler {
+    /// Does not believe a record of a run under way that somebody has put back: one that is older than what was written last, one of
+    /// a run that has come to its end, or one that knows nothing of a Job that is there.
+    pub(super) async fn doubt(&self, session: &mut Session) -> Result<(), StepError> {
+        let is_under_way = |record: &ProcedureRecord| record.ended.is_none();
+        let Some(record) = session.record.clone().filter(is_under_way) else {
+            return Ok(());
+        };
+        if session.records.has(&record) {
+            return Ok(());
+        }
+        if session.records.is_known() {
+            // It may have been read before the last write.
+            let name = session.run.name.clone();
+            let found = session.api.get_opt(&name).await;
+            let found = found.map_err(|source| StepError::request("read", &format!("run {name}"), source))?;
+            let found = found.filter(|found| found.metadata.uid.as_ref() == Some(&session.run.uid));
+            let Some(found) = found else {
+                return Err(StepError::lost());
+            };
+            session.accept(found);
+            session.record = self.record_of(&session.run).await;
+            let is_known = |record: &ProcedureRecord| session.records.has(record);
+            if !session.record.as_ref().is_some_and(is_known) {
+                session.record = None;
+            }
+            return Ok(());
+        }
+        let has_been_over = session.is_begun && !session.run.has_finalizer();
+        if has_been_over || self.has_another_job(session, &record).await? {
+            session.record = None;
+        } else {
+            session.records.is(&record);
+        }
+        Ok(())
+    }
+
+    /// Whether there is a Job that is none of the steps that the record knows of.
+    async fn has_another_job(
+        &self,
+        session: &mut Session,
+        record: &ProcedureRecord,
+    ) -> Result<bool, StepError> {
+        match self.find_place(session).await {
+            Err(error) if error.is_transient() => return Err(error),
+            _ => {}
+        }
+        let known = record.steps.iter().flat_map(|step| {
+            let of_try = move |attempt| StepRecord {
+                attempt,
+                ..step.clone()
+            };
+            (1..=step.attempt).map(of_try)
+        });
+        let known: BTreeSet<String> = known.map(|step| session.job_name(&step)).collect();
+        let found = self.jobs_of(session).await?;
+        let mut names = found.iter().filter_map(|job| job.metadata.name.as_ref());
+        Ok(names.any(|name| !known.contains(name)))
+    }
+
+    /// Reads the resource of the run. One that was made after the run is not the one that it was begun for.
+    pub(super) async fn find_former_resource(&self, session: &mut Session) -> Result<(), StepError> {
+        self.find_resource(session).await?;
+        let created = |object: &DynamicObject| object.metadata.creation_timestamp.as_ref().map(|at| at.0);
+        let of_run = created(&session.run.object);
+        session.resource.take_if(|resource| created(resource) > of_run);
+        Ok(())
+    }
+
+    /// What goes on of a run, in whichever step; `None` where nothing does.
+    pub(super) async fn seen_of_all(&self, session: &Session) -> Result<Option<Seen>, StepError> {
+        let mut all = None;
+        for job in self.jobs_of(session).await? {
+            match seen(&job) {
+                Seen::Ended(_) | Seen::Gone { .. } => {}
+                Seen::Stopping => all = all.or(Some(Seen::Stopping)),
+                going => all = Some(going),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Deletes what goes on of a run, with its pods.
+    pub(super) async fn stop_all(&self, session: &Session) -> Result<(), StepError> {
+        let Some(place) = &session.place else {
+            return Ok(());
+        };
+        let jobs = self.jobs_of(session).await?.into_iter();
+        for job in jobs.filter(|job| matches!(seen(job), Seen::Running(_))) {
+            let name = job.metadata.name.unwrap_or_default();
+            let preconditions = Preconditions {
+                uid: job.metadata.uid,
+                resource_version: None,
+            };
+            let jobs = self.own_jobs(place);
+            let deleted = crate::apply::delete(&jobs, &name, preconditions, PropagationPolicy::Foreground);
+            match deleted.await {
+                Err(error) if !error.is_not_found() && !error.is_other_uid() => {
+                    return Err(StepError::Request {
+                        attempt: "delete",
+                        what: format!("Job {name}"),
+                        source: error,
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that nobody knows how far the run is. Its Jobs may go.
+    pub(super) async fn take_up(&self, session: &mut Session, now: Timestamp) -> Result<(), StepError> {
+        self.let_go_of_unknown(session).await?;
+        let uid = session.resource.as_ref();
+        let uid = uid.and_then(|resource| resource.metadata.uid.clone());
+        let uid = uid.unwrap_or_default();
+        let record = ProcedureRecord::take_up(&self.procedure, &uid, UNKNOWN.to_owned(), now);
+        session.record = Some(record);
+        self.say(session).await?;
+        self.tell_of_end(session);
+        Ok(())
+    }
+
+    /// The Jobs of a run, by their marks, that are not let go yet.
+    async fn jobs_of(&self, session: &Session) -> Result<Vec<DynamicObject>, StepError> {
+        let Some(place) = &session.place else {
+            return Ok(Vec::new());
+        };
+        let selector = format!("{OWNER_UID_LABEL}={}", session.run.uid);
+        let listed = self.own_jobs(place);
+        let listed = listed.list(&ListParams::default().labels(&selector)).await;
+        let found = listed.map_err(|source| StepError::request("list", "the Jobs of the run", source))?;
+        let owner = self.owner(&session.run, place);
+        let is_of_run = |job: &DynamicObject| {
+            let mut held = job.metadata.finalizers.iter().flatten();
+            let is_held = held.any(|name| name == RUN_FINALIZER);
+            is_held && owner.ownership(&job.metadata) == Ownership::Ours
+        };
+        Ok(found.items.into_iter().filter(is_of_run).collect())
+    }
+}

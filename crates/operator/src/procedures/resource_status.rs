@@ -1,0 +1,119 @@
+//! What the status of a resource says of a procedure. Pure.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use steersman_watches::procedure::names::{REQUEST, SCHEDULED_AT};
+
+use super::record::ProcedureRecord;
+use super::report::Phase;
+use super::subject::{LONGEST_REQUEST, Run};
+use crate::coordination::{run_name, run_name_of};
+use crate::status::second;
+
+/// The key of procedures in the status of a resource.
+const PROCEDURES_FIELD: &str = "procedures";
+
+/// `status.procedures.NAME`, but for what an earlier run has left there.
+pub(super) fn shown(
+    run: &Run,
+    record: &ProcedureRecord,
+    (procedure, phase): (&str, Phase),
+    resource_uid: &str,
+) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let mut set = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            shown.insert(key.to_owned(), value);
+        }
+    };
+    let ended = record.ended.map(|ended| Value::from(second(ended)));
+    set("lastRun", Some(run.name.as_str().into()));
+    set("phase", Some(phase.as_str().into()));
+    set("lastStart", Some(second(record.begun).into()));
+    set("lastEnd", ended.clone());
+    set("message", record.failure.clone().map(Value::from));
+    if phase == Phase::Succeeded {
+        set("lastSuccess", ended);
+        set("result", run.object.data.pointer("/status/result").cloned());
+    }
+    // Anybody who makes a run may write something else there: it counts where the name of the run follows from it.
+    let scheduled = run.annotation(SCHEDULED_AT).filter(|text| {
+        let time = text.parse::<Timestamp>().ok();
+        time.is_some_and(|time| {
+            let minute = (time.as_second() / 60).to_string();
+            run.name == run_name_of(&run.resource, procedure, &minute)
+        })
+    });
+    set("lastSchedule", scheduled.map(Value::from));
+    let request = run.annotation(REQUEST).filter(|id| id.len() <= LONGEST_REQUEST);
+    let request =
+        request.filter(|request| run.name == run_name(&run.resource, resource_uid, procedure, request));
+    set("lastRequest", request.map(Value::from));
+    shown
+}
+
+/// The status of a resource with that of a run in it. `None` where it tells of a later run.
+pub(super) fn with_shown(current: &Value, procedure: &str, shown: Map<String, Value>) -> Option<Value> {
+    let mut status = current.as_object().cloned().unwrap_or_default();
+    let all = status
+        .entry(PROCEDURES_FIELD)
+        .or_insert_with(|| Value::Object(Map::new()));
+    let all = all.as_object_mut()?;
+    let before = all.get(procedure).and_then(Value::as_object);
+    let text = |map: &Map<String, Value>, key: &str| {
+        let time = map.get(key).and_then(Value::as_str)?;
+        time.parse::<Timestamp>().ok()
+    };
+    let is_later = before.is_some_and(|before| {
+        before.get("lastRun") != shown.get("lastRun") && text(before, "lastStart") > text(&shown, "lastStart")
+    });
+    if is_later {
+        return None;
+    }
+    let kept = ["lastSuccess", "lastSchedule", "lastRequest"];
+    let mut next: Map<String, Value> = before
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| kept.contains(&key.as_str()))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    next.extend(shown);
+    all.insert(procedure.to_owned(), Value::Object(next));
+    Some(Value::Object(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn told(name: &str, annotations: &Value) -> Map<String, Value> {
+        let run = json!({"apiVersion": "db.example.com/v1", "kind": "WebBackup", "spec": {"resource": "shop"},
+            "metadata": {"name": name, "uid": "run", "annotations": annotations}});
+        let run = Run::new(serde_json::from_value(run).unwrap()).unwrap();
+        let record = ProcedureRecord::unbegun("no disk".to_owned(), false, Timestamp::UNIX_EPOCH);
+        shown(&run, &record, ("backup", Phase::Failed), "uid")
+    }
+
+    #[test]
+    fn times_and_requests_count_by_the_name_of_the_run_alone() {
+        let minute = json!({ SCHEDULED_AT: "1970-01-01T01:00:00Z" });
+        let last = |shown: Map<String, Value>, key: &str| shown.get(key).cloned();
+        let name = run_name_of("shop", "backup", "60");
+        assert_eq!(
+            last(told(&name, &minute), "lastSchedule"),
+            Some(json!("1970-01-01T01:00:00Z"))
+        );
+        assert_eq!(last(told("mine", &minute), "lastSchedule"), None);
+        let later = json!({ SCHEDULED_AT: "2999-01-01T00:00:00Z" });
+        assert_eq!(last(told(&name, &later), "lastSchedule"), None);
+
+        let request = json!({ REQUEST: "one" });
+        let name = run_name("shop", "uid", "backup", "one");
+        assert_eq!(last(told(&name, &request), "lastRequest"), Some(json!("one")));
+        assert_eq!(last(told("mine", &request), "lastRequest"), None);
+        let of_former = run_name("shop", "former", "backup", "one");
+        assert_eq!(last(told(&of_former, &request), "lastRequest"), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! The Job of a step of a procedure, made of the chart and the values of a release as its objects are.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::api::{Api, DynamicObject};
+use kube::core::{GroupVersionKind, SelectorExt as _};
+use serde_json::Value;
+use steersman_cluster::Owner;
+use steersman_cluster::discovery::Resource;
+use steersman_model::{ApiKind, RenderedObject, Revision, objects_of_text_or_called};
+use steersman_watches::Subject;
+
+use super::Reconciler;
+use super::error::ReconcileError;
+use super::plan::Bounds;
+use super::release_cache::{KnownRelease, ReleaseCache};
+use super::session::{PreparedRelease, Session};
+use crate::budget::Share;
+use crate::coordination::HeldValues;
+use crate::dependents::Dependents;
+use crate::release::SigningKeys;
+use crate::status::{EventReason, LearningRedactor, reference};
+
+/// What a step renders its Job from.
+pub(crate) struct StepTemplate<'a> {
+    /// A file of the chart, outside of its templates.
+    pub(crate) file: &'a str,
+    /// What templates see below that name.
+    pub(crate) procedure: Value,
+}
+
+/// What a step makes, as it was rendered.
+pub(crate) struct StepJob {
+    /// `None` where the file has nothing to do.
+    pub(crate) object: Option<RenderedObject>,
+    /// Masks what is secret in the values, and in what was looked up.
+    pub(crate) redactor: Arc<LearningRedactor>,
+}
+
+/// Why there is no Job, in words without secrets.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{words}")]
+pub struct StepJobError {
+    words: String,
+    is_transient: bool,
+    retry_after: Option<Duration>,
+}
+
+impl StepJobError {
+    /// Whether the same may succeed later without anybody changing anything.
+    pub(crate) fn is_transient(&self) -> bool {
+        self.is_transient
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+
+    fn of(error: &ReconcileError, redactor: &LearningRedactor) -> Self {
+        Self {
+            words: error.masked(redactor),
+            is_transient: error.is_transient(),
+            retry_after: error.retry_after(),
+        }
+    }
+}
+
+/// Where the Jobs for a resource are, and who makes them.
+#[derive(Clone)]
+pub(crate) struct StepPlace {
+    pub(crate) namespace: String,
+    /// With the rights that the release has.
+    pub(crate) client: Client,
+    pub(crate) resource: Resource,
+    /// The resource, as objects of its release say whose they are.
+    pub(crate) owner: Owner,
+}
+
+impl StepPlace {
+    pub(crate) fn jobs(&self) -> Api<DynamicObject> {
+        self.resource.objects(&self.client, Some(&self.namespace))
+    }
+}
+
+/// The kind of a step.
+fn is_job(object: &RenderedObject) -> bool {
+    (object.api.group.as_str(), object.api.kind.as_str()) == ("batch", "Job")
+}
+
+impl Reconciler {
+    /// Where Jobs for a resource are.
+    ///
+    /// # Errors
+    /// Its name can't be a release's, or the server does not serve Jobs.
+    pub(crate) async fn step_place(
+        &self,
+        object: DynamicObject,
+        share: Arc<Share>,
+    ) -> Result<StepPlace, StepJobError> {
+        let nothing = LearningRedactor::default();
+        let session = self.session_of_step(object, share);
+        let session = session.map_err(|error| StepJobError::of(&error, &nothing))?;
+        let place = self.place_of(&session).await;
+        place.map_err(|error| StepJobError::of(&error, &session.redactor))
+    }
+
+    /// Renders the Job of a step. It is of the values that the release has.
+    ///
+    /// # Errors
+    /// The chart can't be rendered with these values, gives anything but one Job, or that is out of bounds.
+    pub(crate) async fn step_job(
+        &self,
+        object: DynamicObject,
+        share: Arc<Share>,
+        template: StepTemplate<'_>,
+    ) -> Result<StepJob, StepJobError> {
+        let nothing = LearningRedactor::default();
+        let session = self.session_of_step(object, share);
+        let session = session.map_err(|error| StepJobError::of(&error, &nothing))?;
+        let object = self.rendered_job(&session, template).await;
+        Ok(StepJob {
+            object: object.map_err(|error| StepJobError::of(&error, &session.redactor))?,
+            redactor: session.redactor,
+        })
+    }
+
+    async fn rendered_job(
+        &self,
+        session: &Session,
+        template: StepTemplate<'_>,
+    ) -> Result<Option<RenderedObject>, ReconcileError> {
+        let acting = self.acting_for(session);
+        let acting = acting.as_deref().unwrap_or(self);
+        let revisions = session.history.load().await?;
+        let known = KnownRelease::with_values(&revisions);
+        drop(revisions);
+        let held = HeldValues::in_effect(known.last_values().map(Arc::as_ref));
+        let mut prepared = PreparedRelease::new(session, &self.settings, held)?;
+        let mut cache = ReleaseCache::default();
+        let wrong = |reason: String| ReconcileError::StepJob {
+            file: template.file.to_owned(),
+            reason,
+        };
+        let sources = acting.sources();
+        let laid = sources.lay(session, &mut prepared, &mut cache, true);
+        laid.await.map_err(|unusable| wrong(unusable.message))?;
+        let revision = session.shown_revision().unwrap_or(Revision::FIRST);
+        let of_file = (template.file.to_owned(), ("Procedure", template.procedure));
+        let rendering = acting.renderer.render_file(session, &prepared, revision, of_file);
+        let text = rendering.await?;
+        let mut objects = objects_of_text_or_called(template.file, &text, "job")?;
+        let object = match (objects.pop(), objects.len()) {
+            (Some(object), 0) if is_job(&object) => object,
+            (Some(object), 0) => return Err(wrong(format!("it makes a {}, not a Job", object.api.kind))),
+            (None, _) => return Ok(None),
+            (Some(_), more) => return Err(wrong(format!("it makes {} objects, not one Job", more + 1))),
+        };
+        let namespace = &session.owner.release_namespace;
+        if object.namespace.as_ref().is_some_and(|named| named != namespace) {
+            let words = format!("its Job is not in namespace {namespace}, that of the release");
+            return Err(wrong(words));
+        }
+        if let Some(confinement) = &self.settings.confinement {
+            let served = self.shared.discovery.served().await?;
+            Bounds::new(confinement, namespace, &served).object(&object)?;
+        }
+        Ok(Some(object))
+    }
+
+    fn session_of_step(&self, object: DynamicObject, share: Arc<Share>) -> Result<Session, ReconcileError> {
+        let session = Session::new(&self.shared, &self.settings, &self.resource, object, share);
+        session.map_err(|(_, error)| error)
+    }
+
+    async fn place_of(&self, session: &Session) -> Result<StepPlace, ReconcileError> {
+        let served = self.shared.discovery.served().await?;
+        let resource = served.any_version("batch", "Job");
+        let resource = resource.ok_or(ReconcileError::NoJobs)?;
+        Ok(StepPlace {
+            namespace: session.owner.release_namespace.clone(),
+            client: self
+                .account_client(session)
+                .unwrap_or_else(|| self.shared.client.clone()),
+            resource: resource.clone(),
+            owner: session.owner.clone(),
+        })
+    }
+
+    /// Whether the API server serves a kind.
+    pub(crate) async fn serves(&self, kind: &GroupVersionKind) -> bool {
+        let api = ApiKind::new(&kind.api_version(), &kind.kind);
+        let served = self.shared.discovery.served().await;
+        served.is_ok_and(|served| served.resource(&api).is_some())
+    }
+
+    /// What texts about a resource are made of.
+    pub(crate) fn subject_of(&self, object: &DynamicObject) -> Subject {
+        let values = self.settings.values.of(&object.data).unwrap_or_default();
+        self.settings.subject(object, &values)
+    }
+
+    /// Whether a release is looked at when one of its objects changes.
+    pub(crate) fn is_woken_by_objects(&self) -> bool {
+        self.settings.gate_poll.is_none()
+    }
+
+    /// With the operator's own rights.
+    pub(crate) fn client(&self) -> &Client {
+        &self.shared.client
+    }
+
+    /// The keys that sign what statuses say.
+    pub(crate) fn signing_keys(&self) -> Arc<SigningKeys> {
+        self.shared.signer.keys()
+    }
+
+    /// Reads the keys again, if that was not done lately.
+    pub(crate) async fn read_signing_keys(&self) {
+        self.shared.signer.read_again().await;
+    }
+
+    /// What is live of releases and runs.
+    pub(crate) fn dependents(&self) -> &Arc<Dependents> {
+        &self.shared.dependents
+    }
+
+    /// Whether the watch means a resource with these labels.
+    pub(crate) fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
+        self.settings.selector.matches(labels)
+    }
+
+    /// Whether nothing is done but said.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.settings.dry_run
+    }
+
+    /// Writes an event about an object. `message` has its secrets masked.
+    pub(crate) fn event_about(&self, object: &DynamicObject, reason: EventReason, message: &str) {
+        let types = object.types.as_ref();
+        let api = types.map(|types| (types.api_version.as_str(), types.kind.as_str()));
+        let of_kind = (
+            self.resource.api.api_version.as_str(),
+            self.resource.api.kind.as_str(),
+        );
+        let about = reference(api.unwrap_or(of_kind), &object.metadata);
+        self.recorder
+            .events
+            .send(&about, reason, message, (self.shared.now)());
+    }
+}
