@@ -16,17 +16,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod added_status;
 pub mod bundle;
 pub mod check;
 mod custom_kind;
 pub mod definition;
 pub mod layout;
 mod operator_image;
+mod procedure;
 pub mod rbac;
 mod role;
 pub mod tasks;
 pub mod yaml;
 
+pub use added_status::{AddedColumn, AddedField, AddedStatus, ScalePaths};
 pub use custom_kind::{CustomKind, Scope};
 pub use operator_image::{OperatorImageError, set_operator_image};
+pub use procedure::{Parameter, Procedure};
 pub use role::{Role, RoleError, roles_of_playbook};

@@ -13,6 +13,7 @@ pub(super) struct Defined<'a> {
     pub(super) document: &'a Document,
     /// What the server checks resources by: `openAPIV3Schema` of the version.
     pub(super) schema: &'a Value,
+    version: &'a Value,
 }
 
 /// The definition of a watch's kind, and the place of its version in there.
@@ -36,11 +37,34 @@ pub(super) fn document_of<'a>(project: &Project<'a>, kind: &CustomKind) -> Optio
     find(project, kind).map(|(document, _)| document)
 }
 
+impl<'a> Defined<'a> {
+    /// With its subresources and columns.
+    pub(super) fn version(&self) -> &'a Value {
+        self.version
+    }
+
+    /// The schema as the API server reads it. `None` where it can't, which is a finding.
+    pub(super) fn structural(&self, findings: &mut Vec<Finding>) -> Option<Structural<'a>> {
+        let structural = Structural::new(self.schema);
+        let problem = |message| {
+            let line = self.document.line_of("/spec/versions");
+            let message = format!("the schema can't be used: {message}");
+            findings.push(Finding::error(&self.document.file, line, message));
+        };
+        structural.map_err(problem).ok()
+    }
+}
+
 /// The schema of a watch's kind, where the project has one.
 pub(super) fn schema_of<'a>(project: &Project<'a>, kind: &CustomKind) -> Option<Defined<'a>> {
     let (document, version) = find(project, kind)?;
-    let schema = &document.value["spec"]["versions"][version?]["schema"]["openAPIV3Schema"];
-    schema.is_object().then_some(Defined { document, schema })
+    let version = &document.value["spec"]["versions"][version?];
+    let schema = &version["schema"]["openAPIV3Schema"];
+    schema.is_object().then_some(Defined {
+        document,
+        schema,
+        version,
+    })
 }
 
 /// The kind of a watch, with plural and scope as the project's definition has them.
@@ -154,19 +178,10 @@ fn check_defaults(project: &Project<'_>, watched: &Watched, findings: &mut Vec<F
     let Some(defined) = schema_of(project, &watched.kind) else {
         return;
     };
-    let file = &defined.document.file;
-    let schema = match Structural::new(defined.schema) {
-        Ok(schema) => schema,
-        Err(message) => {
-            let line = defined.document.line_of("/spec/versions");
-            findings.push(Finding::error(
-                file,
-                line,
-                format!("the schema can't be used: {message}"),
-            ));
-            return;
-        }
+    let Some(schema) = defined.structural(findings) else {
+        return;
     };
+    let file = &defined.document.file;
     let defaults = json!({
         "apiVersion": watched.kind.api_version(),
         "kind": watched.kind.kind,

@@ -1,12 +1,12 @@
-//! Health checks of an entry: whether there is anything for them to judge.
+//! Kinds that an entry judges or looks at by expressions: whether the chart has objects of them.
 
 use steersman_chart::survey::{HookUse, Survey};
 
 use super::{Finding, Watched};
 
-/// Whether the chart has objects of the kinds that are to be judged. Where it leaves kinds to values, nobody can tell.
+/// Whether the chart has objects of the kinds that are to be judged or looked at. Where it leaves kinds to values, nobody can tell.
 pub(super) fn check(watched: &Watched, watches_file: &str, findings: &mut Vec<Finding>) {
-    if watched.checked_kinds.is_empty() {
+    if watched.checked_kinds.is_empty() && watched.looked_at_kinds.is_empty() {
         return;
     }
     // What is wrong with the templates is said of the chart.
@@ -23,7 +23,11 @@ pub(super) fn check(watched: &Watched, watches_file: &str, findings: &mut Vec<Fi
             (of, object.kind.as_str()) == (group, kind) && is_of_release
         })
     };
-    for (group, kind) in &watched.checked_kinds {
+    let checked = watched.checked_kinds.iter();
+    let checked = checked.map(|kind| (kind, "the health check for", "judges nothing"));
+    let looked_at = watched.looked_at_kinds.iter();
+    let looked_at = looked_at.map(|kind| (kind, "an expression that looks at", "finds nothing"));
+    for ((group, kind), what, in_vain) in checked.chain(looked_at) {
         if made(group, kind) {
             continue;
         }
@@ -33,7 +37,7 @@ pub(super) fn check(watched: &Watched, watches_file: &str, findings: &mut Vec<Fi
             format!("{kind}.{group}")
         };
         let message = format!(
-            "the health check for {named} judges nothing: the chart of {} {} makes no such object",
+            "{what} {named} {in_vain}: the chart of {} {} makes no such object",
             watched.kind.api_version(),
             watched.kind.kind
         );

@@ -5,7 +5,9 @@
 //! confinement  whether the author of a resource can reach whatever the operator can
 //! definitions  one for each watch, of the right scope, that a server takes, and that takes the chart's defaults
 //! deployed     definitions and roles are those that the project's kustomization has
+//! procedures   have definitions of their runs that take what one may say, and may make their Jobs
 //! references   are to kinds that there can be, which do not wait for each other
+//! status       fields that are added are in the definition, and so is the scale
 //! roles        hold what the operator needs for the charts and tasks; those that are bound are there
 //! ansible      roles and playbooks: what they name is there, specifications of arguments fit the defaults
 //! samples      fit their definitions, and nothing in them is dropped
@@ -19,9 +21,11 @@ mod deployed;
 mod finding;
 mod health;
 mod manifests;
+mod procedures;
 mod references;
 mod roles;
 mod samples;
+mod status;
 mod structural;
 mod structure;
 
@@ -34,9 +38,9 @@ pub use manifests::{Manifests, ReadError};
 pub use structural::{Verdict, judge};
 pub use structure::structural_faults;
 
-use crate::CustomKind;
 use crate::rbac::{Known, Referred};
 use crate::tasks::Search;
+use crate::{AddedStatus, CustomKind, Procedure};
 
 /// How many findings of one kind are listed for one file.
 const LISTED: usize = 10;
@@ -103,8 +107,16 @@ pub struct Watched {
     pub is_confined: bool,
     /// What its resources refer to outside of their releases.
     pub references: Vec<Referred>,
+    /// What can be done with its releases besides, with the kinds of its runs.
+    pub procedures: Vec<Procedure>,
+    /// Why these may make no Jobs, where the entry says so (`confine`).
+    pub denied_jobs: Option<String>,
     /// The groups and kinds that the entry has health checks for (`healthChecks`).
     pub checked_kinds: Vec<(String, String)>,
+    /// The groups and kinds that its expressions look at.
+    pub looked_at_kinds: Vec<(String, String)>,
+    /// What the entry adds to the status (`status`, `scale`).
+    pub status: AddedStatus,
     /// The line of the entry.
     pub line: u32,
 }
@@ -113,7 +125,7 @@ pub struct Watched {
 ///
 /// ```
 /// use steersman_chart::{Capabilities, Chart, Values};
-/// use steersman_project::CustomKind;
+/// use steersman_project::{AddedStatus, CustomKind};
 /// use steersman_project::check::{Manifests, Project, Watched, check};
 /// use steersman_project::tasks::Search;
 /// # use steersman_chart::{Failure, LookupQuery, Timestamp, Value, World};
@@ -141,7 +153,11 @@ pub struct Watched {
 ///     service_account: None,
 ///     is_confined: false,
 ///     references: Vec::new(),
+///     procedures: Vec::new(),
+///     denied_jobs: None,
 ///     checked_kinds: Vec::new(),
+///     looked_at_kinds: Vec::new(),
+///     status: AddedStatus::default(),
 ///     line: 1,
 /// };
 /// let project = Project {
@@ -169,6 +185,8 @@ pub fn check(project: &Project<'_>, watches_file: &str) -> Vec<Finding> {
         definitions::check(project, watched, watches_file, &mut findings);
         deployed::check(project, &watched.kind, &mut findings);
         samples::check(project, &watched.kind, &mut findings);
+        status::check(project, watched, watches_file, &mut findings);
+        procedures::check(project, watched, watches_file, &mut findings);
         roles::check(project, watched, &mut findings);
     }
     for watched in project.ansible {

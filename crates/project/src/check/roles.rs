@@ -9,7 +9,7 @@ use crate::CustomKind;
 use crate::rbac::{ActsAs, Difference, Granted, Needs, Options, Rule, Rules, base_rules_of, compare, needed};
 
 use super::manifests::Document;
-use super::{AnsibleWatched, Finding, Project, Watched, definitions, deployed};
+use super::{AnsibleWatched, Finding, Project, Watched, definitions, deployed, procedures};
 
 const API_VERSION: &str = "rbac.authorization.k8s.io/v1";
 const ROLES: [&str; 2] = ["ClusterRole", "Role"];
@@ -23,6 +23,7 @@ pub(super) fn check(project: &Project<'_>, watched: &Watched, findings: &mut Vec
         runs_tests: watched.runs_tests,
         acts_as: watched.service_account.clone().map(ActsAs::Account),
         references: watched.references.clone(),
+        procedures: procedures::named_by(project, watched),
         ..Options::default()
     };
     let kind = definitions::kind_of(project, &watched.kind);

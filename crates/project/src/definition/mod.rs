@@ -1,4 +1,5 @@
-//! The `CustomResourceDefinition` of a kind whose spec is the values of a chart, or variables of a role.
+//! The `CustomResourceDefinition` of a kind whose spec is the values of a chart, or variables of a role, and that of the runs of a
+//! procedure (`run`).
 //!
 //! ```text
 //! values.schema.json --read--\
@@ -21,6 +22,7 @@ mod node;
 mod notice;
 mod read;
 mod role;
+mod run;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -35,7 +37,7 @@ pub(crate) use node::plain_value;
 pub use notice::Notice;
 pub use role::{RoleOptions, sample_of_role};
 
-use crate::{CustomKind, Role, Scope};
+use crate::{AddedStatus, CustomKind, Role, ScalePaths, Scope};
 use node::Node;
 use notice::Notices;
 
@@ -71,6 +73,10 @@ pub struct Options {
     pub defaults: bool,
     /// Values that the operator sets anyway, such as a watch's `overrideValues`: a resource need not have them.
     pub given: Values,
+    /// Whether procedures are carried out for resources, whose status then says of each what has become of it last.
+    pub has_procedures: bool,
+    /// What is added to the status of resources.
+    pub status: AddedStatus,
 }
 
 impl Definition {
@@ -95,10 +101,18 @@ impl Definition {
         let frame = Frame {
             about,
             source: "a Helm chart",
-            status: status::status(),
-            columns: columns(),
+            categories: vec![CATEGORY.to_owned()],
+            status: status::status(options.has_procedures, &options.status),
+            columns: columns(&options.status),
+            scale: options.status.scale.clone(),
         };
-        Ok(Self::framed(kind, &frame, node, options.defaults, notices))
+        let mut definition = Self::framed(kind, &frame, node, options.defaults, notices);
+        if let Some(scale) = &options.status.scale {
+            let default = scale.number_in(&options.given);
+            let default = default.or_else(|| scale.number_in(chart.values()));
+            scale.describe(&mut definition.schema_mut()["properties"]["spec"], default);
+        }
+        Ok(definition)
     }
 
     /// The definition of `kind`, whose spec is variables of `roles`; without any of them it is whatever somebody writes.
@@ -128,12 +142,14 @@ impl Definition {
         let frame = Frame {
             about: about.unwrap_or_else(|| format!("{} is made by {maker}", kind.kind)),
             source: "a role of Ansible",
+            categories: vec![CATEGORY.to_owned()],
             status: if is_managed {
                 status::of_runs()
             } else {
                 status::unmanaged()
             },
             columns: if is_managed { run_columns() } else { json!([age()]) },
+            scale: None,
         };
         Ok(Self::framed(kind, &frame, node, options.defaults, notices))
     }
@@ -171,6 +187,10 @@ impl Definition {
         &self.notices
     }
 
+    fn schema_mut(&mut self) -> &mut Value {
+        &mut self.value["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    }
+
     /// The schema of the whole resource.
     pub fn schema(&self) -> &Value {
         &self.value["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
@@ -197,9 +217,13 @@ struct Frame {
     about: String,
     /// What the definition follows from.
     source: &'static str,
+    /// What lists its resources with those of other kinds.
+    categories: Vec<String>,
     status: Value,
     /// What `kubectl get` shows.
     columns: Value,
+    /// What `kubectl scale` changes.
+    scale: Option<ScalePaths>,
 }
 
 fn whole(kind: &CustomKind, frame: &Frame, spec: &Value) -> Value {
@@ -209,7 +233,7 @@ fn whole(kind: &CustomKind, frame: &Frame, spec: &Value) -> Value {
         metadata["annotations"] = json!({"api-approved.kubernetes.io": approval});
     }
     let mut definition_names = json!({
-        "categories": [CATEGORY],
+        "categories": frame.categories,
         "kind": kind.kind,
         "listKind": kind.list_kind(),
         "plural": kind.plural,
@@ -217,6 +241,10 @@ fn whole(kind: &CustomKind, frame: &Frame, spec: &Value) -> Value {
     });
     if let Some(name) = names::short_name(kind) {
         definition_names["shortNames"] = json!([name]);
+    }
+    let mut subresources = json!({"status": {}});
+    if let Some(scale) = &frame.scale {
+        subresources["scale"] = scale.subresource();
     }
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -233,7 +261,7 @@ fn whole(kind: &CustomKind, frame: &Frame, spec: &Value) -> Value {
                 "name": kind.version,
                 "served": true,
                 "storage": true,
-                "subresources": {"status": {}},
+                "subresources": subresources,
                 "additionalPrinterColumns": frame.columns,
                 "schema": {"openAPIV3Schema": resource(frame, spec)},
             }],
@@ -260,17 +288,21 @@ fn resource(frame: &Frame, spec: &Value) -> Value {
     schema
 }
 
-/// What `kubectl get` shows of a release.
-fn columns() -> Value {
-    json!([
+/// What `kubectl get` shows of a release: what the entry adds is behind what is shown of all.
+fn columns(added: &AddedStatus) -> Value {
+    let mut columns = vec![
         of_ready("Ready", "status"),
         of_ready("Reason", "reason"),
-        {"name": "Revision", "type": "integer", "jsonPath": ".status.revision"},
-        {"name": "Chart", "type": "string", "jsonPath": ".status.chart.version", "priority": 1},
-        {"name": "App", "type": "string", "jsonPath": ".status.chart.appVersion", "priority": 1},
+        json!({"name": "Revision", "type": "integer", "jsonPath": ".status.revision"}),
+    ];
+    columns.extend(added.columns());
+    columns.extend([
+        json!({"name": "Chart", "type": "string", "jsonPath": ".status.chart.version", "priority": 1}),
+        json!({"name": "App", "type": "string", "jsonPath": ".status.chart.appVersion", "priority": 1}),
         message(),
         age(),
-    ])
+    ]);
+    columns.into()
 }
 
 /// What it shows of what a role makes.

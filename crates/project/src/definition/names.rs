@@ -58,6 +58,11 @@ pub enum DefinitionError {
     /// The plural is no DNS label.
     #[error("the plural {0:?} is not a word of lower-case letters, digits and hyphens")]
     Plural(String),
+    /// The category by which runs of a procedure are found is no DNS label.
+    #[error(
+        "the category {0:?} of the runs of a procedure is longer than 63 characters: give the procedure a shorter name"
+    )]
+    Category(String),
     /// Plural and group are too long together.
     #[error("the name {0:?} of the definition is longer than 253 characters")]
     TooLong(String),
@@ -86,6 +91,14 @@ pub(super) fn check(kind: &CustomKind) -> Result<(), DefinitionError> {
         return Err(DefinitionError::TooLong(name));
     }
     Ok(())
+}
+
+/// Checks what kinds of runs are found by.
+pub(super) fn check_category(category: &str) -> Result<(), DefinitionError> {
+    if is_label(category) {
+        return Ok(());
+    }
+    Err(DefinitionError::Category(category.to_owned()))
 }
 
 fn is_label(text: &str) -> bool {

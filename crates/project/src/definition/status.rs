@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
+use crate::AddedStatus;
+
 /// The schema of `status`: what the operator writes, with room for what others keep there, such as helm-operator, which
 /// may have the resource before or after. By its default kstatus knows that nobody has seen a new resource; without a word
 /// it would take that for settled.
-pub(super) fn status() -> Value {
+pub(super) fn status(has_procedures: bool, added: &AddedStatus) -> Value {
     let text = |description: &str| json!({"description": description, "type": "string"});
-    json!({
+    let mut status = json!({
         "description": "What the operator observed last",
         "type": "object",
         PRESERVE: true,
@@ -54,7 +56,16 @@ pub(super) fn status() -> Value {
                 PRESERVE: true,
             },
         },
-    })
+    });
+    if has_procedures {
+        status["properties"]["procedures"] = procedures();
+        status["properties"]["overlay"] = json!({
+            "description": "Values that procedures have put over those of the resource",
+            PRESERVE: true,
+        });
+    }
+    added.describe(&mut status["properties"]);
+    status
 }
 
 /// The schema of the status that the operator writes of runs, with room for what roles keep there.
@@ -85,9 +96,9 @@ pub(super) fn unmanaged() -> Value {
     })
 }
 
-const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+pub(super) const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 
-fn observed_generation() -> Value {
+pub(super) fn observed_generation() -> Value {
     json!({
         "description": "The generation of the resource that the conditions are about",
         "type": "integer",
@@ -95,7 +106,7 @@ fn observed_generation() -> Value {
     })
 }
 
-fn conditions(description: &str) -> Value {
+pub(super) fn conditions(description: &str) -> Value {
     json!({
         "description": description,
         "type": "array",
@@ -169,6 +180,35 @@ fn health() -> Value {
                         "message": {"type": "string"},
                     },
                 },
+            },
+        },
+    })
+}
+
+/// By the names of procedures, what has become of each.
+fn procedures() -> Value {
+    let text = |description: &str| json!({"description": description, "type": "string"});
+    let time =
+        |description: &str| json!({"description": description, "type": "string", "format": "date-time"});
+    json!({
+        "description": "What has become of each procedure last, by its name",
+        "type": "object",
+        "additionalProperties": {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {
+                "lastRun": text("Name of the last run"),
+                "phase": text("How far that is"),
+                "lastStart": time("When it was begun"),
+                "lastEnd": time("When a run came to its end last"),
+                "lastSuccess": time("When one succeeded last"),
+                "lastSchedule": text("The last time that a run was made for"),
+                "lastRequest": text("The last word of the resource's annotations that a run was made for"),
+                "result": {
+                    "description": "What the steps of the last run that succeeded have said",
+                    "x-kubernetes-preserve-unknown-fields": true,
+                },
+                "message": text("Why it has failed, or what it waits for"),
             },
         },
     })

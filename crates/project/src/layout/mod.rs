@@ -5,16 +5,21 @@
 //! new_project    a name, a domain, a plugin -> the files of a project without kinds
 //! api_files      a kind and what makes it -> the files that are the kind's own
 //! register       the same, entered into the files that all kinds share
+//! add_procedure  a procedure -> watches.yaml with it in the entry of its kind
+//! add_runs       the kind of a procedure's runs: all of its files, and its entries in the others
 //! additions      what a project of charts lacks for its first role; switched: what has to be another file
 //! ```
 //!
 //! All of it is texts by path; nothing here reads or writes a file.
 
 mod ansible;
+mod entry;
 mod names;
+mod new_procedure;
 mod operator_sdk;
 mod plugin;
 mod project_file;
+mod runs;
 mod sample;
 mod shared;
 mod starter;
@@ -28,12 +33,16 @@ pub use ansible::{
     Switched, additions, dockerfile_with_charts, playbook_path, role_folder, starter_playbook, starter_role,
     switched,
 };
+pub use entry::{EntryError, FoundEntry, WantedEntry, add_procedure, find_entry};
 pub use names::{
-    check_domain, check_group, check_kind, check_project_name, check_version, kind_of_chart, project_name_of,
+    check_domain, check_group, check_kind, check_procedure_name, check_project_name, check_version,
+    kind_of_chart, project_name_of,
 };
+pub use new_procedure::{NewProcedure, NewSchedule};
 pub use operator_sdk::is_bare_definition;
 pub use plugin::Plugin;
 pub use project_file::{ProjectFile, ProjectFileError, Resource};
+pub use runs::add_runs;
 pub use shared::{LayoutError, SHARED, register, replace_rules, rules_of};
 pub use starter::starter_chart;
 

@@ -22,6 +22,21 @@ pub fn check_project_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks the name of a procedure, which is that of a file, too.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn check_procedure_name(name: &str) -> Result<(), String> {
+    if is_label(name) {
+        return Ok(());
+    }
+    Err(format!(
+        "the procedure's name `{name}` has to consist of at most 63 small letters, digits and `-`, and to begin and end with \
+         one of the first two"
+    ))
+}
+
 /// The name of a project that is called after its folder: in small letters, with `-` for what no name has. None where
 /// nothing of it can be a name.
 pub fn project_name_of(folder: &str) -> Option<String> {

@@ -129,7 +129,7 @@ fn text<'a>(files: &'a Files, path: &str) -> Result<&'a str, LayoutError> {
 }
 
 /// Puts an entry above a marker, unless it is there.
-fn insert(
+pub(super) fn insert(
     files: &mut Files,
     path: &'static str,
     marker: &'static str,
@@ -157,7 +157,7 @@ fn insert(
 }
 
 /// Names the roles for people at the end of their kustomization.
-fn append_roles(files: &mut Files, kind: &CustomKind) -> Result<(), LayoutError> {
+pub(super) fn append_roles(files: &mut Files, kind: &CustomKind) -> Result<(), LayoutError> {
     const PATH: &str = "config/rbac/kustomization.yaml";
     let mut new = text(files, PATH)?.trim_end().to_owned();
     new.push('\n');

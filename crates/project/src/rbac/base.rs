@@ -98,11 +98,7 @@ pub fn metrics_rules() -> Vec<Rule> {
 /// What the operator does with the custom resources of a kind.
 pub(super) fn custom_resource(kind: &CustomKind) -> Vec<Rule> {
     let rule = |resource: &str, verbs: &[&str], reason: &str| {
-        let rule = Rule::new(&kind.group, &[resource], verbs, reason);
-        match kind.scope {
-            Scope::Namespaced => rule,
-            Scope::Cluster => rule.of_cluster(),
-        }
+        reaching(kind, Rule::new(&kind.group, &[resource], verbs, reason))
     };
     let plural = &kind.plural;
     let mut rules = vec![
@@ -119,17 +115,25 @@ pub(super) fn custom_resource(kind: &CustomKind) -> Vec<Rule> {
 
 /// What is needed by whoever writes an object of a release.
 pub(super) fn ownership(kind: &CustomKind) -> Vec<Rule> {
-    let rule = Rule::new(
-        &kind.group,
-        &[&format!("{}/finalizers", kind.plural)],
-        &["update"],
-        "objects name their custom resource as an owner whose deletion waits for theirs",
+    let reason = "objects name their custom resource as an owner whose deletion waits for theirs";
+    vec![finalizers(kind, reason)]
+}
+
+/// The leave to name resources of a kind as owners whose deletion waits.
+pub(super) fn finalizers(kind: &CustomKind, reason: impl Into<String>) -> Rule {
+    let resource = format!("{}/finalizers", kind.plural);
+    reaching(
+        kind,
+        Rule::new(&kind.group, &[&resource], &["update"], reason).held(),
     )
-    .held();
-    vec![match kind.scope {
+}
+
+/// The rule in a kind of role that can hold it where resources of this kind are.
+pub(super) fn reaching(kind: &CustomKind, rule: Rule) -> Rule {
+    match kind.scope {
         Scope::Namespaced => rule,
         Scope::Cluster => rule.of_cluster(),
-    }]
+    }
 }
 
 /// What an operator needs that makes releases as a ServiceAccount.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use steersman_chart::survey::{HookUse, ObjectKind, Source, Survey};
 
 use super::resources::{KUBERNETES, Resolved, ResourceName, group, resolve};
-use super::{Options, Reach, Rule, Rules, merged};
+use super::{Options, Reach, Rule, Rules, merged, procedures};
 
 /// What becomes of objects of a release: found or not, applied, watched, gone.
 const OBJECT: &[&str] = &["get", "list", "watch", "create", "patch", "delete"];
@@ -63,6 +63,16 @@ pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
         if !verbs.is_empty() {
             uses.entry(entry).or_default().add(verbs, [place]);
         }
+    }
+    let jobs_of_procedures = procedures::places(options);
+    if !jobs_of_procedures.is_empty() {
+        let mut add = |group: &str, resource: &str, verbs: &[&'static str]| {
+            let entry = (group.to_owned(), Reach::Namespaces, resource.to_owned());
+            let places = jobs_of_procedures.iter().cloned();
+            uses.entry(entry).or_default().add(verbs.to_vec(), places);
+        };
+        add("batch", "jobs", OBJECT);
+        add("", "pods", procedures::PODS);
     }
     let mut found = Vec::new();
     for ((group, reach, resource), used) in uses {

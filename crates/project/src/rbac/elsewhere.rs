@@ -8,6 +8,11 @@ use super::{Options, Rule, Rules, chart, escalation};
 
 /// Adds what is needed in each namespace that the chart names.
 pub(super) fn add(survey: &Survey, options: &Options, rules: &mut Rules) {
+    // Their Jobs are where the release is.
+    let options = &Options {
+        procedures: Vec::new(),
+        ..options.clone()
+    };
     let of_objects = survey.objects.iter().flat_map(|object| &object.sources);
     let of_objects = of_objects.flat_map(|source| &source.namespaces);
     let of_lookups = survey

@@ -30,6 +30,7 @@ mod elsewhere;
 mod escalation;
 mod manifest;
 mod needs;
+mod procedures;
 mod recorded;
 mod references;
 mod resources;
@@ -58,7 +59,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use steersman_chart::Chart;
 use steersman_chart::survey::Survey;
 
-use crate::CustomKind;
+use crate::{CustomKind, Procedure};
 
 /// What a chart's permissions depend on, besides the chart.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +77,8 @@ pub struct Options {
     pub acts_as: Option<ActsAs>,
     /// What resources refer to outside of their releases.
     pub references: Vec<Referred>,
+    /// What is carried out for resources besides, with the kinds of its runs.
+    pub procedures: Vec<Procedure>,
     /// Resources of kinds that neither Kubernetes nor the chart defines, by group and kind, as the cluster names them.
     pub known: Known,
 }
@@ -138,6 +141,7 @@ impl Rules {
             account::split(acts_as, &mut rules);
         }
         references::add(survey, options, &mut rules);
+        procedures::add(options, &mut rules);
         rules
     }
 

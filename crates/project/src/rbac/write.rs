@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Reach, Rule, Rules};
 use crate::CustomKind;
+use crate::yaml::scalar;
 
 /// Where operator-sdk's projects take up the rules of further kinds.
 pub const MARKER: &str = "#+kubebuilder:scaffold:rules";
@@ -156,19 +157,4 @@ fn comment(text: &str, out: &mut String) {
         line.push_str(word);
     }
     let _ = writeln!(out, "{line}");
-}
-
-/// A text as a scalar of YAML: bare where it can be nothing else.
-fn scalar(text: &str) -> String {
-    let is_plain =
-        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '/' | ':' | '_');
-    let starts_well = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/');
-    let is_word = !matches!(
-        text.to_ascii_lowercase().as_str(),
-        "y" | "n" | "yes" | "no" | "on" | "off" | "true" | "false" | "null"
-    );
-    if starts_well && is_word && text.chars().all(is_plain) && !text.ends_with(':') {
-        return text.to_owned();
-    }
-    serde_json::Value::from(text).to_string()
 }

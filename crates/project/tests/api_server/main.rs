@@ -9,6 +9,7 @@
 mod corpus;
 mod kinds;
 mod roles;
+mod runs;
 mod schemas;
 mod server;
 mod values;

@@ -79,6 +79,18 @@ impl Server {
         }
     }
 
+    /// Creates something in a collection.
+    pub(crate) async fn create(&self, path: &str, object: &Value) -> Result<Value, String> {
+        let answer = self.send("POST", path, Some(object)).await;
+        answer.map_err(|error| text(&error))
+    }
+
+    /// Puts something in the place of what is at a path.
+    pub(crate) async fn replace(&self, path: &str, object: &Value) -> Result<Value, String> {
+        let answer = self.send("PUT", path, Some(object)).await;
+        answer.map_err(|error| text(&error))
+    }
+
     /// What is at a path.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, String> {
         self.send("GET", path, None).await.map_err(|error| text(&error))
