@@ -117,14 +117,14 @@ impl Cluster {
         }
     }
 
-    /// Gives a resource an annotation, as long as it is as it was read. Another one of its name gets none; without a
-    /// `resourceVersion` a changed one gets it, too.
+    /// Gives a resource an annotation, or takes it off where there is no value, as long as the resource is as it was read.
+    /// Another one of its name gets none; without a `resourceVersion` a changed one gets it, too.
     pub(super) async fn annotate(
         &self,
         resource: &Resource,
         object: &DynamicObject,
         annotation: &str,
-        value: &str,
+        value: Option<&str>,
     ) -> Result<(), RequestError> {
         let metadata = &object.metadata;
         let mut patch = json!({"metadata": {"uid": metadata.uid, "annotations": {(annotation): value}}});

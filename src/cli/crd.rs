@@ -1,4 +1,4 @@
-//! `crd`: the definitions of the kinds that watches.yaml names, with schemas from their charts and roles.
+//! `crd`: the definitions of the kinds that watches.yaml names, with schemas from their charts, roles and procedures.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use anyhow::{Context as _, anyhow};
 use clap::ValueEnum;
 use serde_json::Value;
 use steersman_chart::{Chart, Values};
-use steersman_cluster::permissions::custom_kind;
+use steersman_cluster::permissions::{added_status, custom_kind, procedures};
 use steersman_model::Environment;
 use steersman_project::definition::{Definition, DefinitionError, Options, RoleOptions, distinguish};
 use steersman_project::rbac::Known;
-use steersman_project::{CustomKind, Role, Scope};
+use steersman_project::{CustomKind, Procedure, Role, Scope};
 use steersman_watches::{AnsibleWatch, Watch, Watches};
 
 use super::Failure;
@@ -44,7 +44,7 @@ pub(super) struct Args {
         conflicts_with = "chart"
     )]
     watches_file: PathBuf,
-    /// The kind, such as Memcached; all of watches.yaml if none is named
+    /// The kind, such as Memcached, with those of the runs of its procedures; all of watches.yaml if none is named
     #[arg(long, value_name = "KIND")]
     kind: Option<String>,
     /// A chart, in place of watches.yaml: a directory or a `.tgz` file
@@ -96,6 +96,8 @@ struct Subject {
 enum Source {
     Chart(Box<Chart>, Options),
     Roles(Vec<Role>, RoleOptions),
+    /// Of resources of this kind.
+    Runs(CustomKind, Procedure),
 }
 
 impl Subject {
@@ -103,6 +105,7 @@ impl Subject {
         match &self.source {
             Source::Chart(chart, options) => Definition::of(&self.kind, chart, options),
             Source::Roles(roles, options) => Definition::of_roles(&self.kind, roles, options),
+            Source::Runs(of, procedure) => Definition::of_procedure(of, procedure),
         }
     }
 }
@@ -166,8 +169,7 @@ fn of_watches(arguments: &Args, environment: &Environment) -> Result<Vec<Subject
     };
     let mut subjects: Vec<Subject> = watches
         .iter()
-        .filter(|watch| is_wanted(&watch.gvk.kind))
-        .map(|watch| of_watch(arguments, watch))
+        .flat_map(|watch| of_watch(arguments, watch, is_wanted))
         .collect();
     let mut is_defined = false;
     for watch in watches
@@ -195,7 +197,8 @@ fn of_watches(arguments: &Args, environment: &Environment) -> Result<Vec<Subject
     if subjects.is_empty() {
         return Err(unknown_kind(arguments, &watches));
     }
-    if arguments.plural.is_some() && subjects.len() > 1 {
+    let named = subjects.iter().filter(|subject| is_wanted(&subject.kind.kind));
+    if arguments.plural.is_some() && named.count() > 1 {
         return Err(Failure::usage(
             anyhow!("--plural is for one kind, and there are several of this name"),
             None,
@@ -208,20 +211,47 @@ fn unknown_kind(arguments: &Args, watches: &Watches) -> Failure {
     let wanted = arguments.kind.as_deref().unwrap_or_default();
     let of_charts = watches.iter().map(|watch| &watch.gvk);
     let known = of_charts.chain(watches.ansible().iter().map(|watch| &watch.gvk));
-    let known: Vec<&str> = known.map(|gvk| gvk.kind.as_str()).collect();
+    let runs = watches.iter().flat_map(|watch| &watch.procedures);
+    let known = known.map(|gvk| gvk.kind.as_str());
+    let known: Vec<&str> = known
+        .chain(runs.map(|procedure| procedure.run_kind.as_str()))
+        .collect();
     let hint = format!("its kinds are {}", known.join(", "));
     let file = arguments.watches_file.display();
     Failure::usage(anyhow!("`{file}` has no kind {wanted}"), Some(hint))
 }
 
-fn of_watch(arguments: &Args, watch: &Watch) -> Subject {
-    let mut kind = custom_kind(watch, &Known::new());
-    kind.plural = arguments.plural.clone().unwrap_or(kind.plural);
-    let given = watch.values.alone();
-    Subject {
-        kind,
-        source: Source::Chart(Box::new(watch.chart.clone()), options(arguments, given)),
+/// The kind of an entry and those of its runs, or of the latter those that are asked for alone.
+fn of_watch(arguments: &Args, watch: &Watch, is_wanted: impl Fn(&str) -> bool) -> Vec<Subject> {
+    let named = |mut kind: CustomKind| {
+        let plural = arguments.plural.clone().filter(|_| is_wanted(&kind.kind));
+        kind.plural = plural.unwrap_or(kind.plural);
+        kind
+    };
+    let kind = named(custom_kind(watch, &Known::new()));
+    let runs = procedures(watch, &kind, &Known::new());
+    let with_all = is_wanted(&kind.kind);
+    let runs = runs.into_iter().map(|mut procedure| {
+        procedure.runs = named(procedure.runs);
+        Subject {
+            kind: procedure.runs.clone(),
+            source: Source::Runs(kind.clone(), procedure),
+        }
+    });
+    let mut subjects = Vec::new();
+    if with_all {
+        let options = Options {
+            has_procedures: !watch.procedures.is_empty(),
+            status: added_status(watch),
+            ..options(arguments, watch.values.alone())
+        };
+        subjects.push(Subject {
+            kind: kind.clone(),
+            source: Source::Chart(Box::new(watch.chart.clone()), options),
+        });
     }
+    subjects.extend(runs.filter(|subject| with_all || is_wanted(&subject.kind.kind)));
+    subjects
 }
 
 fn of_ansible(arguments: &Args, watch: &AnsibleWatch, environment: &Environment) -> Result<Subject, Failure> {
@@ -239,6 +269,7 @@ fn options(arguments: &Args, given: Values) -> Options {
     Options {
         defaults: arguments.defaults,
         given,
+        ..Options::default()
     }
 }
 

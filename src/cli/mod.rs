@@ -22,6 +22,7 @@ mod man;
 mod manifests;
 mod migrate;
 mod overview;
+mod procedure;
 mod program;
 mod progress;
 mod rbac;
@@ -93,6 +94,8 @@ enum Command {
     Status(status::Args),
     /// Approve, skip or retry a stage of a release
     Stage(stage::Args),
+    /// Carry out a procedure with a release, such as a backup, and tell what has become of it
+    Procedure(procedure::Args),
     /// Have the operator run the tests of a release, as with `helm test`
     TestRelease(test_release::Args),
     /// Print what brings the operator of a project into a cluster
@@ -189,6 +192,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Diff(arguments) => diff::exec(*arguments, &environment),
         Command::Status(arguments) => status::exec(arguments, &environment),
         Command::Stage(arguments) => stage::exec(&arguments, &environment),
+        Command::Procedure(arguments) => procedure::exec(arguments, &environment),
         Command::TestRelease(arguments) => test_release::exec(&arguments, &environment),
         Command::Manifests(arguments) => manifests::exec(&arguments, &environment),
         Command::Deploy(arguments) => deploy::exec(&arguments, &environment),

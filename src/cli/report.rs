@@ -107,8 +107,14 @@ pub(super) fn print_line(line: &str) -> Result<(), Failure> {
 
 /// Prints output as it is. A reader that has gone away is no failure.
 pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+    print_to_reader(text).map(|_| ())
+}
+
+/// Prints output as it is, and tells whether somebody may still read it: what goes on for ever ends where nobody does.
+pub(super) fn print_to_reader(text: &str) -> Result<bool, Failure> {
     match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::failed(error, None)),
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Failure::failed(error, None)),
     }
 }

@@ -155,7 +155,10 @@ async fn say(cluster: &Cluster, named: &Named, word: &Word) -> Result<u64, Failu
             return Err(Failure::failed(error, Some(hint)));
         }
         tries_left -= 1;
-        match cluster.annotate(&resource, &object, annotation, &value).await {
+        match cluster
+            .annotate(&resource, &object, annotation, Some(&value))
+            .await
+        {
             Ok(()) => return Ok(revision),
             // Others may have named a stage meanwhile.
             Err(error) if error.is_conflict() && tries_left > 0 => {}

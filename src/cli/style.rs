@@ -4,6 +4,9 @@ use std::io::IsTerminal;
 
 use steersman_model::Environment;
 
+/// A message takes one line of this length.
+const WIDTH: usize = 100;
+
 /// How what is printed may look.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Style {
@@ -67,6 +70,16 @@ pub(super) fn harmless(text: &str) -> String {
             character => character,
         })
         .collect()
+}
+
+/// A message on one line, cut where it is too long for that.
+pub(super) fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= WIDTH {
+        return line;
+    }
+    let cut: String = line.chars().take(WIDTH - 1).collect();
+    format!("{cut}…")
 }
 
 #[cfg(test)]

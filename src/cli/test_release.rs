@@ -85,7 +85,7 @@ fn run(arguments: &Args, environment: &Environment) -> Result<End, Failure> {
         object.metadata.resource_version = None;
         let api = cluster.api(&resource, None);
         let request = Timestamp::now().to_string();
-        let asked = cluster.annotate(&resource, &object, TEST, &request).await;
+        let asked = cluster.annotate(&resource, &object, TEST, Some(&request)).await;
         asked.map_err(|error| {
             let asked = format!("failed to ask for the tests of {} {}", kind.kind, named.name);
             anyhow!(error).context(asked)

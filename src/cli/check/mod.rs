@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use steersman_chart::{Capabilities, KubeVersion};
-use steersman_cluster::permissions::references;
+use steersman_cluster::permissions::{added_status, procedures, references};
 use steersman_model::Environment;
 use steersman_project::check::{
     AnsibleWatched, Deployed, Finding, Manifests, Project, Severity, Watched, check, required_collections,
@@ -44,6 +44,7 @@ What is checked:
   charts             dependencies, lint, rendering with the defaults and with each sample
   definitions        in config/crd/bases and deploy/crds: one for each kind, that takes the
                      chart's defaults
+  procedures         definitions of their runs, there, too; whether `confine` lets them make Jobs
   samples            in config/samples and deploy/samples: against the definitions
   roles, playbooks   what they name is there, ansible-playbook --syntax-check, collections of
                      requirements.yml, meta/argument_specs.yml against the defaults
@@ -261,7 +262,11 @@ fn watched(watch: &Watch) -> Watched {
     if watch.release_namespace.is_some() {
         kind.scope = Scope::Cluster;
     }
+    let denied_jobs = watch.confinement.as_ref();
+    let denied_jobs = denied_jobs.and_then(|bounds| bounds.admit_kind("batch", "Job").err());
     Watched {
+        procedures: procedures(watch, &kind, &Known::new()),
+        denied_jobs: denied_jobs.map(|denied| denied.to_string()),
         kind,
         chart: watch.chart.clone(),
         chart_path: watch.chart_path.display().to_string(),
@@ -279,6 +284,8 @@ fn watched(watch: &Watch) -> Watched {
             .iter()
             .map(|check| (check.group.clone(), check.kind.clone()))
             .collect(),
+        looked_at_kinds: watch.reads().into_keys().collect(),
+        status: added_status(watch),
         line: watch.line,
     }
 }

@@ -1,5 +1,8 @@
-//! `create api`: another kind in a project, of a chart or of a role, or a newer chart for one.
+//! `create api`: another kind in a project, of a chart or of a role, or a newer chart for one. `create procedure`: what is done
+//! with the releases of a kind besides.
 
+mod merge;
+mod procedure;
 mod project;
 mod update;
 
@@ -29,9 +32,18 @@ Examples:
   steersman create api --update --helm-chart oci://registry.example.com/charts/shop --dry-run
   steersman create api --update --helm-chart oci://registry.example.com/charts/shop";
 
+const BOTH: &str = "\
+Examples:
+  # A kind for a chart
+  steersman create api --group cache --version v1alpha1 --kind Memcached \\
+    --helm-chart ../charts/memcached
+
+  # A procedure for a kind that is there
+  steersman create procedure backup --kind Memcached --schedule \"0 3 * * *\"";
+
 /// What `create` takes.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = BOTH)]
 pub(super) struct Args {
     #[command(subcommand)]
     what: Command,
@@ -41,6 +53,8 @@ pub(super) struct Args {
 enum Command {
     /// Add a kind to the project, of a chart or of a role, or take a newer chart into one
     Api(Box<ApiArgs>),
+    /// Add a procedure to a kind of a chart, such as a backup: its Job to begin with, and the kind of its runs
+    Procedure(procedure::Args),
 }
 
 /// What `create api` takes.
@@ -80,9 +94,16 @@ struct UpdateFlags {
     conflict_markers: bool,
 }
 
-/// Adds or updates a kind of the project in the current folder.
+/// Adds to the project in the current folder, or updates what is there.
 pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Failure> {
-    let Command::Api(arguments) = arguments.what;
+    match arguments.what {
+        Command::Api(arguments) => api(&arguments, environment),
+        Command::Procedure(arguments) => procedure::exec(&arguments, environment),
+    }
+}
+
+/// Adds or updates a kind.
+fn api(arguments: &ApiArgs, environment: &Environment) -> Result<(), Failure> {
     if arguments.update.update {
         if arguments.ansible.is_given() {
             return Err(wrong(
@@ -90,7 +111,7 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
                 "leave --generate-role and --generate-playbook out",
             ));
         }
-        return update::exec(&arguments, environment);
+        return update::exec(arguments, environment);
     }
     let folder = Path::new(".");
     let mut opened = project::read(folder)?;
@@ -99,9 +120,9 @@ pub(super) fn exec(arguments: Args, environment: &Environment) -> Result<(), Fai
     let is_chart = arguments.source.helm_chart.is_some();
     let by_ansible = arguments.ansible.is_given() || (opened.plugin == Plugin::Ansible && !is_chart);
     let mut overwritten = if by_ansible {
-        role(&mut opened, &arguments, environment, &mut changes)?
+        role(&mut opened, arguments, environment, &mut changes)?
     } else {
-        chart(&mut opened, &arguments, environment, &mut changes)?
+        chart(&mut opened, arguments, environment, &mut changes)?
     };
     overwritten.extend(layout::SHARED);
     for (path, text) in opened.shared {

@@ -5,14 +5,16 @@ mod ansible;
 mod api;
 mod changes;
 mod chart;
+mod definitions;
 mod plain;
 
 pub(super) use ansible::{
     AnsibleFlags, NewKind, is_of_kubernetes, options_of, plan_ansible, plan_other, roles_of,
 };
-pub(super) use api::{ApiFlags, Generated, Named, generate, plan};
+pub(super) use api::{ApiFlags, Generated, Named, generate, plan, wrong_project};
 pub(super) use changes::Changes;
 pub(super) use chart::{Fetched, SourceFlags, digest};
+pub(super) use definitions::{OwnDefinition, all_definitions, known_by, own_definitions};
 pub(super) use plain::PlainProject;
 
 use super::Failure;

@@ -8,27 +8,23 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::Value;
 use steersman_chart::files_of_chart;
-use steersman_cluster::permissions::{custom_kind, options};
+use steersman_cluster::permissions::options;
 use steersman_model::Environment;
-use steersman_project::definition::{self, Definition, distinguish};
+use steersman_project::CustomKind;
 use steersman_project::layout::{
-    self, Api, Content, Files, Plugin, Project, api_files, new_project, project_name_of,
+    self, Api, Content, Files, Plugin, Project, add_runs, api_files, new_project, project_name_of,
 };
-use steersman_project::rbac::{self, Known, ResourceName, Rules};
-use steersman_project::{CustomKind, Scope};
-use steersman_watches::{AnsibleWatch, Watch, Watches};
+use steersman_project::rbac::{self, Known, Rules};
+use steersman_watches::{Watch, Watches};
 use tempfile::TempDir;
 
-use super::ansible::{is_of_kubernetes, options_of, roles_of};
 use super::api::wrong_project;
+use super::definitions::{Entry, definitions, entries, known_by, own_definitions};
 use super::{say, wrong};
-use crate::cli::{Failure, files};
+use crate::cli::Failure;
 
 /// The file that is all of such a project but its charts and roles.
 const WATCHES: &str = "watches.yaml";
-
-/// Where definitions are that were written for people to edit, as `steersman crd --output-dir` does.
-const DEFINITIONS: &str = "config/crd/bases";
 
 /// A project of watches.yaml, charts and roles, with all files, in a folder that is gone when this is dropped.
 #[derive(Debug)]
@@ -57,24 +53,26 @@ impl PlainProject {
         };
         let mut files = new_project(&project, plugin, &base_rules);
         let own = own_definitions().map_err(|error| Failure::usage(error, None))?;
-        let mut known = Known::new();
-        for own in &own {
-            known.insert(&own.group, &own.kind, own.name.clone());
-        }
+        let known = known_by(&own);
         let own_or = |kind: &CustomKind, made: String| {
             let own = own.iter().find(|own| own.is_of(kind));
             own.map_or(made, |own| own.text.clone())
         };
         let kinds = kinds(&watches, &known)?;
-        let made = definitions(&watches, &kinds, environment)?;
+        let made = definitions(&watches, &kinds, &known, environment)?;
         for (entry, (kind, made)) in entries(&watches).zip(kinds.iter().zip(made)) {
-            let definition = own_or(kind, made);
+            let definition = own_or(kind, made.definition);
             match entry {
                 Entry::Chart(watch) => {
                     let needs = options(watch, known.clone(), false);
                     add(&mut files, &project, watch, kind, &definition, &needs)?;
                 }
                 Entry::Ansible(_) => add_ansible(&mut files, &project, kind, &definition)?,
+            }
+            for (procedure, definition) in made.runs {
+                let definition = own_or(&procedure.runs, definition);
+                add_runs(&mut files, &project, kind, &procedure, &definition)
+                    .map_err(|error| wrong_project(&error))?;
             }
         }
         let folder = write(&files).map_err(|error| Failure::failed(error, None))?;
@@ -117,101 +115,6 @@ fn project() -> Result<Project, Failure> {
     })
 }
 
-/// A definition of the project's own.
-struct OwnDefinition {
-    group: String,
-    kind: String,
-    name: ResourceName,
-    text: String,
-}
-
-impl OwnDefinition {
-    fn is_of(&self, kind: &CustomKind) -> bool {
-        self.group == kind.group && self.kind == kind.kind
-    }
-}
-
-fn own_definitions() -> anyhow::Result<Vec<OwnDefinition>> {
-    let folder = Path::new(DEFINITIONS);
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let mut own = Vec::new();
-    for (name, text) in files::read_all(folder)? {
-        if Path::new(&name).extension().is_none_or(|ending| ending != "yaml") {
-            continue;
-        }
-        let value =
-            steersman_yaml::to_json(&text).with_context(|| format!("`{DEFINITIONS}/{name}` is no YAML"))?;
-        let field = |pointer: &str| {
-            let text = value.pointer(pointer).and_then(Value::as_str);
-            text.unwrap_or_default().to_owned()
-        };
-        own.push(OwnDefinition {
-            group: field("/spec/group"),
-            kind: field("/spec/names/kind"),
-            name: ResourceName {
-                plural: field("/spec/names/plural"),
-                is_namespaced: field("/spec/scope") != "Cluster",
-            },
-            text,
-        });
-    }
-    Ok(own)
-}
-
-/// An entry whose kind needs a definition.
-enum Entry<'a> {
-    Chart(&'a Watch),
-    Ansible(&'a AnsibleWatch),
-}
-
-fn entries(watches: &Watches) -> impl Iterator<Item = Entry<'_>> {
-    let of_ansible = watches.ansible().iter().filter(|watch| !is_of_kubernetes(watch));
-    watches
-        .iter()
-        .map(Entry::Chart)
-        .chain(of_ansible.map(Entry::Ansible))
-}
-
-impl Entry<'_> {
-    fn kind(&self, known: &Known) -> CustomKind {
-        match self {
-            Self::Chart(watch) => custom_kind(watch, known),
-            Self::Ansible(watch) => {
-                let gvk = &watch.gvk;
-                let mut kind = CustomKind::new(&gvk.group, &gvk.version, &gvk.kind);
-                if let Some(name) = known.get(&gvk.group, &gvk.kind) {
-                    kind.plural.clone_from(&name.plural);
-                    kind.scope = if name.is_namespaced {
-                        Scope::Namespaced
-                    } else {
-                        Scope::Cluster
-                    };
-                }
-                kind
-            }
-        }
-    }
-
-    fn definition(&self, kind: &CustomKind, environment: &Environment) -> Result<Definition, Failure> {
-        let definition = match self {
-            Self::Chart(watch) => {
-                let options = definition::Options {
-                    given: watch.values.alone(),
-                    ..definition::Options::default()
-                };
-                Definition::of(kind, &watch.chart, &options)
-            }
-            Self::Ansible(watch) => {
-                let roles = roles_of(watch, environment)?;
-                Definition::of_roles(kind, &roles, &options_of(watch, false))
-            }
-        };
-        definition.map_err(|error| Failure::usage(error, None))
-    }
-}
-
 /// The kinds of the entries. Versions of one kind share a definition, which several charts or roles do not give.
 fn kinds(watches: &Watches, known: &Known) -> Result<Vec<CustomKind>, Failure> {
     let mut kinds: Vec<CustomKind> = Vec::new();
@@ -232,19 +135,6 @@ fn kinds(watches: &Watches, known: &Known) -> Result<Vec<CustomKind>, Failure> {
         kinds.push(kind);
     }
     Ok(kinds)
-}
-
-fn definitions(
-    watches: &Watches,
-    kinds: &[CustomKind],
-    environment: &Environment,
-) -> Result<Vec<String>, Failure> {
-    let mut definitions = Vec::new();
-    for (entry, kind) in entries(watches).zip(kinds) {
-        definitions.push(entry.definition(kind, environment)?);
-    }
-    distinguish(&mut definitions);
-    Ok(definitions.iter().map(Definition::to_yaml).collect())
 }
 
 /// Adds the files of a kind that Ansible makes. What its tasks make nobody knows here.

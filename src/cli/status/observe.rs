@@ -175,8 +175,7 @@ fn missing(id: ObjectId, message: &str) -> ObservedObject {
 /// What is said of an object that is not there: a Job may have done its work.
 fn absent(id: ObjectId, object: &RenderedObject, stored: &Stored) -> ObservedObject {
     let is_job = (id.group.as_str(), id.kind.as_str()) == ("batch", "Job");
-    let mut completed = stored.snapshot.stages.iter().flat_map(|stage| &stage.completed);
-    if is_job && completed.any(|completed| *completed == id) {
+    if is_job && stored.snapshot.completed().any(|completed| *completed == id) {
         unread(id, Verdict::Ready, "it has done its work, and is gone")
     } else if is_job && object.value.pointer("/spec/ttlSecondsAfterFinished").is_some() {
         missing(id, "it goes by itself when it has ended")

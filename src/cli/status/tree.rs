@@ -3,10 +3,7 @@
 use std::fmt::Write as _;
 
 use super::view::{Condition, ObjectView, ReleaseView, StageView, Verdict};
-use crate::cli::style::{Style, Tone, harmless};
-
-/// A message takes one line of this length.
-const WIDTH: usize = 100;
+use crate::cli::style::{Style, Tone, harmless, one_line};
 
 /// So many ready pods of a workload are shown.
 const READY_PODS: usize = 5;
@@ -203,15 +200,6 @@ fn verdict_of(object: &ObjectView, style: Style) -> String {
         return word;
     }
     format!("{word}: {}", harmless(&one_line(&object.message)))
-}
-
-fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= WIDTH {
-        return line;
-    }
-    let cut: String = line.chars().take(WIDTH - 1).collect();
-    format!("{cut}…")
 }
 
 #[cfg(test)]

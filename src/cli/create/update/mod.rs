@@ -4,7 +4,6 @@
 //! newer chart gives. The base of what is generated is generated again.
 
 mod base;
-mod merge;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +11,6 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use base::base;
-use merge::{Outcome, merge};
 use serde_json::Value;
 use similar::TextDiff;
 use steersman_chart::files_of_chart;
@@ -27,6 +25,7 @@ use super::super::Failure;
 use super::super::report::print_text;
 use super::super::scaffold::{self, Changes, Fetched, digest, say, wrong};
 use super::super::style::harmless;
+use super::merge::{Outcome, merge};
 use super::{ApiArgs, project};
 
 const ROLE: &str = "config/rbac/role.yaml";
