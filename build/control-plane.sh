@@ -10,7 +10,8 @@
 # of images and the judge of what is in it; `bundle-judge`: a program of our own around the Operator Framework's libraries,
 # the judge of bundles and catalogs; `kstatus-judge`: one around the library of kstatus, which says whether objects are as they
 # are to be; `cel-judge`: one around cel-go, which says what expressions give; `node`: kubelet, kube-scheduler, containerd with
-# its shim and ctr, for a node on which pods run; `kustomize`: what molecule's scenarios deploy with.
+# its shim and ctr, for a node on which pods run; `kustomize`: what molecule's scenarios deploy with; `etcd-3.6` and `etcd-3.7`:
+# etcd with etcdctl and etcdutl, which images for examples/etcd are made of.
 #
 # KUBEBUILDER_ASSETS: a folder that is used as it is when it has all programs of the control plane. For the demo, what a folder
 # of envtest lacks is built beside it: the one of KUBEBUILDER_ASSETS, else the newest that setup-envtest has downloaded.
@@ -52,6 +53,11 @@ case $set_name in
         modules=$here/$set_name
         pins="$modules/go.mod $modules/main.go"
         minutes=1 ;;
+    etcd-3.6 | etcd-3.7)
+        programs="etcd etcdctl etcdutl"
+        modules=$here/etcd/${set_name#etcd-}
+        pins=$modules/go.mod
+        minutes="1 to 2" ;;
     node)
         programs="kubelet kube-scheduler containerd containerd-shim-runc-v2 ctr"
         modules=$here/node/kubernetes
@@ -73,6 +79,7 @@ crane_version=$(pinned github.com/google/go-containerregistry "$here/registry/go
 containerd_version=$(pinned github.com/containerd/containerd/v2 "$here/node/containerd/go.mod")
 case $set_name in
     registry) version=$crane_version ;;
+    etcd-*) version=$(pinned go.etcd.io/etcd/server/v3 "$modules/go.mod") ;;
     kustomize) version=$(pinned sigs.k8s.io/kustomize/kustomize/v5 "$here/kustomize/go.mod") ;;
     bundle-judge) version=$(pinned github.com/operator-framework/api "$here/bundle-judge/go.mod") ;;
     cel-judge) version=$(pinned github.com/google/cel-go "$here/cel-judge/go.mod") ;;
@@ -99,6 +106,7 @@ missing_in() {
 package_of() {
     case $1 in
         etcd) echo go.etcd.io/etcd/server/v3 ;;
+        etcdctl | etcdutl) echo "go.etcd.io/etcd/$1/v3" ;;
         helm) echo helm.sh/helm/v4/cmd/helm ;;
         crane) echo github.com/google/go-containerregistry/cmd/crane ;;
         kustomize) echo sigs.k8s.io/kustomize/kustomize/v5 ;;
@@ -122,7 +130,7 @@ linker_flags_of() {
     case $1 in
         helm) echo "-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version" ;;
         crane) echo "-s -w -X github.com/google/go-containerregistry/cmd/crane/cmd.Version=$crane_version" ;;
-        *-judge | kustomize) echo "-s -w" ;;
+        *-judge | kustomize | etcdctl | etcdutl) echo "-s -w" ;;
         containerd*|ctr) echo "-s -w -X github.com/containerd/containerd/v2/version.Version=$containerd_version" ;;
         *) echo "-s -w -X k8s.io/component-base/version.gitVersion=$kubernetes_version" ;;
     esac

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # `make test-node`: the operator of this project on a real node, in namespaces of its own.
 #
-# It builds what is missing (the control plane, kubelet, containerd, Ansible, the program), takes runc and the CNI plugins of
-# Debian where the system has none (downloaded, not installed), makes the images, and runs tests/node/test.sh as the first
+# It builds what is missing (the control plane, kubelet, containerd, Ansible, the program), takes MariaDB of Debian, and runc and the
+# CNI plugins where the system has none (downloaded, not installed), makes the images, and runs tests/node/test.sh as the first
 # process of a network, mount, process and cgroup namespace: whatever it starts ends with it, and nothing outside of them changes.
 #
 #   BINARY     a static program to put into the image, instead of building one
@@ -79,6 +79,8 @@ reason=$(probe 2>&1) || cannot "this machine grants no containers: ${reason##*$'
 assets=$(build/control-plane.sh)
 node=$(build/control-plane.sh --of node)
 kustomize=$(build/control-plane.sh --of kustomize)
+etcd_old=$(build/control-plane.sh --of etcd-3.6)
+etcd_new=$(build/control-plane.sh --of etcd-3.7)
 molecule=$(build/ansible.sh --of molecule)
 
 # download PACKAGE: by the lists of packages that the system has, or by new ones, which it does not get
@@ -105,7 +107,9 @@ from_debian() {
 runc=$(command -v runc) || runc=$(from_debian runc usr/sbin/runc)
 plugin=/usr/lib/cni/ptp
 [ -x "$plugin" ] || plugin=$(from_debian containernetworking-plugins usr/lib/cni/ptp)
-[ -n "$runc" ] && [ -n "$plugin" ] || exit 0
+# A shell for an image, which needs no libraries.
+busybox=$(dpkg -L busybox-static 2>/dev/null | grep -x '.*/bin/busybox') || busybox=$(from_debian busybox-static bin/busybox)
+[ -n "$runc" ] && [ -n "$plugin" ] && [ -n "$busybox" ] || exit 0
 cni=$(dirname "$plugin")
 "$runc" --version >"$work/runc.log" 2>&1 || lacks "runc does not run: $(tail -n 1 "$work/runc.log")"
 mkdir -p "$work/bin" "$work/images"
@@ -124,6 +128,7 @@ esac
 (cd tests/node/site && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false -trimpath -o "$work/site")
 ln "$work/site" "$work/get"
 (cd tests/node/pravega && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false -trimpath -o "$work/pravega")
+(cd tests/node/etcd && CGO_ENABLED=0 GOWORK=off go build -buildvcs=false -trimpath -o "$work/dns")
 
 # image OF NAME PROGRAM…: an image with that program under these names, of which the first starts
 image() {
@@ -132,8 +137,13 @@ image() {
     for program in "$@"; do
         files+=("${program#/}=$work/$of")
     done
+    pack "$name" "$first" "${files[@]}"
+}
+
+# pack NAME ENTRYPOINT PATH=FILE…: an image of these files
+pack() {
     cargo run --locked --quiet --package steersman-image --example files -- \
-        "$work/images/${name//[\/:]/-}.tar" "registry.test/$name" "$platform" "$first" "${files[@]}"
+        "$work/images/${1//[\/:]/-}.tar" "registry.test/$1" "$platform" "${@:2}"
 }
 image site pause:v1 /usr/bin/pause
 image site nginxinc/nginx-unprivileged:1.28-alpine /usr/sbin/nginx
@@ -147,6 +157,17 @@ image pravega pravega/bookkeeper:0.14.1 /usr/bin/bookie
 for version in 0.13.0 0.14.0 0.14.1; do
     image pravega "pravega/pravega:$version" /usr/bin/pravega
 done
+# As those of etcd, without a shell, and as examples/etcd/tools/Dockerfile makes them. The shell is all of its programs.
+for folder in "$etcd_old" "$etcd_new"; do
+    tag=${folder##*/}
+    tools=("usr/bin/etcdctl=$folder/etcdctl" "usr/bin/etcdutl=$folder/etcdutl")
+    pack "etcd-development/etcd:${tag%-*}" /usr/bin/etcd "usr/bin/etcd=$folder/etcd" "${tools[@]}"
+    pack "etcd-tools:${tag%-*}" /usr/bin/sh "usr/bin/sh=$busybox" "${tools[@]}"
+done
+# A real server; as another version it is the same one.
+build/mariadb-image.sh "$node/debian" "$work/images/mariadb.tar" tests/node/mysql/docker-entrypoint.sh \
+    registry.test/library/mariadb:10.11 registry.test/library/mariadb:10.11-next >"$work/apt.log" 2>&1 ||
+    lacks "Debian's packages of MariaDB can't be downloaded: $(tail -n 1 "$work/apt.log")"
 
 # Two versions of the operator: the second has another chart.
 program=$(realpath "$BINARY")
@@ -164,6 +185,13 @@ cp -R examples/pravega "$work/stages"
 sed -i 's/timeout: 20m/timeout: 40s/' "$work/stages/watches.yaml"
 (cd "$work/stages" && "$program" build --binary "$program" -t registry.test/pravega:v1 \
     -o "$work/images/stages.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+# Its schedules move starts, so that many resources do not start at once; the test has one, and little time.
+cp -R examples/etcd "$work/vaults"
+sed -i 's/deadline: 6h}/deadline: 6h, jitter: 1s}/' "$work/vaults/watches.yaml"
+(cd "$work/vaults" && "$program" build --binary "$program" -t registry.test/etcd:v1 \
+    -o "$work/images/vaults.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
+(cd examples/mysql && "$program" build --binary "$program" -t registry.test/mysql:v1 \
+    -o "$work/images/database.tar") >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }
 # The operator of roles, upon Python and Ansible of this machine.
 build/python-image.sh "$work/python"
 (cd examples/visitors-ansible && "$program" build --binary "$program" --from "oci:$work/python" \
@@ -203,7 +231,7 @@ for file in "$program" "$work/images/operator-v1.tar"; do
     [ "$(stat -c %s "$file")" -le 25000000 ] || { say "FAILED: ${file##*/} is larger than 25 MB"; exit 1; }
 done
 
-export assets node cni kustomize molecule work cgroup steersman="$program"
+export assets node cni kustomize molecule etcd_old etcd_new work cgroup steersman="$program"
 # In a session of its own: Ctrl-C is for this process, which ends all of it at once. The first process of the namespaces is in
 # cgroups of its own, which are the roots of what is seen from within; `unshare`, which has to wait outside, is not: of the
 # second version, a cgroup with a process that nobody inside can move hands nothing down.

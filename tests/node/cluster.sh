@@ -187,6 +187,9 @@ evictionHard: {}
 localStorageCapacityIsolation: false
 makeIPTablesUtilChains: false
 resolvConf: ""
+# Where names of pods are found, by whoever needs some (etcd.sh).
+clusterDNS: [$node_address]
+clusterDomain: cluster.local
 podLogsDir: $work/pods
 imageGCHighThresholdPercent: 100
 # A pod that came or became ready is said at once.

@@ -5,7 +5,8 @@
 # role of deploy/; pods of its releases really run; an upgrade of the operator, and its death, leave them serving; it comes
 # back and heals what changed meanwhile; and it goes without leaving anything. The same for the site as roles, in an image upon
 # one with Python: its runs have what the image and config/manager give them, and no more. A release of several stages goes
-# through them (pravega.sh). And a new project passes its scenarios of molecule.
+# through them (pravega.sh). A cluster of real etcd is resized, backed up, upgraded and restored (etcd.sh). A
+# database is backed up, restored and upgraded (mysql.sh). And a new project passes its scenarios of molecule.
 set -Eeuo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -22,7 +23,7 @@ show_state() {
     trap - ERR
     [ -S "$CONTAINERD_ADDRESS" ] || { tail -n 20 "$work"/*.log; return; }
     kubectl get pods --all-namespaces -o wide
-    kubectl get visitorssites,pravegaclusters --all-namespaces -o yaml
+    kubectl get visitorssites,pravegaclusters,etcdclusters,etcdbackups,etcdresizes,etcdrestores,mysqls,mysqlbackups,mysqlrestores --all-namespaces -o yaml
     kubectl get events --all-namespaces --field-selector type!=Normal
     kubectl logs --namespace "$namespace" "deployment/$operator" --tail=40
     kubectl logs --namespace "$namespace" "deployment/$operator" --tail=20 --previous
@@ -33,8 +34,14 @@ show_state() {
 source "$here/cluster.sh"
 # shellcheck source-path=SCRIPTDIR
 source "$here/pravega.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$here/etcd.sh"
+# shellcheck source-path=SCRIPTDIR
+source "$here/mysql.sh"
 
 site=museum
+# Where commands write what they have said.
+logs=$work
 
 # Which operator it is: its namespace, its Deployment, its label, the namespace of its releases, and the kustomization that
 # brings it.
@@ -72,13 +79,15 @@ main() {
     print_memory
     stop_visitors
     undeploy
+    nothing_is_left
 
     local began=$SECONDS
-    of_pravega
-    deploy_operator v1
-    pravega
-    undeploy
-    say "stages: $((SECONDS - began)) s"
+    start dns "$work/dns" "$node_address:53" "https://$node_address" "$work/ca.crt" "$work/admin.crt" "$work/admin.key"
+    at_once run_pravega run_etcd run_mysql
+    # shellcheck disable=SC2154 # start has set it
+    kill "$pid_dns"
+    nothing_is_left
+    say "stages, etcd and MySQL: $((SECONDS - began)) s"
 
     began=$SECONDS
     of_roles
@@ -87,9 +96,50 @@ main() {
     heal_by_roles
     print_memory
     undeploy
+    nothing_is_left
     test_project local
     test_project default
     say "all of it holds ($SECONDS s, $((SECONDS - began)) of them for roles)"
+}
+
+# They wait for pods most of the time: each has an operator and a namespace of its own.
+run_pravega() {
+    of_pravega
+    deploy_operator v1
+    pravega
+    undeploy
+}
+run_etcd() {
+    of_etcd
+    deploy_operator v1
+    vaults
+    undeploy
+    leave_volumes
+}
+run_mysql() {
+    of_mysql
+    deploy_operator v1
+    database
+    undeploy
+    leave_volumes
+}
+
+# at_once FUNCTION…: each in a shell of its own. What one has said is shown when it has ended.
+at_once() {
+    local each failed='' shells=()
+    for each in "$@"; do
+        logs=$work/$each
+        mkdir "$logs"
+        "$each" >"$logs/said" 2>&1 &
+        shells+=("$!")
+    done
+    for each in "$@"; do
+        wait "${shells[0]}" || failed=${failed:-$each}
+        shells=("${shells[@]:1}")
+        cat "$work/$each/said"
+    done
+    logs=$work
+    [ -z "$failed" ] || fail "$failed"
 }
 
 # Dockerfiles and scripts of helm-operator's projects know the program by that name.
@@ -101,7 +151,7 @@ ask_by_other_name() {
 
 deploy_operator() {
     "$steersman" deploy --kustomize-dir "$kustomization" --image "registry.test/$application:$1" \
-        >"$work/deploy.log" 2>&1 || fail "steersman deploy: $(cat "$work/deploy.log")"
+        >"$logs/deploy.log" 2>&1 || fail "steersman deploy: $(cat "$logs/deploy.log")"
     [ "$(kubectl get namespace "$namespace" -o jsonpath='{.metadata.labels.pod-security\.kubernetes\.io/enforce}')" = restricted ]
     say "the operator $application:$1 runs, where \`restricted\` is enforced"
 }
@@ -268,23 +318,29 @@ group_memory() {
 }
 
 undeploy() {
-    if "$steersman" undeploy --kustomize-dir "$kustomization" >"$work/undeploy.log" 2>&1; then
+    if "$steersman" undeploy --kustomize-dir "$kustomization" >"$logs/undeploy.log" 2>&1; then
         fail "the operator was taken away from a resource that needs it"
     fi
     kubectl get namespace "$namespace" >/dev/null
-    "$steersman" undeploy --kustomize-dir "$kustomization" --cascade >"$work/undeploy.log" 2>&1 ||
-        fail "steersman undeploy: $(cat "$work/undeploy.log")"
+    "$steersman" undeploy --kustomize-dir "$kustomization" --cascade >"$logs/undeploy.log" 2>&1 ||
+        fail "steersman undeploy: $(cat "$logs/undeploy.log")"
     local left
     [ "$application" != pravega ] || leave_zookeeper
+    [ "$application" != mysql ] || leave_database
     left=$(kubectl get all,configmaps,secrets,serviceaccounts --namespace "$tenant" -o name |
         grep -vE '^(configmap/kube-root-ca.crt|serviceaccount/default)$' || true)
     [ -z "$left" ] || fail "the release left behind: $left"
     kubectl delete namespace "$tenant" --timeout=90s >/dev/null
-    left=$(kubectl get customresourcedefinitions,clusterroles,clusterrolebindings,namespaces,pods,leases \
-        --all-namespaces -o name | grep -E 'visitors|museum|pravega|streams|pod/' || true)
+    say "the release and the operator are gone"
+}
+
+nothing_is_left() {
+    local left
+    left=$(kubectl get customresourcedefinitions,clusterroles,clusterrolebindings,namespaces,pods,leases,persistentvolumes \
+        --all-namespaces -o name | grep -E 'visitors|museum|pravega|streams|etcd|vault|mysql|shop|pod/|volume/' || true)
     [ -z "$left" ] || fail "left behind: $left"
     until_true 60 "the last container ends" no_container
-    say "the release and the operator are gone; nothing is left"
+    say "nothing is left"
 }
 
 no_container() { [ -z "$(ctr containers ls --quiet)" ]; }
